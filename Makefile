@@ -1,0 +1,65 @@
+# dnsadmin's commands. `make help` lists them.
+
+# The first Python that is new enough; choose another with `make run PYTHON=python3.13`.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+BIN := .venv/bin
+TEST_STATE := $(CURDIR)/.state/test
+PYTEST := DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/python -m pytest -n auto
+
+.PHONY: help run web worker beat migrate test test-services check format bench clean
+
+help:
+	@echo "make run            everything on this machine, at http://127.0.0.1:$${PORT:-8000}/ (SAMPLE=0: start empty)"
+	@echo "make test           the suite on SQLite and the embedded broker"
+	@echo "make test-services  the suite on private PostgreSQL and Redis servers, and in a real browser"
+	@echo "make check          format, lint, types, import contracts, migrations, deployment checks"
+	@echo "make bench          the measured figures"
+	@echo "make web | worker | beat | migrate   one role, settings from the environment"
+
+.venv/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later with venv is needed (Debian: python3 python3-venv)."; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@touch $@
+
+.venv/product: .venv/python requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+.venv/development: .venv/product requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+run: .venv/product
+	@exec $(BIN)/python -m dnsadmin.supervisor
+
+web worker beat migrate: .venv/product
+	@exec $(BIN)/python -m dnsadmin.roles $@
+
+$(TEST_STATE)/secrets: .venv/development
+	@DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/python -m dnsadmin.prepare
+
+test: .venv/development $(TEST_STATE)/secrets
+	$(PYTEST) -m "not browser" $(ARGS)
+
+test-services: .venv/development $(TEST_STATE)/secrets
+	$(BIN)/python -m tests.services $(PYTEST) $(ARGS)
+
+check: .venv/development $(TEST_STATE)/secrets
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/python manage.py makemigrations --check --dry-run
+	DNSADMIN_STATE_DIR=$(TEST_STATE) DNSADMIN_ALLOWED_HOSTS=dns.example.org $(BIN)/python manage.py check --deploy --fail-level WARNING
+
+format: .venv/development
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/development $(TEST_STATE)/secrets
+	DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/python -m bench
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,11 @@
+"""The Celery application: an alarm clock for work that lives in database rows."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dnsadmin.settings")
+
+app = Celery("dnsadmin")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks(["registry_app"])

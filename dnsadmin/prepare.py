@@ -1,0 +1,37 @@
+"""Create what a machine needs before its first start: the state folder and its secrets.
+
+Existing files are never touched. `python -m dnsadmin.prepare`.
+"""
+
+import base64
+import secrets
+from pathlib import Path
+
+from dnsadmin.env import STATE_DIR
+
+
+def _random_key() -> str:
+    return base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def prepare_state(state_dir: Path) -> None:
+    """Create `state_dir` (0700) and any missing secret in it (0600)."""
+    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    secrets_dir = state_dir / "secrets"
+    secrets_dir.mkdir(mode=0o700, exist_ok=True)
+    for name in ("dnsadmin_secret_key", "dnsadmin_encryption_keys", "dnsadmin_audit_key"):
+        write_private_once(secrets_dir / name, _random_key())
+
+
+def write_private_once(path: Path, text: str) -> bool:
+    """Write a file only its owner can read; False if it was there already."""
+    try:
+        path.touch(mode=0o600, exist_ok=False)
+    except FileExistsError:
+        return False
+    path.write_text(text + "\n", encoding="utf-8")
+    return True
+
+
+if __name__ == "__main__":
+    prepare_state(STATE_DIR)

@@ -1,0 +1,291 @@
+"""Django settings, one file in sections. Values of a deployment come from dnsadmin.env."""
+
+import base64
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
+from django.urls import reverse_lazy
+
+from dnsadmin.env import BASE_DIR, STATE_DIR, broker_socket, env, fetch_secret
+
+# --- Core -----------------------------------------------------------------------------------------
+
+DEBUG = env.bool("DNSADMIN_DEBUG", default=False)
+SECRET_KEY = fetch_secret("DNSADMIN_SECRET_KEY")
+ALLOWED_HOSTS = env.list("DNSADMIN_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("DNSADMIN_TRUSTED_ORIGINS", default=[])
+
+INSTALLED_APPS = [
+    "unfold",
+    "unfold.contrib.filters",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "axes",
+    "csp",
+    "django_structlog",
+    "registry_app",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "dnsadmin.urls"
+WSGI_APPLICATION = "dnsadmin.wsgi.application"
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+            "libraries": {"dnsadmin": "registry_app.admin.template_tags"},
+        },
+    }
+]
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+# A form that posts a selection of record sets carries one field for each of them.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 12_000
+
+# --- Database -------------------------------------------------------------------------------------
+
+DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{STATE_DIR / 'dnsadmin.sqlite3'}")}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["OPTIONS"] = {
+        "timeout": 20,
+        # DEFERRED, the default, answers "database is locked" at once when a reader turns writer.
+        "transaction_mode": "IMMEDIATE",
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+    # Several processes of a test run share the file; the in-memory default would hide what WAL does.
+    DATABASES["default"]["TEST"] = {"NAME": str(STATE_DIR / "test.sqlite3")}
+else:
+    DATABASES["default"]["CONN_MAX_AGE"] = 60
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+
+# --- Broker, cache, Celery ------------------------------------------------------------------------
+
+REDIS_URL = env.str("REDIS_URL", default=f"redis+socket://{broker_socket()}")
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL.replace("redis+socket://", "unix://"),
+        "KEY_PREFIX": "dnsadmin",
+    }
+}
+
+CELERY_BROKER_URL = REDIS_URL
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_TIME_LIMIT = 1800
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 3600,  # longer than the longest task, or the broker delivers it twice
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+}
+CELERY_TIMEZONE = "UTC"
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+
+# --- Web ------------------------------------------------------------------------------------------
+
+STATIC_URL = "static/"
+STATIC_ROOT = STATE_DIR / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
+}
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+LOGIN_URL = reverse_lazy("admin:login")
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+
+# Served over HTTPS unless a deployment (or `make run`, on loopback) says otherwise.
+HTTPS = env.bool("DNSADMIN_HTTPS", default=True)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 3600
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if env.bool("DNSADMIN_BEHIND_PROXY", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        # Alpine, which the admin theme is built on, evaluates its attributes.
+        "script-src": [SELF, UNSAFE_EVAL],
+        "style-src": [SELF, UNSAFE_INLINE],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "object-src": [NONE],
+        "base-uri": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "registry_app.api.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_VERSIONING_CLASS": None,
+    "EXCEPTION_HANDLER": "registry_app.api.problem.build_problem_response",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "dnsadmin",
+    "DESCRIPTION": "DNS ownership across Kubernetes clusters: what is true, who owns it, how to move it.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+}
+
+# --- dnsadmin -------------------------------------------------------------------------------------
+
+# AES-256 keys for secrets at rest, base64, newest first: the first encrypts, all decrypt.
+DNSADMIN_ENCRYPTION_KEYS = tuple(
+    base64.b64decode(key) for key in fetch_secret("DNSADMIN_ENCRYPTION_KEYS").replace(",", " ").split()
+)
+DNSADMIN_AUDIT_KEY = fetch_secret("DNSADMIN_AUDIT_KEY")
+# Credentials by reference come from here alone: `env:NAME` with this prefix, `file:NAME` below the folder.
+DNSADMIN_CREDENTIAL_ENV_PREFIX = "DNSADMIN_CREDENTIAL_"
+DNSADMIN_CREDENTIALS_DIR = env.str("DNSADMIN_CREDENTIALS_DIR", default="")
+
+# Where providers may be visited. Loopback is where ExternalDNS's own sidecars listen; it is allowed by
+# default only where dnsadmin is embedded on one machine.
+DNSADMIN_ALLOW_LOOPBACK = env.bool("DNSADMIN_ALLOW_LOOPBACK", default=False)
+DNSADMIN_ALLOWED_NETWORKS = env.list("DNSADMIN_ALLOWED_NETWORKS", default=[])
+DNSADMIN_ALLOWED_HOSTS_FOR_PROVIDERS = env.list("DNSADMIN_PROVIDER_HOSTS", default=[])
+DNSADMIN_PROVIDER_SCHEMES = env.list("DNSADMIN_PROVIDER_SCHEMES", default=["http", "https"])
+
+DNSADMIN_RETENTION_EVENTS = timedelta(days=env.int("DNSADMIN_RETENTION_EVENTS_DAYS", default=365))
+DNSADMIN_RETENTION_RUNS = timedelta(days=env.int("DNSADMIN_RETENTION_RUNS_DAYS", default=14))
+DNSADMIN_RETENTION_FINDINGS = timedelta(days=env.int("DNSADMIN_RETENTION_FINDINGS_DAYS", default=90))
+DNSADMIN_PURGE_MISSING_AFTER = timedelta(hours=24)
+DNSADMIN_PURGE_MISSING_SNAPSHOTS = 3
+
+DNSADMIN_LEASE = timedelta(seconds=env.int("DNSADMIN_LEASE_SECONDS", default=120))
+DNSADMIN_TRANSFER_EXPIRY = timedelta(days=env.int("DNSADMIN_TRANSFER_EXPIRY_DAYS", default=7))
+# kill -9 at a named point, to show that everything can be resumed. Never set in production.
+DNSADMIN_CRASH_AT = env.str("DNSADMIN_CRASH_AT", default="")
+
+# --- Logging --------------------------------------------------------------------------------------
+
+LOG_FORMAT = env.str("DNSADMIN_LOG_FORMAT", default="json")
+_SHARED_PROCESSORS: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+]
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "structured": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "processors": [
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                # Local variables in a traceback are where secrets would leak.
+                structlog.processors.format_exc_info,
+                structlog.processors.JSONRenderer()
+                if LOG_FORMAT == "json"
+                else structlog.dev.ConsoleRenderer(colors=False),
+            ],
+            "foreign_pre_chain": _SHARED_PROCESSORS,
+        }
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "structured"}},
+    "root": {"handlers": ["console"], "level": env.str("DNSADMIN_LOG_LEVEL", default="INFO")},
+    "loggers": {
+        "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
+        "django_structlog": {"level": "WARNING"},
+        "axes": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+    },
+}
+structlog.configure(
+    processors=[
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.filter_by_level,
+        *_SHARED_PROCESSORS[1:],
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    cache_logger_on_first_use=True,
+)
+
+# --- Admin theme ----------------------------------------------------------------------------------
+
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": "dnsadmin",
+    "SITE_HEADER": "dnsadmin",
+    "SITE_SYMBOL": "dns",
+    "SHOW_HISTORY": False,
+    "SHOW_VIEW_ON_SITE": False,
+    "COMMAND": {"search_models": True, "show_history": False},
+}

@@ -1,0 +1,8 @@
+"""Where the doors are."""
+
+from django.contrib import admin
+from django.urls import path
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+]
