@@ -1,0 +1,1 @@
+"""DNS ownership: the mirror of many providers, its findings, and reviewed transfers."""

@@ -1,0 +1,114 @@
+"""The only pen of the audit trail: one entry for each state change, in the same transaction, chained."""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, models
+from django.utils import timezone
+
+from registry_app.actor import Actor
+from registry_app.models import AuditEntry
+from registry_app.models.audit_entry import AuditTail
+
+_GENESIS = "0" * 64
+_VERIFY_CHUNK = 2_000
+
+
+def record_audit(
+    actor: Actor,
+    action: str,
+    subject: models.Model,
+    *,
+    reason: str = "",
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+) -> AuditEntry:
+    """Append one entry. Must be called inside the transaction of the change it tells of.
+
+    `action` is `noun.verb` in the past tense, as in `transfer.approved`. Values must be JSON and free of
+    secrets: the caller names fields, never dumps a row.
+    """
+    if not connection.in_atomic_block:
+        raise RuntimeError("record_audit must be called inside the transaction of the change it records.")
+    AuditTail.objects.get_or_create(id=1, defaults={"sequence": 0, "hash": _GENESIS})
+    # This update takes the row lock on PostgreSQL; on SQLite the write transaction is exclusive already.
+    AuditTail.objects.filter(id=1).update(sequence=models.F("sequence") + 1)
+    tail = AuditTail.objects.get(id=1)
+    entry = AuditEntry(
+        sequence=tail.sequence,
+        at=timezone.now(),
+        actor_kind=actor.kind,
+        actor_name=actor.name[:200],
+        action=action,
+        object_type=subject._meta.model_name or "",
+        object_id=str(subject.pk),
+        object_label=str(subject)[:300],
+        reason=reason,
+        before=before,
+        after=after,
+        request_id=actor.request_id[:64],
+        previous_hash=tail.hash,
+    )
+    entry.hash = compute_entry_hash(entry)
+    entry.save(force_insert=True)
+    AuditTail.objects.filter(id=1).update(hash=entry.hash)
+    return entry
+
+
+def compute_entry_hash(entry: AuditEntry) -> str:
+    """HMAC-SHA256 over every column but the hash itself, as canonical JSON."""
+    values = {
+        "sequence": entry.sequence,
+        "at": _format_time(entry.at),
+        "actor": [entry.actor_kind, entry.actor_name],
+        "action": entry.action,
+        "object": [entry.object_type, entry.object_id, entry.object_label],
+        "reason": entry.reason,
+        "before": entry.before,
+        "after": entry.after,
+        "request_id": entry.request_id,
+        "previous_hash": entry.previous_hash,
+    }
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hmac.new(settings.DNSADMIN_AUDIT_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+
+def _format_time(at: datetime) -> str:
+    return at.astimezone(tz=timezone.get_default_timezone()).isoformat(timespec="microseconds")
+
+
+@dataclass(frozen=True)
+class AuditFault:
+    """The first entry at which the chain does not hold, and why."""
+
+    sequence: int
+    problem: str
+
+
+def verify_audit() -> AuditFault | None:
+    """Walk the whole chain. None: it holds from the first entry to the tail."""
+    expected_sequence, previous_hash = 1, _GENESIS
+    for entry in _iterate_entries():
+        if entry.sequence != expected_sequence:
+            return AuditFault(expected_sequence, "an entry is missing")
+        if entry.previous_hash != previous_hash:
+            return AuditFault(entry.sequence, "the entry before it was changed or replaced")
+        if not hmac.compare_digest(entry.hash, compute_entry_hash(entry)):
+            return AuditFault(entry.sequence, "the entry was changed, or the audit key is another one")
+        expected_sequence, previous_hash = entry.sequence + 1, entry.hash
+    tail = AuditTail.objects.filter(id=1).first()
+    if tail is not None and (tail.sequence, tail.hash) != (expected_sequence - 1, previous_hash):
+        return AuditFault(expected_sequence, "entries at the end are missing")
+    if tail is None and expected_sequence > 1:
+        return AuditFault(expected_sequence, "the tail of the chain is missing")
+    return None
+
+
+def _iterate_entries() -> Iterator[AuditEntry]:
+    yield from AuditEntry.objects.order_by("sequence").iterator(chunk_size=_VERIFY_CHUNK)

@@ -1,0 +1,73 @@
+"""What can go wrong, in our own words. Doors translate these; cores raise them and know no HTTP."""
+
+
+class DnsadminError(Exception):
+    """Something was not done. `code` is stable for programs; the three sentences are for people:
+    what happened, what is true now, what to do."""
+
+    code = "error"
+
+    def __init__(self, happened: str, *, now: str = "Nothing was changed.", todo: str = "", code: str = ""):
+        super().__init__(happened)
+        self.happened = happened
+        self.now = now
+        self.todo = todo
+        self.code = code or self.code
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.happened, self.now, self.todo) if part)
+
+
+class InvalidRequest(DnsadminError):
+    """The request does not make sense; `fields` says where, by field name."""
+
+    code = "invalid_request"
+
+    def __init__(
+        self,
+        happened: str,
+        *,
+        fields: dict[str, list[str]] | None = None,
+        now: str = "Nothing was changed.",
+        todo: str = "Correct it and send it again.",
+        code: str = "",
+    ):
+        super().__init__(happened, now=now, todo=todo, code=code)
+        self.fields = fields or {}
+
+
+class NotAllowed(DnsadminError):
+    """This actor may not do this."""
+
+    code = "not_allowed"
+
+
+class NotFound(DnsadminError):
+    """The object is not there (or was purged)."""
+
+    code = "not_found"
+
+
+class RefusedBySafety(DnsadminError):
+    """The request is understood and allowed, and a safety rule says no: a freeze, a threshold, a lock,
+    a missing confirmation."""
+
+    code = "refused_by_safety"
+
+
+class StateMoved(DnsadminError):
+    """The row moved since it was read: someone was first, the form is stale, or the plan was edited."""
+
+    code = "state_moved"
+
+
+class LeaseLost(DnsadminError):
+    """The right to visit a provider ended or was never had; another run has it."""
+
+    code = "lease_lost"
+
+
+class SecretUnavailable(DnsadminError):
+    """A stored secret cannot be decrypted, or its reference leads nowhere."""
+
+    code = "secret_unavailable"

@@ -1,0 +1,43 @@
+"""The rows, one noun a file. Constraints live in the database too."""
+
+from registry_app.models.api_token import ApiToken
+from registry_app.models.audit_entry import AuditEntry, AuditTail
+from registry_app.models.claim import Claim
+from registry_app.models.cluster import Cluster
+from registry_app.models.encrypted_field import EncryptedTextField
+from registry_app.models.finding import Finding
+from registry_app.models.freeze import Freeze
+from registry_app.models.grant import Grant
+from registry_app.models.held_snapshot import HeldSnapshot
+from registry_app.models.idempotency_key import IdempotencyKey
+from registry_app.models.owner import Owner
+from registry_app.models.provider import Provider
+from registry_app.models.record_event import RecordEvent
+from registry_app.models.record_set import OwnershipState, RecordSet
+from registry_app.models.registry_profile import RegistryProfile
+from registry_app.models.sync_run import SyncRun
+from registry_app.models.transfer import Transfer, TransferItem, TransferStep
+
+__all__ = [
+    "ApiToken",
+    "AuditEntry",
+    "AuditTail",
+    "Claim",
+    "Cluster",
+    "EncryptedTextField",
+    "Finding",
+    "Freeze",
+    "Grant",
+    "HeldSnapshot",
+    "IdempotencyKey",
+    "Owner",
+    "OwnershipState",
+    "Provider",
+    "RecordEvent",
+    "RecordSet",
+    "RegistryProfile",
+    "SyncRun",
+    "Transfer",
+    "TransferItem",
+    "TransferStep",
+]

@@ -1,0 +1,46 @@
+"""AuditEntry: who did what, append-only and chained."""
+
+from django.db import models
+
+
+class AuditEntry(models.Model):
+    """One state change (I15). `hash` is an HMAC over this entry and `previous_hash`; `sequence` has no gaps.
+
+    Written by registry_app.audit alone, in the transaction of the change it tells of.
+    """
+
+    sequence = models.PositiveBigIntegerField(unique=True)
+    at = models.DateTimeField(db_index=True)
+    actor_kind = models.CharField(max_length=10)
+    actor_name = models.CharField(max_length=200)
+    action = models.CharField(max_length=60, db_index=True)
+    object_type = models.CharField(max_length=40)
+    object_id = models.CharField(max_length=64)
+    object_label = models.CharField(max_length=300, blank=True, default="")
+    reason = models.TextField(blank=True, default="")
+    before = models.JSONField(null=True)
+    after = models.JSONField(null=True)
+    request_id = models.CharField(max_length=64, blank=True, default="")
+    previous_hash = models.CharField(max_length=64)
+    hash = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ("-sequence",)
+        verbose_name_plural = "audit entries"
+        indexes = [models.Index(fields=["object_type", "object_id"], name="audit_of_object")]
+
+    def __str__(self) -> str:
+        return f"{self.sequence} {self.action}"
+
+
+class AuditTail(models.Model):
+    """The one row every audited transaction moves on: it makes the chain gapless under concurrency."""
+
+    sequence = models.PositiveBigIntegerField(default=0)
+    hash = models.CharField(max_length=64, default="")
+
+    class Meta:
+        constraints = [models.CheckConstraint(name="audit_tail_single", condition=models.Q(id=1))]
+
+    def __str__(self) -> str:
+        return f"audit tail at {self.sequence}"

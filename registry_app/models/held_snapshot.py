@@ -1,0 +1,47 @@
+"""HeldSnapshot: a suspicious snapshot that waits for a person."""
+
+from django.db import models
+
+from registry_app.models.provider import Provider
+from registry_app.models.sync_run import SyncRun
+
+
+class HeldSnapshot(models.Model):
+    """What a provider said that was not believed. The mirror stays as it was.
+
+    Accepting it makes this snapshot the baseline for the next visit: what the provider then says is
+    stored if it is not suspicious beside this one.
+    """
+
+    class Status(models.TextChoices):
+        OPEN = "open", "Waiting for a person"
+        ACCEPTED = "accepted", "Accepted, next visit stores"
+        STORED = "stored", "Accepted and stored"
+        REJECTED = "rejected", "Rejected"
+        CLEARED = "cleared", "Cleared by a normal visit"
+
+    provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="held_snapshots")
+    sync_run = models.ForeignKey(SyncRun, null=True, on_delete=models.SET_NULL, related_name="+")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.OPEN)
+    reasons = models.JSONField(default=list, help_text="[{code, text}] why it was not believed.")
+    difference = models.JSONField(default=dict, help_text="Counts and samples of what would change.")
+    body = models.BinaryField(help_text="The answer as received, compressed.")
+    body_digest = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+    occurrences = models.PositiveIntegerField(default=1)
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.CharField(max_length=200, blank=True, default="")
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider"],
+                condition=models.Q(status__in=["open", "accepted"]),
+                name="held_snapshot_one_waiting",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"Held snapshot {self.pk}"

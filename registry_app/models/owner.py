@@ -1,0 +1,52 @@
+"""Owner: one ExternalDNS instance and the string it signs with."""
+
+from django.contrib.auth.models import Group
+from django.db import models
+
+from registry_app.models.cluster import Cluster
+from registry_app.models.registry_profile import RegistryProfile
+
+
+class Owner(models.Model):
+    """An owner id. Discovered in claims, or registered by a person who says where it runs and how."""
+
+    class Status(models.TextChoices):
+        DISCOVERED = "discovered", "Seen in claims, not registered"
+        REGISTERED = "registered", "Registered"
+        DECOMMISSIONED = "decommissioned", "Decommissioned"
+
+    class Policy(models.TextChoices):
+        """ExternalDNS's --policy: what the instance does at its next sync."""
+
+        UNKNOWN = "unknown", "Unknown"
+        SYNC = "sync", "sync (deletes what it owns and no longer wants)"
+        UPSERT_ONLY = "upsert-only", "upsert-only (never deletes)"
+        CREATE_ONLY = "create-only", "create-only (only creates)"
+
+    owner_id = models.CharField(max_length=255, unique=True)
+    status = models.CharField(max_length=15, choices=Status.choices, default=Status.DISCOVERED)
+    policy = models.CharField(max_length=12, choices=Policy.choices, default=Policy.UNKNOWN)
+    cluster = models.ForeignKey(
+        Cluster, null=True, blank=True, on_delete=models.SET_NULL, related_name="owners"
+    )
+    team = models.ForeignKey(Group, null=True, blank=True, on_delete=models.SET_NULL, related_name="owners")
+    registry_profile = models.ForeignKey(
+        RegistryProfile, null=True, blank=True, on_delete=models.PROTECT, related_name="owners"
+    )
+    name_patterns = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Suffixes of the names this owner is responsible for, as in a domain filter.",
+    )
+    description = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("owner_id",)
+        constraints = [
+            models.CheckConstraint(name="owner_id_not_empty", condition=~models.Q(owner_id="")),
+        ]
+
+    def __str__(self) -> str:
+        return self.owner_id

@@ -1,0 +1,136 @@
+"""Provider: one webhook server we visit."""
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from registry_app.models.encrypted_field import EncryptedTextField
+
+MEBIBYTE = 1024 * 1024
+
+
+class Provider(models.Model):
+    """One webhook server: where it is, how it is visited, what it may be asked, and its lease."""
+
+    class Authentication(models.TextChoices):
+        NONE = "none", "None"
+        BASIC = "basic", "Basic (user name and password)"
+        BEARER = "bearer", "Bearer token"
+
+    class Status(models.TextChoices):
+        NEW = "new", "Not visited yet"
+        OK = "ok", "OK"
+        FAILING = "failing", "Failing"
+        HELD = "held", "Snapshot held"
+
+    class ApprovalPolicy(models.TextChoices):
+        NONE = "none", "No approval"
+        OTHER_PERSON = "other_person", "Another person approves"
+
+    class WriteMode(models.TextChoices):
+        """How the provider takes a change set, as far as anybody knows."""
+
+        ATOMIC = "atomic", "All or nothing"
+        SEQUENTIAL = "sequential", "One after the other, stops at the first bad one"
+        VALUE_EXACT = "value_exact", "Matches the old value exactly"
+        UNKNOWN = "unknown", "Unknown"
+
+    name = models.CharField(max_length=100, unique=True)
+    url = models.CharField("URL", max_length=2048, help_text="The base address ExternalDNS would use.")
+    description = models.TextField(blank=True, default="")
+    is_enabled = models.BooleanField("visited", default=True)
+
+    authentication = models.CharField(
+        max_length=10, choices=Authentication.choices, default=Authentication.NONE
+    )
+    username = models.CharField(max_length=255, blank=True, default="")
+    secret = EncryptedTextField(
+        blank=True, default="", help_text="Password or token, or env:NAME or file:NAME. Write-only."
+    )
+    ca_certificate = models.TextField("CA certificate (PEM)", blank=True, default="")
+    client_certificate = models.TextField("client certificate (PEM)", blank=True, default="")
+    client_key = EncryptedTextField("client key (PEM)", blank=True, default="", help_text="Write-only.")
+
+    interval_seconds = models.PositiveIntegerField(
+        default=60, validators=[MinValueValidator(5), MaxValueValidator(86_400)]
+    )
+    deadline_seconds = models.PositiveIntegerField(
+        default=30, validators=[MinValueValidator(1), MaxValueValidator(600)]
+    )
+    max_body_bytes = models.PositiveBigIntegerField(
+        default=32 * MEBIBYTE, validators=[MinValueValidator(1024), MaxValueValidator(1024 * MEBIBYTE)]
+    )
+    max_items = models.PositiveIntegerField(default=200_000)
+    allow_empty = models.BooleanField(
+        default=False, help_text="An empty answer is normal here and may empty the mirror."
+    )
+
+    write_mode = models.CharField(max_length=12, choices=WriteMode.choices, default=WriteMode.UNKNOWN)
+    batch_size = models.PositiveIntegerField(
+        default=50,
+        validators=[MinValueValidator(1), MaxValueValidator(1000)],
+        help_text="Record sets in one change set; 1 is used for value-exact and sequential providers.",
+    )
+    capitalized_changes = models.BooleanField(
+        default=False, help_text="Quirk: the provider reads Create, UpdateOld, ... (before May 2025)."
+    )
+    read_back_seconds = models.PositiveIntegerField(
+        default=30,
+        validators=[MaxValueValidator(900)],
+        help_text="How long a slow provider may take to show what it was told.",
+    )
+    approval_policy = models.CharField(
+        max_length=12, choices=ApprovalPolicy.choices, default=ApprovalPolicy.OTHER_PERSON
+    )
+    max_transfer_count = models.PositiveIntegerField(default=1000)
+    max_transfer_percent = models.PositiveIntegerField(
+        default=50,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="Largest share of the provider's record sets in one transfer, where it holds 10 or more.",
+    )
+
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.NEW)
+    next_visit_at = models.DateTimeField(null=True, blank=True)
+    last_visit_at = models.DateTimeField(null=True, blank=True)
+    accepted_at = models.DateTimeField(null=True, blank=True, help_text="When the mirror last was true.")
+    accepted_digest = models.CharField(max_length=64, blank=True, default="")
+    accepted_snapshots = models.PositiveBigIntegerField(default=0)
+    record_set_count = models.PositiveIntegerField(default=0)
+    claim_count = models.PositiveIntegerField(default=0)
+    domain_filter = models.JSONField(default=dict, blank=True)
+    consecutive_failures = models.PositiveIntegerField(default=0)
+    last_error_code = models.CharField(max_length=64, blank=True, default="")
+    last_error = models.TextField(blank=True, default="")
+
+    lease_epoch = models.PositiveBigIntegerField(default=0)
+    lease_holder = models.CharField(max_length=200, blank=True, default="")
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("name",)
+        indexes = [
+            models.Index(fields=["next_visit_at"], name="provider_due", condition=models.Q(is_enabled=True))
+        ]
+        constraints = [
+            models.CheckConstraint(
+                name="provider_lease_whole",
+                condition=models.Q(lease_holder="", lease_until__isnull=True)
+                | (~models.Q(lease_holder="") & models.Q(lease_until__isnull=False)),
+            ),
+            models.CheckConstraint(name="provider_batch_positive", condition=models.Q(batch_size__gte=1)),
+            models.CheckConstraint(
+                name="provider_interval_positive", condition=models.Q(interval_seconds__gte=1)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def effective_batch_size(self) -> int:
+        """Record sets in one change set: one where a single bad one would block or blur the rest."""
+        if self.write_mode in {self.WriteMode.VALUE_EXACT, self.WriteMode.SEQUENTIAL}:
+            return 1
+        return self.batch_size

@@ -1,0 +1,55 @@
+"""SyncRun: one visit to one provider."""
+
+from django.db import models
+
+from registry_app.models.provider import Provider
+
+
+class SyncRun(models.Model):
+    """What one visit found and did. `epoch` is the lease it ran under."""
+
+    class Trigger(models.TextChoices):
+        SCHEDULE = "schedule", "Schedule"
+        PERSON = "person", "Person"
+        TRANSFER = "transfer", "Transfer"
+
+    class Status(models.TextChoices):
+        RUNNING = "running", "Running"
+        UNCHANGED = "unchanged", "Unchanged"
+        STORED = "stored", "Stored"
+        HELD = "held", "Held for review"
+        FAILED = "failed", "Failed"
+        ABANDONED = "abandoned", "Abandoned (its worker stopped)"
+
+    provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="sync_runs")
+    trigger = models.CharField(max_length=10, choices=Trigger.choices)
+    requested_by = models.CharField(max_length=200, blank=True, default="")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.RUNNING)
+    epoch = models.PositiveBigIntegerField()
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+    fetch_milliseconds = models.PositiveIntegerField(null=True, blank=True)
+    store_milliseconds = models.PositiveIntegerField(null=True, blank=True)
+    body_bytes = models.PositiveBigIntegerField(null=True, blank=True)
+    body_digest = models.CharField(max_length=64, blank=True, default="")
+    seen = models.PositiveIntegerField(default=0)
+    created = models.PositiveIntegerField(default=0)
+    changed = models.PositiveIntegerField(default=0)
+    vanished = models.PositiveIntegerField(default=0)
+    returned = models.PositiveIntegerField(default=0)
+    purged = models.PositiveIntegerField(default=0)
+    set_aside = models.PositiveIntegerField(default=0)
+    claims = models.PositiveIntegerField(default=0)
+    error_code = models.CharField(max_length=64, blank=True, default="")
+    error = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = [
+            models.Index(fields=["provider", "-id"], name="sync_run_latest"),
+            models.Index(fields=["started_at"], name="sync_run_by_start"),
+            models.Index(fields=["status"], name="sync_run_running", condition=models.Q(status="running")),
+        ]
+
+    def __str__(self) -> str:
+        return f"Visit {self.pk}"
