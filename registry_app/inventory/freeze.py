@@ -1,0 +1,60 @@
+"""Freeze one provider, or all."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from registry_app.actor import Actor
+from registry_app.audit import record_audit
+from registry_app.errors import InvalidRequest, NotAllowed
+from registry_app.inventory.rows import fetch_row
+from registry_app.models import Freeze, Provider
+from registry_app.queries.access import may_administer, may_operate
+
+
+def freeze(
+    actor: Actor,
+    *,
+    provider_id: int | None,
+    reason: str,
+    starts_at: datetime | None = None,
+    ends_at: datetime | None = None,
+) -> Freeze:
+    """Store a freeze, from now unless `starts_at` says later. Without a provider it freezes all.
+
+    Raises NotAllowed, NotFound, or InvalidRequest (no reason, or an end before its start).
+    """
+    provider = None if provider_id is None else fetch_row(Provider, provider_id)
+    raise_if_may_not_freeze(actor, provider)
+    start = starts_at or timezone.now()
+    if not reason.strip():
+        raise InvalidRequest("A freeze needs a reason.", fields={"reason": ["Say why nothing may be sent."]})
+    if ends_at is not None and ends_at <= start:
+        raise InvalidRequest(
+            "The freeze would end before it starts.", fields={"ends_at": ["Choose a later end."]}
+        )
+    with transaction.atomic():
+        row = Freeze.objects.create(
+            provider=provider, reason=reason, starts_at=start, ends_at=ends_at, created_by=actor.name
+        )
+        record_audit(actor, "freeze.started", row, reason=reason, after=_audit_values(row))
+    return row
+
+
+def raise_if_may_not_freeze(actor: Actor, provider: Provider | None) -> None:
+    """Raise NotAllowed unless `actor` operates the provider, or administers (for all providers)."""
+    allowed = may_administer(actor) if provider is None else may_operate(actor, provider)
+    if not allowed:
+        raise NotAllowed(
+            f"{actor.name or 'Nobody'} may not freeze {provider or 'all providers'}.",
+            todo="Ask an administrator, or somebody who operates this provider.",
+        )
+
+
+def _audit_values(row: Freeze) -> dict[str, str | None]:
+    return {
+        "provider": None if row.provider is None else row.provider.name,
+        "starts_at": row.starts_at.isoformat(),
+        "ends_at": None if row.ends_at is None else row.ends_at.isoformat(),
+    }

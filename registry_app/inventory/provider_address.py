@@ -1,0 +1,36 @@
+"""Read the URL a person gave for a provider, and keep its user-info out of the URL column."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+
+from providers.client.address import parse_provider_url
+from providers.client.errors import InvalidAddress
+from registry_app.errors import InvalidRequest
+from registry_app.models import Provider
+
+
+def split_address(values: Mapping[str, Any]) -> dict[str, Any]:
+    """`values` with the URL's `user:secret@` moved to the credential fields.
+
+    ExternalDNS honours user-info in its URL; a URL is shown on pages and in logs, a secret is not.
+    Raises InvalidRequest for a URL that cannot be used. Nothing is resolved or contacted here.
+    """
+    url = str(values["url"])
+    try:
+        address = parse_provider_url(url)
+    except InvalidAddress as error:
+        raise InvalidRequest(str(error), fields={"url": [str(error)]}) from error
+    if address.scheme not in settings.DNSADMIN_PROVIDER_SCHEMES:
+        schemes = " or ".join(f"{scheme}://" for scheme in settings.DNSADMIN_PROVIDER_SCHEMES)
+        message = f"This deployment only visits providers at {schemes} addresses."
+        raise InvalidRequest(message, fields={"url": [message]})
+    split = {**values, "url": address.base_url}
+    if address.login is not None:
+        split |= {
+            "authentication": Provider.Authentication.BASIC,
+            "username": address.login.username,
+            "secret": address.login.password,
+        }
+    return split

@@ -1,0 +1,14 @@
+"""Register a cluster."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from registry_app.actor import Actor
+from registry_app.inventory.rows import create_row, raise_if_not_administrator
+from registry_app.models import Cluster
+
+
+def register_cluster(actor: Actor, values: Mapping[str, Any]) -> Cluster:
+    """Store a cluster. Raises NotAllowed, or InvalidRequest with the fields."""
+    raise_if_not_administrator(actor, "clusters")
+    return create_row(actor, Cluster, values, action="cluster.registered")
