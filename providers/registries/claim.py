@@ -1,0 +1,105 @@
+"""The values the TXT registry speaks in: profiles, claims, and the ownership they add up to."""
+
+from enum import StrEnum
+
+import msgspec
+
+from providers.wire.endpoint import Endpoint, EndpointKey
+
+
+class OwnershipState(StrEnum):
+    """What is known of who owns a record set. Unmanaged and unknown are read-only."""
+
+    OWNED = "owned"
+    UNMANAGED = "unmanaged"
+    CONFLICT = "conflict"
+    UNKNOWN = "unknown"
+
+
+class ClaimFormat(StrEnum):
+    """How a claim's TXT name encodes the record it speaks for."""
+
+    NEW = "new"  # the record's type is in the TXT name
+    LEGACY = "legacy"  # no type: speaks for every type at the name but AAAA (before ExternalDNS v0.12)
+
+
+class ClaimVerdict(StrEnum):
+    """What a claim amounts to beside the record sets and the other claims of its provider."""
+
+    EFFECTIVE = "effective"  # it decides the owner of at least one record set
+    SUPERSEDED = "superseded"  # legacy, beside a new-format claim of the same owner for all it speaks for
+    OBSOLETE = "obsolete"  # a `cname-` claim of an alias A record that has its own `a-` claim
+    CONFLICTING = "conflicting"  # another claim for the same record set names another owner
+    ORPHAN = "orphan"  # no record set stands where it points
+    UNREADABLE = "unreadable"  # looks like a claim, and its labels cannot be read
+
+
+class TxtProfile(msgspec.Struct, frozen=True, gc=False):
+    """Settings of one ExternalDNS instance's TXT registry. Prefix and suffix are never both set.
+
+    `reference` is the caller's own id of the profile; nothing here interprets it.
+    `encryption_key` is 32 bytes, or None where claims are plain text.
+    """
+
+    reference: str = ""
+    prefix: str = ""
+    suffix: str = ""
+    wildcard_replacement: str = ""
+    encryption_key: bytes | None = None
+
+    def __repr__(self) -> str:
+        # The key must not reach a log or a traceback with the profile.
+        key = None if self.encryption_key is None else "<hidden>"
+        return (
+            f"TxtProfile(reference={self.reference!r}, prefix={self.prefix!r}, suffix={self.suffix!r}, "
+            f"wildcard_replacement={self.wildcard_replacement!r}, encryption_key={key})"
+        )
+
+
+DEFAULT_PROFILE = TxtProfile()
+
+
+class Claim(msgspec.Struct, frozen=True, gc=False):
+    """One ownership statement: one heritage target of one TXT endpoint.
+
+    `endpoint` is the TXT endpoint as read, `raw` the target that holds the statement, quotes included.
+    `record_type` is empty for the legacy format. `labels` keep the keys without `external-dns/`;
+    `owner_id` repeats `labels["owner"]`, and is empty for an unreadable claim. `problem` says why an
+    unreadable claim is so, and what to make sure of before an orphan is removed; else it is empty.
+    """
+
+    endpoint: Endpoint
+    raw: str
+    format: ClaimFormat
+    profile: TxtProfile
+    record_name: str
+    record_type: str
+    set_identifier: str
+    owner_id: str
+    resource: str
+    labels: dict[str, str]
+    is_encrypted: bool
+    verdict: ClaimVerdict
+    problem: str = ""
+
+
+class PairedEndpoint(msgspec.Struct, frozen=True, gc=False):
+    """An endpoint that is not a claim, and whose it is.
+
+    `effective_claim` is an index into `Pairing.claims` (None unless owned); `claims` are the indexes
+    of every claim that speaks for the endpoint, effective first. `owner_id` is empty unless owned.
+    """
+
+    key: EndpointKey
+    endpoint: Endpoint
+    state: OwnershipState
+    owner_id: str
+    effective_claim: int | None
+    claims: tuple[int, ...]
+
+
+class Pairing(msgspec.Struct, frozen=True):
+    """All endpoints of one provider, told apart into record sets and claims."""
+
+    records: tuple[PairedEndpoint, ...]
+    claims: tuple[Claim, ...]

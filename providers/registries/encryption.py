@@ -1,0 +1,123 @@
+"""Encrypted claims: AES-256-GCM over the gzip-compressed heritage text, in base64.
+
+A nonce used twice with one key for two texts gives both texts away. No function here takes a nonce:
+a text that changes gets a fresh one, a text that does not change keeps its bytes.
+"""
+
+import binascii
+import os
+import zlib
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from providers.registries.errors import InvalidEncryptionKey, UndecryptableClaim
+
+KEY_BYTES = 32
+MAX_PLAIN_BYTES = 64 * 1024
+_NONCE_BYTES = 12
+_TAG_BYTES = 16
+# The shortest claim there is, owner id of one letter, takes 52 bytes of gzip.
+_MIN_GZIP_BYTES = 48
+_MIN_CLAIM_CHARS = (_NONCE_BYTES + _TAG_BYTES + _MIN_GZIP_BYTES) // 3 * 4
+_GZIP_FRAMING = 16 + zlib.MAX_WBITS
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+
+
+class Decrypted(msgspec.Struct, frozen=True):
+    """What an encrypted claim says, and the nonce it was said under."""
+
+    plain: str
+    nonce: bytes
+
+
+def parse_encryption_key(text: str) -> bytes:
+    """The 32 bytes of a key given raw or in standard base64, as ExternalDNS takes them.
+
+    Raises InvalidEncryptionKey; its message never repeats the text.
+    """
+    raw = text.encode("utf-8", "surrogatepass")
+    if len(raw) == KEY_BYTES:
+        return raw
+    key = _decode_base64(text)
+    if key is not None and len(key) == KEY_BYTES:
+        return key
+    hint = ""
+    if "-" in text or "_" in text:
+        hint = " ExternalDNS does not read the URL-safe alphabet: write + for - and / for _."
+    raise InvalidEncryptionKey(
+        f"A TXT encryption key is 32 characters, or 32 bytes in standard base64; this is neither.{hint}"
+    )
+
+
+def encrypt_labels_text(plain: str, key: bytes) -> str:
+    """The encrypted form of a heritage text (given without quotes), without quotes, under a fresh nonce."""
+    nonce = os.urandom(_NONCE_BYTES)
+    compressor = zlib.compressobj(zlib.Z_BEST_COMPRESSION, zlib.DEFLATED, _GZIP_FRAMING)
+    gzipped = compressor.compress(plain.encode()) + compressor.flush()
+    sealed = nonce + AESGCM(key).encrypt(nonce, gzipped, None)
+    return binascii.b2a_base64(sealed, newline=False).decode("ascii")
+
+
+def decrypt_labels_text(text: str, key: bytes) -> Decrypted | None:
+    """What the text says under this key; None if it is not encrypted, or not with this key.
+
+    Quotes around the text are optional. More than 64 KiB of plain text counts as unreadable.
+    """
+    sealed = _decode_base64(text.strip('"'))
+    if sealed is None or len(sealed) <= _NONCE_BYTES + _TAG_BYTES:
+        return None
+    nonce = sealed[:_NONCE_BYTES]
+    try:
+        gzipped = AESGCM(key).decrypt(nonce, sealed[_NONCE_BYTES:], None)
+    except InvalidTag:
+        return None
+    plain = _decompress(gzipped)
+    return None if plain is None else Decrypted(plain, nonce)
+
+
+def reencrypt(old_text: str, new_plain: str, key: bytes) -> str:
+    """The encrypted text, quoted as the old one, that says `new_plain` from now on.
+
+    The old text itself comes back, byte for byte, if it says so already: a claim that does not change
+    must not change at its provider. Otherwise the nonce is fresh.
+    Raises UndecryptableClaim if the key does not open the old text.
+    """
+    old = decrypt_labels_text(old_text, key)
+    if old is None:
+        raise UndecryptableClaim(
+            "The encryption key of this registry profile does not open the claim; it was left as it is."
+        )
+    if old.plain == new_plain:
+        return old_text
+    body = old_text.strip('"')
+    return old_text.replace(body, encrypt_labels_text(new_plain, key), 1)
+
+
+def looks_encrypted(text: str) -> bool:
+    """Whether a text has the form of an encrypted claim: long enough base64 that is not a hex digest."""
+    body = text.strip('"')
+    if len(body) < _MIN_CLAIM_CHARS or len(body) % 4:
+        return False
+    # Verification tokens are often hex, which is base64 too; random base64 this long never is hex.
+    return not _HEX_DIGITS.issuperset(body) and _decode_base64(body) is not None
+
+
+def _decode_base64(text: str) -> bytes | None:
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except ValueError:
+        return None
+
+
+def _decompress(gzipped: bytes) -> str | None:
+    decompressor = zlib.decompressobj(_GZIP_FRAMING)
+    try:
+        # One byte more than allowed tells "too long" from "just fits".
+        plain = decompressor.decompress(gzipped, MAX_PLAIN_BYTES + 1)
+        if len(plain) > MAX_PLAIN_BYTES or not decompressor.eof or decompressor.unused_data:
+            return None
+        return plain.decode()
+    except (zlib.error, UnicodeDecodeError):
+        return None
