@@ -29,7 +29,7 @@ def broker_socket() -> Path:
     return Path(tempfile.gettempdir()) / f"dnsadmin-{os.getuid()}-{digest}" / "broker.sock"
 
 
-class MissingSecretError(Exception):
+class MissingSecret(Exception):
     """A secret without which nothing may start is neither in the environment nor in the state folder."""
 
 
@@ -46,7 +46,7 @@ def fetch_secret(name: str) -> str:
     try:
         return path.read_text(encoding="utf-8").strip()
     except FileNotFoundError:
-        raise MissingSecretError(
+        raise MissingSecret(
             f"{name} is not set. Nothing was started. Set {name}, or {name}_FILE to the path of a file "
             f"that holds it, or run `make run`, which creates one under {STATE_DIR / 'secrets'}."
         ) from None

@@ -152,7 +152,6 @@ SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 12 * 3600
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
@@ -201,6 +200,22 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    # Several nouns have a kind, a state or a status; without these their names in the schema are hashes.
+    "ENUM_NAME_OVERRIDES": {
+        "FindingKind": "registry_app.models.finding.Finding.Kind",
+        "FindingState": "registry_app.models.finding.Finding.State",
+        "HeldSnapshotStatus": "registry_app.models.held_snapshot.HeldSnapshot.Status",
+        "OwnershipState": "registry_app.models.record_set.OwnershipState",
+        "OwnerStatus": "registry_app.models.owner.Owner.Status",
+        "ProviderStatus": "registry_app.models.provider.Provider.Status",
+        "RecordEventKind": "registry_app.models.record_event.RecordEvent.Kind",
+        "RegistryProfileKind": "registry_app.models.registry_profile.RegistryProfile.Kind",
+        "SyncRunStatus": "registry_app.models.sync_run.SyncRun.Status",
+        "TransferItemStatus": "registry_app.models.transfer.TransferItem.Status",
+        "TransferKind": "registry_app.models.transfer.Transfer.Kind",
+        "TransferStatus": "registry_app.models.transfer.Transfer.Status",
+        "TransferStepStatus": "registry_app.models.transfer.TransferStep.Status",
+    },
 }
 
 # --- dnsadmin -------------------------------------------------------------------------------------

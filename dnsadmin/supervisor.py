@@ -24,7 +24,7 @@ from dnsadmin.roles import build_role_command
 START_SECONDS = 60.0
 
 
-class StartFailedError(Exception):
+class StartFailed(Exception):
     """One part did not come up; the text says which, and where its log is."""
 
 
@@ -62,7 +62,7 @@ def main() -> int:
     except _StopRequested:
         say("Stopping.")
         return 0
-    except StartFailedError as error:
+    except StartFailed as error:
         say(f"dnsadmin did not start. {error}")
         return 1
     finally:
@@ -88,13 +88,13 @@ def _build_environment(place: Place) -> dict[str, str]:
 
 
 def raise_if_port_taken(port: int) -> None:
-    """Raise StartFailedError where something listens already: find out before anything is started."""
+    """Raise StartFailed where something listens already: find out before anything is started."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-            raise StartFailedError(
+            raise StartFailed(
                 f"Port {port} is in use, perhaps by another `make run`. Nothing was started. "
                 f"Stop that, or choose another port: PORT=8001 make run."
             ) from None
@@ -158,7 +158,7 @@ def _run(children: Children, command: list[str], failed: str) -> str:
         command, cwd=BASE_DIR, env=dict(children.environment), stdout=subprocess.PIPE, check=False
     )
     if done.returncode != 0:
-        raise StartFailedError(f"{failed} What it said stands above.")
+        raise StartFailed(f"{failed} What it said stands above.")
     return done.stdout.decode()
 
 
@@ -175,7 +175,7 @@ def _wait_until(children: Children, condition: Callable[[], bool], failed: str) 
     while not condition():
         ended = children.find_ended()
         if ended is not None or time.monotonic() > deadline:
-            raise StartFailedError(failed)
+            raise StartFailed(failed)
         time.sleep(0.05)
 
 

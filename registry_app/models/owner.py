@@ -1,8 +1,12 @@
 """Owner: one ExternalDNS instance and the string it signs with."""
 
 from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
 from django.db import models
 
+from providers.registries.errors import UnwritableLabel
+from providers.registries.labels import raise_if_owner_unwritable
+from providers.wire.canonical_name import InvalidName, canonical_name
 from registry_app.models.cluster import Cluster
 from registry_app.models.registry_profile import RegistryProfile
 
@@ -50,3 +54,24 @@ class Owner(models.Model):
 
     def __str__(self) -> str:
         return self.owner_id
+
+    def clean(self) -> None:
+        try:
+            raise_if_owner_unwritable(self.owner_id)
+        except UnwritableLabel as error:
+            raise ValidationError({"owner_id": str(error)}) from error
+        self.name_patterns = _canonical_patterns(self.name_patterns)
+
+
+def _canonical_patterns(patterns: object) -> list[str]:
+    """Suffixes in canonical spelling; one that begins with a dot matches only names below it."""
+    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+        raise ValidationError({"name_patterns": "This is a list of suffixes such as example.org."})
+    canonical: list[str] = []
+    for pattern in patterns:
+        dot = "." if pattern.startswith(".") else ""
+        try:
+            canonical.append(dot + canonical_name(pattern.removeprefix(".")))
+        except InvalidName as error:
+            raise ValidationError({"name_patterns": f"{pattern!r}: {error}"}) from error
+    return canonical

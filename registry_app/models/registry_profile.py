@@ -3,6 +3,8 @@
 from django.core.exceptions import ValidationError
 from django.db import models
 
+from providers.registries.encryption import parse_encryption_key
+from providers.registries.errors import InvalidEncryptionKey
 from registry_app.models.encrypted_field import EncryptedTextField
 from registry_app.models.provider import Provider
 
@@ -45,4 +47,9 @@ class RegistryProfile(models.Model):
 
     def clean(self) -> None:
         if self.prefix and self.suffix:
-            raise ValidationError("ExternalDNS takes a prefix or a suffix, never both.")
+            raise ValidationError({"suffix": "ExternalDNS takes a prefix or a suffix, never both."})
+        if self.encryption_key and not self.encryption_key.startswith(("env:", "file:")):
+            try:
+                parse_encryption_key(self.encryption_key)
+            except InvalidEncryptionKey as error:
+                raise ValidationError({"encryption_key": str(error)}) from error

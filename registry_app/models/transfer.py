@@ -83,6 +83,9 @@ class Transfer(models.Model):
     approved_at = models.DateTimeField(null=True, blank=True)
 
     item_count = models.PositiveIntegerField(default=0)
+    left_out = models.JSONField(
+        default=list, blank=True, help_text="[{name, type, problem}] of what was selected and is not part of it."
+    )
     epoch = models.PositiveBigIntegerField(default=0, help_text="The lease it last ran under.")
     attempt = models.PositiveIntegerField(default=0)
     next_look_at = models.DateTimeField(null=True, blank=True)
@@ -128,7 +131,9 @@ class TransferItem(models.Model):
     """One record set (or one orphan claim) of a transfer.
 
     `before` and `after` are the ownership TXT endpoints, as reviewed and as wanted: lists of wire
-    endpoints. `lock_key` is set while the transfer is open: two open transfers never share a subject.
+    endpoints. A target that is to be encrypted stands there as plain text, and `encrypt` (position ->
+    registry profile) says so: the exact bytes are in the step. `lock_key` is set while the transfer is
+    open, on the first item of each name: no two open transfers share a name.
     """
 
     class Verdict(models.TextChoices):
@@ -158,6 +163,9 @@ class TransferItem(models.Model):
     )
     before = models.JSONField(default=list)
     after = models.JSONField(default=list)
+    owner_before = models.CharField(
+        max_length=255, blank=True, default="", help_text="Owner ids, as reviewed; comma between two."
+    )
     verdict = models.CharField(max_length=8, choices=Verdict.choices)
     verdict_reason = models.TextField(blank=True, default="")
     status = models.CharField(max_length=14, choices=Status.choices, default=Status.PENDING)
@@ -184,7 +192,8 @@ class TransferStep(models.Model):
         REMOVE = "remove", "Remove replaced claims"
 
     class Status(models.TextChoices):
-        STORED = "stored", "Stored, not known to be sent"
+        STORED = "stored", "Stored, not sent"
+        SENDING = "sending", "Being sent, no answer known"
         ANSWERED = "answered", "The provider answered success"
         UNKNOWN = "unknown", "Outcome unknown"
         NOT_SENT = "not_sent", "Nothing left this machine"
