@@ -1,0 +1,1 @@
+"""Our side of the webhook protocol: bounded, checked HTTP to providers nobody trusts."""

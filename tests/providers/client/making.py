@@ -1,0 +1,21 @@
+"""Clients as these tests want them: on loopback, and with little patience where patience is the subject."""
+
+from providers.client.address_policy import AddressPolicy
+from providers.client.bounded_http import Limits
+from providers.client.credentials import NO_CREDENTIALS, Credentials
+from providers.client.webhook_client import WebhookClient
+
+LOOPBACK = AddressPolicy(allow_loopback=True)
+PATIENT = Limits(seconds=10.0)
+HASTY = Limits(seconds=0.3)
+
+
+def make_client(
+    url: str,
+    *,
+    limits: Limits = PATIENT,
+    policy: AddressPolicy = LOOPBACK,
+    credentials: Credentials = NO_CREDENTIALS,
+) -> WebhookClient:
+    """A client that may visit loopback."""
+    return WebhookClient(url, policy=policy, credentials=credentials, limits=limits)
