@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
-STOP_SECONDS = 20.0
 
 
 def _die_with_parent() -> None:
@@ -34,6 +33,7 @@ class Children:
 
     environment: Mapping[str, str]
     folder: Path
+    stop_seconds: float = 20.0
     running: list[Child] = field(default_factory=list)
 
     def start(self, name: str, command: Sequence[str], *, log: Path | None = None) -> Child:
@@ -67,7 +67,7 @@ class Children:
             child = self.running.pop()
             _signal(child, signal.SIGTERM)
             try:
-                child.process.wait(timeout=STOP_SECONDS)
+                child.process.wait(timeout=self.stop_seconds)
             except subprocess.TimeoutExpired:
                 _signal(child, signal.SIGKILL)
                 child.process.wait()

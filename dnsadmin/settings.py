@@ -6,6 +6,7 @@ from typing import Any
 
 import structlog
 from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
+from django.templatetags.static import static
 from django.urls import reverse_lazy
 
 from dnsadmin.env import BASE_DIR, STATE_DIR, broker_socket, env, fetch_secret
@@ -298,11 +299,81 @@ structlog.configure(
 
 # --- Admin theme ----------------------------------------------------------------------------------
 
+
+def _page(title: str, icon: str, model: str) -> dict[str, Any]:
+    return {"title": title, "icon": icon, "link": reverse_lazy(f"admin:{model}_changelist")}
+
+
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "dnsadmin",
     "SITE_HEADER": "dnsadmin",
     "SITE_SYMBOL": "dns",
+    "SITE_URL": None,
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
-    "COMMAND": {"search_models": True, "show_history": False},
+    "STYLES": [lambda _request: static("dnsadmin/admin.css")],
+    "DASHBOARD_CALLBACK": "registry_app.admin.dashboard.build_index",
+    # The command palette searches names of screens only: rows are searched by their own filters.
+    "COMMAND": {"search_models": False, "show_history": False},
+    "COLORS": {
+        "primary": {
+            "50": "oklch(97.7% .013 236.62)",
+            "100": "oklch(95.1% .026 236.824)",
+            "200": "oklch(90.1% .058 230.902)",
+            "300": "oklch(82.8% .111 230.318)",
+            "400": "oklch(74.6% .16 232.661)",
+            "500": "oklch(68.5% .169 237.323)",
+            "600": "oklch(58.8% .158 241.966)",
+            "700": "oklch(50% .134 242.749)",
+            "800": "oklch(44.3% .11 240.79)",
+            "900": "oklch(39.1% .09 240.876)",
+            "950": "oklch(29.3% .066 243.157)",
+        }
+    },
+    "SIDEBAR": {
+        "show_search": False,
+        "show_all_applications": False,
+        "navigation": [
+            {
+                "items": [
+                    {"title": "Dashboard", "icon": "dashboard", "link": reverse_lazy("admin:index")},
+                    _page("Record sets", "dns", "registry_app_recordset"),
+                    _page("Findings", "warning", "registry_app_finding"),
+                    _page("Transfers", "swap_horiz", "registry_app_transfer"),
+                ]
+            },
+            {
+                "title": "Who and where",
+                "separator": True,
+                "items": [
+                    _page("Owners", "badge", "registry_app_owner"),
+                    _page("Clusters", "hub", "registry_app_cluster"),
+                    _page("Registry profiles", "sell", "registry_app_registryprofile"),
+                ],
+            },
+            {
+                "title": "Providers",
+                "separator": True,
+                "items": [
+                    _page("Providers", "cloud", "registry_app_provider"),
+                    _page("Visits", "sync", "registry_app_syncrun"),
+                    _page("Held snapshots", "front_hand", "registry_app_heldsnapshot"),
+                    _page("Freezes", "ac_unit", "registry_app_freeze"),
+                ],
+            },
+            {
+                "title": "Trust",
+                "separator": True,
+                "items": [
+                    _page("Audit", "history", "registry_app_auditentry"),
+                    _page("Grants", "key", "registry_app_grant"),
+                    _page("API tokens", "token", "registry_app_apitoken"),
+                    _page("Users", "person", "auth_user")
+                    | {"permission": lambda request: request.user.has_perm("auth.view_user")},
+                    _page("Groups", "group", "auth_group")
+                    | {"permission": lambda request: request.user.has_perm("auth.view_group")},
+                ],
+            },
+        ],
+    },
 }

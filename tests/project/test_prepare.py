@@ -1,0 +1,46 @@
+"""A machine is prepared once; what is there already is never touched."""
+
+import base64
+import stat
+from pathlib import Path
+
+from dnsadmin.prepare import prepare_state, write_private_once
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_it_creates_a_private_folder_with_three_secrets(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+
+    prepare_state(state)
+
+    files = sorted((state / "secrets").iterdir())
+    assert [path.name for path in files] == [
+        "dnsadmin_audit_key",
+        "dnsadmin_encryption_keys",
+        "dnsadmin_secret_key",
+    ]
+    assert {_mode(path) for path in files} == {0o600}
+    assert _mode(state) == 0o700
+    assert len({path.read_text() for path in files}) == 3
+    assert all(len(base64.b64decode(path.read_text())) == 32 for path in files)
+
+
+def test_a_second_time_changes_nothing(tmp_path: Path) -> None:
+    prepare_state(tmp_path)
+    before = {path: path.read_bytes() for path in (tmp_path / "secrets").iterdir()}
+
+    prepare_state(tmp_path)
+
+    assert {path: path.read_bytes() for path in (tmp_path / "secrets").iterdir()} == before
+
+
+def test_a_private_file_is_written_only_once(tmp_path: Path) -> None:
+    path = tmp_path / "password"
+
+    assert write_private_once(path, "first") is True
+    assert write_private_once(path, "second") is False
+
+    assert path.read_text() == "first\n"

@@ -1,0 +1,34 @@
+"""Each role is one command line, shaped by the environment."""
+
+import subprocess
+import sys
+
+import pytest
+
+from dnsadmin.roles import ROLES, build_role_command
+
+
+def test_every_role_has_a_command_of_this_python() -> None:
+    commands = [build_role_command(role) for role in ROLES]
+
+    assert all(command[0] == sys.executable for command in commands)
+
+
+def test_the_web_role_listens_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", "8123")
+    monkeypatch.setenv("DNSADMIN_LISTEN", "0.0.0.0")
+
+    command = build_role_command("web")
+
+    assert command[command.index("--port") + 1] == "8123"
+    assert command[command.index("--host") + 1] == "0.0.0.0"
+
+
+@pytest.mark.parametrize("arguments", [[], ["guard"], ["web", "worker"]])
+def test_a_role_that_does_not_exist_is_a_usage_error(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dnsadmin.roles", *arguments], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert "web|worker|beat|migrate" in done.stderr

@@ -1,0 +1,52 @@
+"""The samples hold what a first look should find."""
+
+from collections import Counter
+
+from dnsadmin.samples.zones import EDGE_PREFIX, build_sample_zones
+from providers.registries.claim import DEFAULT_PROFILE, ClaimVerdict, OwnershipState, Pairing, TxtProfile
+from providers.registries.pairing import pair
+
+KEY = b"k" * 32
+
+
+def _pairings() -> dict[str, Pairing]:
+    profiles = [DEFAULT_PROFILE, TxtProfile(reference="edge", prefix=EDGE_PREFIX, encryption_key=KEY)]
+    return {zone.provider: pair(zone.endpoints, profiles) for zone in build_sample_zones(KEY)}
+
+
+def test_there_are_about_two_thousand_record_sets() -> None:
+    count = sum(len(pairing.records) for pairing in _pairings().values())
+
+    assert 1_800 <= count <= 2_200
+
+
+def test_two_clusters_share_a_zone_and_a_part_of_it_is_unmanaged() -> None:
+    records = _pairings()["public-dns"].records
+
+    owners = Counter(record.owner_id for record in records)
+    assert owners["blue-cluster"] >= 200
+    assert owners["green-cluster"] >= 200
+    assert owners[""] >= 15
+
+
+def test_the_encrypted_owner_is_readable_with_its_key_only() -> None:
+    (edge,) = [zone for zone in build_sample_zones(KEY) if zone.provider == "edge-dns"]
+
+    with_key = _pairings()["edge-dns"]
+    without_key = pair(edge.endpoints, [DEFAULT_PROFILE, TxtProfile(prefix=EDGE_PREFIX)])
+
+    assert {claim.owner_id for claim in with_key.claims} == {"edge-cluster"}
+    assert {claim.owner_id for claim in without_key.claims} == {""}
+    assert {record.state for record in without_key.records} == {OwnershipState.UNKNOWN}
+
+
+def test_the_legacy_zone_has_one_of_everything_that_goes_wrong() -> None:
+    pairing = _pairings()["legacy-dns"]
+
+    verdicts = Counter(claim.verdict for claim in pairing.claims)
+    states = Counter(record.state for record in pairing.records)
+    assert verdicts[ClaimVerdict.ORPHAN] == 40
+    assert verdicts[ClaimVerdict.SUPERSEDED] == 12
+    assert verdicts[ClaimVerdict.UNREADABLE] == 1
+    assert states[OwnershipState.CONFLICT] == 6
+    assert states[OwnershipState.UNKNOWN] == 1
