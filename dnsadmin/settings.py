@@ -309,6 +309,9 @@ UNFOLD: dict[str, Any] = {
     "SITE_HEADER": "dnsadmin",
     "SITE_SYMBOL": "dns",
     "SITE_URL": None,
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda _request: static("dnsadmin/icon.svg")}
+    ],
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
     "STYLES": [lambda _request: static("dnsadmin/admin.css")],

@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from dnsadmin.env import STATE_DIR
 from dnsadmin.samples.zones import SampleZone, build_sample_zones
-from providers.backends.zone_file import ZoneFileBackend
+from providers.backends.zone_file import ZoneFileBackend, write_new_zone
 from providers.wire.change_set import ChangeSet
 from registry_app.models import Provider
 
@@ -84,11 +84,7 @@ def _write_zone(folder: Path, zone: SampleZone) -> None:
     """Write an empty zone, then fill it the way a provider would be filled. Starting over is safe: a crash
     half-way left no state file, so nothing refers to what was written."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    soa = f"ns1.{zone.domain}. hostmaster.{zone.domain}. 1 3600 600 604800 300"
-    name_servers = "".join(f"@ 3600 IN NS {host}.{zone.domain}.\n" for host in ("ns1", "ns2"))
-    text = f"$ORIGIN {zone.domain}.\n$TTL 300\n@ 3600 IN SOA {soa}\n{name_servers}"
-    path = folder / f"{zone.domain}.zone"
-    path.write_text(text, encoding="ascii")
+    write_new_zone(folder / f"{zone.domain}.zone", zone.domain)
     ZoneFileBackend(folder).apply(ChangeSet(create=zone.endpoints))
 
 

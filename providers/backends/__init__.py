@@ -1,0 +1,1 @@
+"""Real DNS services behind one Backend protocol."""

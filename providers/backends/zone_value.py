@@ -1,0 +1,220 @@
+"""Endpoints and rdatasets: one value of the wire and of a zone file, both ways. Pure.
+
+A TXT target on the wire is the text between double quotes, with `"` and `\\` escaped by a backslash and what
+is not printable as `\\DDD`. In the zone it is one or more strings of at most 255 bytes; only their
+concatenation means anything, so that several strings are read as one and a long one is split again.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import cast
+
+import dns.exception
+import dns.name
+import dns.rdata
+import dns.rdataclass
+import dns.rdataset
+import dns.rdatatype
+import dns.ttl
+from dns.rdtypes.ANY.MX import MX
+from dns.rdtypes.ANY.TXT import TXT
+from dns.rdtypes.IN.SRV import SRV
+from dns.rdtypes.nsbase import NSBase
+
+from providers.backends.errors import ChangeImpossible
+from providers.backends.single_change import describe, key_of
+from providers.wire.canonical_name import InvalidName, canonical_name
+from providers.wire.endpoint import KNOWN_RECORD_TYPES, Endpoint, EndpointKey
+
+# Everything else in a zone (SOA, DNSSEC, types ExternalDNS does not know) is kept, and never shown.
+SERVED_TYPES = {dns.rdatatype.from_text(each): each for each in KNOWN_RECORD_TYPES}
+
+_NAME_TARGETS = ("CNAME", "NS", "PTR", "DNAME")
+_LONGEST_STRING = 255
+_LONGEST_TTL = 2**31 - 1
+_QUOTED_STRING = re.compile(r'"((?:[^"\\]|\\[0-9]{3}|\\[^0-9])*)"')
+_ESCAPE = re.compile(r"\\([0-9]{3}|.)", re.DOTALL)
+# A target with one of these would end early, run on, or turn into a comment in a zone file.
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f;()]")
+_FORBIDDEN_IN_NAPTR = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def build_rdataset(endpoint: Endpoint, default_ttl: int) -> dns.rdataset.Rdataset:
+    """The rdataset that holds an endpoint. Raises ChangeImpossible for what has no place in a zone file."""
+    key = key_of(endpoint)
+    _raise_if_unplaceable(endpoint, key)
+    ttl = endpoint.record_ttl or default_ttl
+    return dns.rdataset.from_rdata_list(ttl, [_build_rdata(key, target) for target in endpoint.targets])
+
+
+def build_endpoint(name: dns.name.Name, rdataset: dns.rdataset.Rdataset) -> Endpoint:
+    """The endpoint that shows a served rdataset, in the one form in which this backend writes it."""
+    record_type = SERVED_TYPES[rdataset.rdtype]
+    format_rdata = _FORMATS.get(record_type, dns.rdata.Rdata.to_text)
+    return Endpoint(
+        dns_name=format_name(name),
+        targets=tuple(format_rdata(rdata) for rdata in rdataset),
+        record_type=record_type,
+        record_ttl=rdataset.ttl,
+    )
+
+
+def adjust_targets(endpoint: Endpoint) -> Endpoint:
+    """The endpoint with its targets as they would be read back; its own TTL, properties and labels stay."""
+    placed = build_endpoint(dns.name.root, build_rdataset(endpoint, default_ttl=1))
+    return Endpoint(
+        dns_name=endpoint.dns_name,
+        targets=placed.targets,
+        record_type=endpoint.record_type,
+        set_identifier=endpoint.set_identifier,
+        record_ttl=endpoint.record_ttl,
+        labels=endpoint.labels,
+        provider_specific=endpoint.provider_specific,
+    )
+
+
+def parse_name(name: str) -> dns.name.Name:
+    """A canonical name as dnspython's value. Raises ChangeImpossible for a spelling with needless escapes.
+
+    `\\097.example.org` is `a.example.org` to the zone and another name to everybody who compares texts.
+    """
+    try:
+        parsed = dns.name.from_text(name, origin=dns.name.root)
+    except dns.exception.DNSException as error:
+        raise ChangeImpossible(f"{name[:253]} is not a name: {error}. Nothing was applied.") from None
+    if format_name(parsed) != name:
+        raise ChangeImpossible(
+            f"{name[:253]} has another spelling, {format_name(parsed)}. Nothing was applied."
+        )
+    return parsed
+
+
+def format_name(name: dns.name.Name) -> str:
+    """A name as the wire has it: lower case, no trailing dot."""
+    return name.to_text(omit_final_dot=True).lower()
+
+
+def parse_txt_target(target: str) -> bytes:
+    """The bytes a TXT target stands for. A target without quotes is taken as it is, backslashes included."""
+    text = target.strip()
+    if len(text) < 2 or not text.startswith('"'):
+        return target.encode("utf-8")
+    content: list[bytes] = []
+    position = 0
+    while position < len(text):
+        found = _QUOTED_STRING.match(text, position)
+        if found is None:
+            raise ValueError('its double quotes do not pair up; write an inner one as \\"')
+        content.append(_unescape(found.group(1)))
+        position = found.end()
+        while position < len(text) and text[position] == " ":
+            position += 1
+    return b"".join(content)
+
+
+def format_txt_target(content: bytes) -> str:
+    """A TXT content as its target on the wire, in double quotes."""
+    pieces = [_escape_character(each) for each in content.decode("utf-8", "surrogateescape")]
+    return f'"{"".join(pieces)}"'
+
+
+def _build_rdata(key: EndpointKey, target: str) -> dns.rdata.Rdata:
+    try:
+        if key.record_type == "TXT":
+            return TXT(dns.rdataclass.IN, dns.rdatatype.TXT, tuple(_split(parse_txt_target(target))))
+        return _parse_rdata(key.record_type, target)
+    except (dns.exception.DNSException, InvalidName, ValueError) as error:
+        raise ChangeImpossible(
+            f"{describe(key)}: the target {target[:100]!r} cannot stand in a zone file: {error}. "
+            "Nothing was applied."
+        ) from error
+
+
+def _parse_rdata(record_type: str, target: str) -> dns.rdata.Rdata:
+    forbidden = _FORBIDDEN_IN_NAPTR if record_type == "NAPTR" else _FORBIDDEN
+    if forbidden.search(target):
+        raise ValueError("it has a control character, a semicolon or a parenthesis")
+    text = canonical_name(target) + "." if record_type in _NAME_TARGETS and target != "." else target
+    return dns.rdata.from_text(dns.rdataclass.IN, record_type, text, dns.name.root, relativize=False)
+
+
+def _raise_if_unplaceable(endpoint: Endpoint, key: EndpointKey) -> None:
+    problem = ""
+    if key.record_type not in KNOWN_RECORD_TYPES:
+        problem = f"type {key.record_type} is not served; known are {', '.join(KNOWN_RECORD_TYPES)}"
+    elif key.set_identifier:
+        problem = "a zone file has no place for a set identifier; remove the routing policy"
+    elif endpoint.provider_specific:
+        names = ", ".join(each.name for each in endpoint.provider_specific)
+        problem = f"a zone file has no place for provider-specific properties ({names[:200]}); remove them"
+    elif not endpoint.targets:
+        problem = "it has no targets"
+    elif not 0 <= endpoint.record_ttl <= _LONGEST_TTL:
+        problem = f"TTL {endpoint.record_ttl} is outside 0 to {_LONGEST_TTL}"
+    elif key.record_type in ("CNAME", "DNAME") and len(endpoint.targets) > 1:
+        problem = f"a {key.record_type} has exactly one target"
+    if problem:
+        raise ChangeImpossible(f"{describe(key)}: {problem}. Nothing was applied.")
+
+
+def _split(content: bytes) -> Iterator[bytes]:
+    if not content:
+        yield b""
+    for start in range(0, len(content), _LONGEST_STRING):
+        yield content[start : start + _LONGEST_STRING]
+
+
+def _unescape(text: str) -> bytes:
+    def replace(found: re.Match[str]) -> str:
+        escaped = found.group(1)
+        if len(escaped) == 1:
+            return escaped
+        if int(escaped) > 255:
+            raise ValueError(f"\\{escaped} is not a byte")
+        # A byte above 127 is carried as the lone surrogate that `surrogateescape` turns back into it.
+        return chr(int(escaped)) if int(escaped) < 128 else chr(0xDC00 + int(escaped))
+
+    return _ESCAPE.sub(replace, text).encode("utf-8", "surrogateescape")
+
+
+def _escape_character(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\{code - 0xDC00:03d}"
+    if code < 32 or 127 <= code < 160:
+        return "".join(f"\\{byte:03d}" for byte in character.encode("utf-8"))
+    return character
+
+
+def _format_txt(rdata: dns.rdata.Rdata) -> str:
+    return format_txt_target(b"".join(cast("TXT", rdata).strings))
+
+
+def _format_name_target(rdata: dns.rdata.Rdata) -> str:
+    return format_name(cast("NSBase", rdata).target)
+
+
+def _format_mx(rdata: dns.rdata.Rdata) -> str:
+    mx = cast("MX", rdata)
+    return f"{mx.preference} {format_name(mx.exchange)}"
+
+
+def _format_srv(rdata: dns.rdata.Rdata) -> str:
+    # ExternalDNS wants the final dot here, and in NAPTR, where it trims it from all other targets.
+    srv = cast("SRV", rdata)
+    return f"{srv.priority} {srv.weight} {srv.port} {srv.target.to_text().lower()}"
+
+
+_FORMATS: dict[str, Callable[[dns.rdata.Rdata], str]] = {
+    "TXT": _format_txt,
+    "MX": _format_mx,
+    "SRV": _format_srv,
+    **dict.fromkeys(_NAME_TARGETS, _format_name_target),
+}
+
+
+def served_rdatasets(rdatasets: Iterable[dns.rdataset.Rdataset]) -> Iterator[dns.rdataset.Rdataset]:
+    """Those of a node's rdatasets that the wire may see."""
+    return (each for each in rdatasets if each.rdtype in SERVED_TYPES)

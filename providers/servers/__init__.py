@@ -1,0 +1,1 @@
+"""Any backend over the wire: `python -m providers.servers`."""

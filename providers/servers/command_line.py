@@ -1,0 +1,228 @@
+"""`python -m providers.servers`: one backend behind the webhook protocol until a signal ends it."""
+
+import argparse
+import json
+import os
+import signal
+import ssl
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+import msgspec
+
+from providers.backends.backend import Backend
+from providers.backends.errors import BackendError
+from providers.backends.memory import ApplyMode, MemoryBackend
+from providers.backends.zone_file import ZoneFileBackend
+from providers.servers.authentication import RequiredCredential
+from providers.servers.http_server import HttpServer
+from providers.servers.operations_server import OperationsApplication, RequestMetrics
+from providers.servers.parent_process import ParentGone, end_with_parent
+from providers.servers.webhook_server import WebhookServer
+from providers.wire.domain_filter import DomainFilter
+from providers.wire.errors import WireError
+from providers.wire.json_codec import decode_endpoints_strict
+
+_MOST_SEED_ITEMS = 1_000_000
+_BASIC_VARIABLE = "PROVIDER_SERVER_BASIC"
+_BEARER_VARIABLE = "PROVIDER_SERVER_BEARER"
+_EPILOG = f"""\
+Credentials are taken from the environment, never from arguments: {_BASIC_VARIABLE}=user:secret or
+{_BEARER_VARIABLE}=token. When the server is ready it writes one line of JSON with its addresses.
+"""
+
+
+class _BackendChoice(msgspec.Struct, frozen=True):
+    summary: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    build: Callable[[argparse.Namespace], Backend]
+
+
+class _CannotStart(Exception):
+    """Something given to the command cannot be used."""
+
+
+def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Serve until SIGTERM or SIGINT. The exit status: 0 stopped, 1 could not start, 2 wrong arguments."""
+    parser = _make_parser()
+    options = parser.parse_args(arguments)
+    if options.list:
+        sys.stdout.write(_list_backends())
+        return 0
+    if options.backend is None:
+        parser.error("say which backend to serve; --list names them")
+    stopped = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: stopped.set())
+    try:
+        if options.exit_with_parent is not None:
+            end_with_parent(options.exit_with_parent)
+        servers = _start(options, environment)
+    except (_CannotStart, ParentGone, BackendError, WireError, OSError, ValueError) as error:
+        sys.stderr.write(f"The server cannot start: {error}\n")
+        return 1
+    stopped.wait()
+    for server in servers:
+        server.stop()
+    return 0
+
+
+def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[HttpServer]:
+    backend = _BACKENDS[options.backend].build(options)
+    metrics = RequestMetrics()
+    webhook = WebhookServer(
+        backend,
+        host=options.host,
+        port=options.port,
+        credential=_find_credential(environment),
+        tls=_make_tls(options),
+        observers=(metrics,),
+    )
+    webhook.start()
+    ready = {"backend": options.backend, "url": webhook.url, "port": webhook.port}
+    servers: list[HttpServer] = [webhook]
+    if options.operations_port is not None:
+        operations = HttpServer(
+            OperationsApplication(metrics), host=options.host, port=options.operations_port
+        )
+        try:
+            operations.start()
+        except OSError:
+            webhook.stop()
+            raise
+        servers.append(operations)
+        ready |= {"operations_url": operations.url, "operations_port": operations.port}
+    sys.stdout.write(json.dumps(ready) + "\n")
+    sys.stdout.flush()
+    return servers
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m providers.servers",
+        description="Serve a DNS backend over ExternalDNS's webhook protocol.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--list", action="store_true", help="name the backends and their options")
+    choices = parser.add_subparsers(dest="backend", title="backends", metavar="BACKEND")
+    for name, choice in _BACKENDS.items():
+        command = choices.add_parser(name, help=choice.summary, description=choice.summary, epilog=_EPILOG)
+        choice.add_arguments(command)
+        _add_server_arguments(command)
+    parser.set_defaults(exit_with_parent=None)
+    return parser
+
+
+def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
+    parser.add_argument("--port", type=_port, default=8888, help="port, 0 for a free one (%(default)s)")
+    parser.add_argument(
+        "--operations-port", type=_port, help="port of /healthz and /metrics, 0 for a free one (off)"
+    )
+    parser.add_argument(
+        "--domain-filter", action="append", default=[], metavar="DOMAIN", help="serve only this; repeatable"
+    )
+    parser.add_argument("--tls-certificate", type=Path, metavar="FILE", help="certificate chain, PEM")
+    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its private key, PEM")
+    parser.add_argument(
+        "--exit-with-parent",
+        type=int,
+        nargs="?",
+        const=0,
+        metavar="PID",
+        help="stop when the starting process ends, even if killed (Linux); PID: its id, to be sure",
+    )
+
+
+def _add_zone_file_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", type=Path, help="a zone file, or a folder of example.org.zone and so on")
+
+
+def _build_zone_file(options: argparse.Namespace) -> Backend:
+    return ZoneFileBackend(options.path, domain_filter=_make_filter(options))
+
+
+def _add_memory_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", type=Path, metavar="FILE", help="endpoints to begin with, a JSON array")
+    parser.add_argument("--mode", type=ApplyMode, choices=list(ApplyMode), default=ApplyMode.ATOMIC)
+    parser.add_argument(
+        "--any-old-value", action="store_true", help="do not compare updateOld and delete with what is held"
+    )
+
+
+def _build_memory(options: argparse.Namespace) -> Backend:
+    seed: Path | None = options.seed
+    endpoints = decode_endpoints_strict(seed.read_bytes(), max_items=_MOST_SEED_ITEMS) if seed else ()
+    return MemoryBackend(
+        endpoints,
+        mode=options.mode,
+        value_exact=not options.any_old_value,
+        domain_filter=_make_filter(options),
+    )
+
+
+_BACKENDS: Mapping[str, _BackendChoice] = MappingProxyType(
+    {
+        "zone_file": _BackendChoice(
+            "Zones in BIND master files on disk; they survive restarts.",
+            _add_zone_file_arguments,
+            _build_zone_file,
+        ),
+        "memory": _BackendChoice(
+            "Records in memory, gone when the server stops.", _add_memory_arguments, _build_memory
+        ),
+    }
+)
+
+
+def _list_backends() -> str:
+    lines = []
+    for name, choice in _BACKENDS.items():
+        parser = argparse.ArgumentParser(prog=name, add_help=False)
+        choice.add_arguments(parser)
+        lines.append(f"{name}: {choice.summary}\n{parser.format_usage()}")
+    return "\n".join(lines)
+
+
+def _make_filter(options: argparse.Namespace) -> DomainFilter | None:
+    return DomainFilter(include=tuple(options.domain_filter)) if options.domain_filter else None
+
+
+def _find_credential(environment: Mapping[str, str]) -> RequiredCredential | None:
+    basic, bearer = environment.get(_BASIC_VARIABLE, ""), environment.get(_BEARER_VARIABLE, "")
+    if basic and bearer:
+        raise _CannotStart(f"{_BASIC_VARIABLE} and {_BEARER_VARIABLE} are both set; keep one.")
+    if bearer:
+        return RequiredCredential.bearer(bearer)
+    if not basic:
+        return None
+    user, colon, secret = basic.partition(":")
+    if not colon or not secret:
+        raise _CannotStart(f"{_BASIC_VARIABLE} must be of the form user:secret.")
+    return RequiredCredential.basic(user, secret)
+
+
+def _make_tls(options: argparse.Namespace) -> ssl.SSLContext | None:
+    if options.tls_certificate is None and options.tls_key is None:
+        return None
+    if options.tls_certificate is None or options.tls_key is None:
+        raise _CannotStart("--tls-certificate and --tls-key go together.")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(options.tls_certificate, options.tls_key)
+    return context
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= 65535:
+        raise ValueError(text)
+    return port
+
+
+def main() -> int:
+    """The command, with this process's arguments and environment."""
+    return run(sys.argv[1:], os.environ)
