@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 from django.conf import settings
 
@@ -9,7 +10,18 @@ from django.conf import settings
 def crash_point(name: str) -> None:
     """Die by SIGKILL here if DNSADMIN_CRASH_AT names this point; otherwise nothing.
 
-    Every call site is listed by `tests/journeys`, which kills a real process at each of them.
+    With DNSADMIN_CRASH_ONCE, the path of a file, only the first process to get here dies: it creates the
+    file, and those that come after it live.
     """
-    if settings.DNSADMIN_CRASH_AT == name:
+    if settings.DNSADMIN_CRASH_AT == name and _is_first():
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _is_first() -> bool:
+    if not settings.DNSADMIN_CRASH_ONCE:
+        return True
+    try:
+        Path(settings.DNSADMIN_CRASH_ONCE).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""Change a owner."""
+"""Change an owner."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ def change_owner(
     *,
     expected_updated_at: datetime | None = None,
 ) -> Owner:
-    """Change a owner. Raises NotAllowed, NotFound, StateMoved, or InvalidRequest with the fields."""
+    """Change an owner. Raises NotAllowed, NotFound, StateMoved, or InvalidRequest with the fields."""
     raise_if_not_administrator(actor, "owners")
     return change_row(
         actor, Owner, row_id, changes, action="owner.changed", expected_updated_at=expected_updated_at

@@ -28,8 +28,9 @@ def issue_token(
 ) -> tuple[ApiToken, str]:
     """Store a token for a user and give its text, which is never shown again.
 
-    People issue tokens for themselves; administrators for anybody. A token cannot issue one with more
-    scopes than its own. Raises NotAllowed, or InvalidRequest with the fields.
+    People issue tokens for themselves; administrators for anybody, but for the scope `approve`: whoever
+    could approve in another's name would approve what they requested. A token never issues a token: the
+    new one would not end with it. Raises NotAllowed, or InvalidRequest with the fields.
     """
     _raise_if_not_allowed(actor, user_id, scopes)
     owners = list(Owner.objects.filter(owner_id__in=owner_ids))
@@ -65,12 +66,16 @@ def issue_token(
 
 
 def _raise_if_not_allowed(actor: Actor, user_id: int, scopes: Sequence[str]) -> None:
-    is_own = actor.user_id is not None and actor.user_id == user_id
-    if not (is_own or may_administer(actor)):
+    if actor.kind == "token":
+        raise NotAllowed("A token cannot issue a token.", todo="Log in, and issue it there.")
+    if actor.user_id is not None and actor.user_id == user_id:
+        return
+    if not may_administer(actor):
         raise NotAllowed("Tokens are issued by their own user.", todo="Ask an administrator.")
-    if not all(actor.has_scope(scope) for scope in scopes):
+    if "approve" in scopes:
         raise NotAllowed(
-            "A token cannot issue a token that may do more than itself.", todo="Ask for fewer scopes."
+            "A token that approves is issued by its own user alone.",
+            todo="Leave the scope approve out, or let that user issue it.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Register a owner."""
+"""Register an owner."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +9,6 @@ from registry_app.models import Owner
 
 
 def register_owner(actor: Actor, values: Mapping[str, Any]) -> Owner:
-    """Store a owner. Raises NotAllowed, or InvalidRequest with the fields."""
+    """Store an owner, as registered unless `values` say otherwise. Raises NotAllowed or InvalidRequest."""
     raise_if_not_administrator(actor, "owners")
-    return create_row(actor, Owner, values, action="owner.registered")
+    return create_row(actor, Owner, {"status": Owner.Status.REGISTERED, **values}, action="owner.registered")

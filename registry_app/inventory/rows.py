@@ -74,7 +74,8 @@ def change_row(
 
 def fetch_row(model: type[Row], row_id: int) -> Row:
     """The row, or NotFound in the words of its noun."""
-    row = model._default_manager.filter(pk=row_id).first()
+    # Secrets are not loaded: one that no key opens must not stand in the way of entering it again.
+    row = model._default_manager.defer(*_secret_names(model)).filter(pk=row_id).first()
     if row is None:
         raise NotFound(f"There is no {model._meta.verbose_name} {row_id}.", todo="Look it up in the list.")
     return row
@@ -88,7 +89,8 @@ def build_audit_values(row: models.Model, names: Mapping[str, Any]) -> dict[str,
 def _audit_value(row: models.Model, name: str) -> Any:
     field = row._meta.get_field(name)
     if isinstance(field, EncryptedTextField):
-        return "set" if getattr(row, name) else "not set"
+        is_set = type(row)._default_manager.filter(pk=row.pk).exclude(**{name: ""}).exists()
+        return "set" if is_set else "not set"
     if isinstance(field, models.ManyToManyField):
         return sorted(str(related) for related in getattr(row, name).all())
     if isinstance(field, models.ForeignKey):
@@ -127,13 +129,18 @@ def _timestamps(model: type[models.Model]) -> list[str]:
     return [field.name for field in model._meta.concrete_fields if field.name == "updated_at"]
 
 
+def _secret_names(model: type[models.Model]) -> list[str]:
+    fields = model._meta.concrete_fields
+    return [field.name for field in fields if isinstance(field, EncryptedTextField)]
+
+
 def _has_secret(model: type[models.Model], names: Mapping[str, Any]) -> bool:
-    return any(isinstance(model._meta.get_field(name), EncryptedTextField) for name in names)
+    return not names.keys().isdisjoint(_secret_names(model))
 
 
 def _validate(row: models.Model) -> None:
     try:
-        row.full_clean()
+        row.full_clean(exclude=row.get_deferred_fields())
     except ValidationError as error:
         fields = {name: list(messages) for name, messages in error.message_dict.items()}
         raise InvalidRequest(f"{row._meta.verbose_name} is not valid.".capitalize(), fields=fields) from error

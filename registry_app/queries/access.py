@@ -52,8 +52,12 @@ def may_operate(actor: Actor, provider: Provider) -> bool:
 
 
 def may_administer(actor: Actor) -> bool:
-    """Whether the actor may change providers, profiles, owners, grants, and freeze everything."""
-    return actor.is_superuser and actor.has_scope("admin")
+    """Whether the actor may change providers, profiles, owners, grants, and freeze everything.
+
+    A token that is narrowed to owners or providers never may: configuration reaches beyond any of them.
+    """
+    is_narrowed = actor.owner_ids is not None or actor.provider_ids is not None
+    return actor.is_superuser and actor.has_scope("admin") and not is_narrowed
 
 
 def _is_within_bounds(actor: Actor, action: Grant.Action, provider: Provider, owner: Owner | None) -> bool:

@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 
 import pytest
+from pytest_django import Settings
 
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
@@ -173,3 +174,14 @@ def test_it_refuses_limits_out_of_range_by_field(field: str, value: int) -> None
 def test_a_provider_that_is_not_there_is_said_to_be_so() -> None:
     with pytest.raises(NotFound, match="no provider 7"):
         change_provider(SYSTEM, 7, {"interval_seconds": 60})
+
+
+@pytest.mark.django_db
+def test_a_secret_no_key_opens_can_be_entered_again(settings: Settings) -> None:
+    provider = _register(secret=SECRET, authentication="bearer")
+    settings.DNSADMIN_ENCRYPTION_KEYS = (b"n" * 32,)
+
+    change_provider(SYSTEM, provider.pk, {"interval_seconds": 90})
+    change_provider(SYSTEM, provider.pk, {"secret": "entered again"})
+
+    assert Provider.objects.get(pk=provider.pk).secret == "entered again"

@@ -70,12 +70,25 @@ def test_people_issue_tokens_for_themselves_only() -> None:
 
 
 @pytest.mark.django_db
-def test_a_token_cannot_issue_one_that_may_do_more() -> None:
+def test_a_token_never_issues_a_token() -> None:
     alice = _alice()
-    actor = Actor(kind="token", name="ci", user_id=alice.pk, scopes=frozenset({"read"}))
+    actor = Actor(kind="token", name="ci", user_id=alice.pk, is_superuser=True)
 
     with pytest.raises(NotAllowed):
-        issue_token(actor, user_id=alice.pk, name="more", scopes=["read", "apply"])
+        issue_token(actor, user_id=alice.pk, name="more", scopes=["read"])
+
+    assert not ApiToken.objects.exists()
+
+
+@pytest.mark.django_db
+def test_an_administrator_cannot_issue_a_token_that_approves_in_another_name() -> None:
+    alice = _alice()
+
+    with pytest.raises(NotAllowed):
+        issue_token(SYSTEM, user_id=alice.pk, name="ci", scopes=["read", "approve"])
+    token, _ = issue_token(SYSTEM, user_id=alice.pk, name="ci", scopes=["read", "plan"])
+
+    assert token.user == alice
 
 
 @pytest.mark.django_db

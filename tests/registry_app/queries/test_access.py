@@ -132,3 +132,11 @@ def test_even_a_superuser_is_bound_by_the_scopes_of_the_token_in_use(world: Worl
     assert not world.may(token)
     assert not may_administer(token)
     assert may_administer(SYSTEM)
+
+
+def test_an_administrators_token_narrowed_to_an_owner_administers_nothing(world: World) -> None:
+    narrowed = Actor(
+        kind="token", name="ci", user_id=1, is_superuser=True, owner_ids=frozenset({"blue-cluster"})
+    )
+
+    assert not may_administer(narrowed)
