@@ -85,7 +85,7 @@ def test_what_a_child_prints_goes_to_its_log(tmp_path: Path) -> None:
 def test_killing_the_parent_with_9_ends_the_children(tmp_path: Path) -> None:
     told = tmp_path / "pid"
     parent = subprocess.Popen([sys.executable, "-c", START_A_CHILD, str(tmp_path), str(told), *FOREVER])
-    pid = int(wait_until(lambda: told.exists() and told.read_text(), "the child to start"))
+    pid = int(wait_until(lambda: told.read_text() if told.exists() else None, "the child to start"))
     assert _is_alive(pid)
 
     parent.kill()
