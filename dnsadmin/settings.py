@@ -247,6 +247,7 @@ DNSADMIN_LEASE = timedelta(seconds=env.int("DNSADMIN_LEASE_SECONDS", default=120
 DNSADMIN_TRANSFER_EXPIRY = timedelta(days=env.int("DNSADMIN_TRANSFER_EXPIRY_DAYS", default=7))
 # kill -9 at a named point, to show that everything can be resumed. Never set in production.
 DNSADMIN_CRASH_AT = env.str("DNSADMIN_CRASH_AT", default="")
+DNSADMIN_CRASH_ONCE = env.str("DNSADMIN_CRASH_ONCE", default="")
 
 # --- Logging --------------------------------------------------------------------------------------
 

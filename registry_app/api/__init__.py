@@ -1,0 +1,1 @@
+"""The REST API: one door, no rules of its own."""

@@ -1,0 +1,63 @@
+"""What the nouns of configuration share: list, read, register, change under If-Match."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, ClassVar, Protocol
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from registry_app.actor import Actor
+from registry_app.api.pagination import BY_NAME
+from registry_app.api.precondition import build_etag, read_expected_version, version_moved
+from registry_app.api.view_set import NounViewSet, find_row, read_body
+from registry_app.errors import StateMoved
+
+
+class Change(Protocol):
+    """A `change_...` function of the inventory."""
+
+    def __call__(
+        self,
+        actor: Actor,
+        row_id: int,
+        changes: dict[str, Any],
+        /,
+        *,
+        expected_updated_at: datetime | None = None,
+    ) -> Any: ...
+
+
+class ConfigurationViewSet(NounViewSet):
+    """Rows people register and change, each with a version."""
+
+    keyset = BY_NAME
+    scopes: ClassVar = {"create": "admin", "partial_update": "admin"}
+    answer_shape: ClassVar[type[serializers.BaseSerializer[Any]]]
+    body_shape: ClassVar[type[serializers.BaseSerializer[Any]]]
+    address: ClassVar[str]
+
+    def answer_row(self, row_id: int, status: int = 200) -> Response:
+        """One row with its ETag, and where it is if it is new."""
+        row = find_row(self.get_queryset(), pk=row_id)
+        headers = {"ETag": build_etag(row)}
+        if status == 201:
+            headers["Location"] = self.request.build_absolute_uri(f"/api/v1/{self.address}/{row_id}/")
+        return Response(self.answer_shape(row).data, status=status, headers=headers)
+
+    def register_row(self, request: Request, register: Callable[[Actor, dict[str, Any]], Any]) -> Response:
+        """Register what the body says."""
+        row = register(self.actor, read_body(self.body_shape, request))
+        return self.answer_row(row.pk, status=201)
+
+    def change_row(self, request: Request, row_id: int, change: Change) -> Response:
+        """Change what the body names, if the row still is what If-Match says."""
+        row = find_row(self.get_queryset(), pk=row_id)
+        expected = read_expected_version(request, row)
+        changes = read_body(self.body_shape, request, instance=row, partial=True)
+        try:
+            change(self.actor, row_id, changes, expected_updated_at=expected)
+        except StateMoved as error:
+            raise version_moved(error) from error
+        return self.answer_row(row_id)

@@ -1,0 +1,106 @@
+"""Findings: things a person should know."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from registry_app.api.body import StrictSerializer
+from registry_app.api.idempotency import idempotent
+from registry_app.api.parameters import IDEMPOTENCY_KEY
+from registry_app.api.reference import (
+    DnsNameField,
+    OwnerFilterField,
+    OwnerIdField,
+    ProviderFilterField,
+    ProviderReference,
+    with_provider,
+)
+from registry_app.api.row_serializer import RowSerializer
+from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
+from registry_app.models import Finding
+from registry_app.reconcile.acknowledge_finding import acknowledge_finding
+
+_SEVERITIES = {severity.label.lower(): severity.value for severity in Finding.Severity}
+
+
+class FindingParameters(StrictSerializer):
+    """Filters of the list."""
+
+    kind = serializers.ChoiceField(choices=Finding.Kind.choices, required=False)
+    severity = serializers.ChoiceField(
+        choices=[(name, name) for name in _SEVERITIES], required=False, help_text="At least this severe."
+    )
+    state = serializers.ChoiceField(choices=Finding.State.choices, required=False)
+    provider = ProviderFilterField(required=False, help_text="Id or name.")
+    owner = OwnerFilterField(required=False, help_text="Owner id.")
+    name = DnsNameField(required=False, help_text="Exactly this name, in any spelling.")
+
+
+class FindingAnswer(RowSerializer[Finding]):
+    """A finding and, where there is one, the request that would settle it."""
+
+    provider = ProviderReference(allow_null=True)
+    owner = OwnerIdField(read_only=True, allow_null=True)
+    severity = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Finding
+        fields = (
+            "id",
+            "kind",
+            "severity",
+            "state",
+            "provider",
+            "owner",
+            "name",
+            "record_type",
+            "set_identifier",
+            "explanation",
+            "suggestion",
+            "details",
+            "first_seen_at",
+            "last_seen_at",
+            "occurrences",
+            "resolved_at",
+            "acknowledged_by",
+            "muted_until",
+        )
+
+    def get_severity(self, row: Finding) -> str:
+        return row.get_severity_display().lower()
+
+
+class AcknowledgementBody(StrictSerializer):
+    """Seen, and why it may stay; until when it is to be quiet."""
+
+    reason = serializers.CharField(allow_blank=True, default="", max_length=5000)
+    muted_until = serializers.DateTimeField(required=False, allow_null=True, default=None)
+
+
+class FindingViews(NounViewSet):
+    """Findings."""
+
+    queryset = with_provider(Finding.objects.select_related("owner"))
+    scopes = {"acknowledge": "admin"}
+
+    @extend_schema(parameters=[FindingParameters], responses=FindingAnswer(many=True))
+    def list(self, request: Request) -> Response:
+        """List findings, newest first."""
+        values = read_parameters(FindingParameters, request.query_params)
+        if severity := values.pop("severity", None):
+            values["severity__gte"] = _SEVERITIES[severity]
+        return self.answer_page(self.get_queryset().filter(**values), FindingAnswer)
+
+    @extend_schema(responses=FindingAnswer)
+    def retrieve(self, request: Request, pk: int) -> Response:
+        """One finding."""
+        return Response(FindingAnswer(find_row(self.get_queryset(), pk=pk)).data)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=AcknowledgementBody, responses=FindingAnswer)
+    @idempotent()
+    def acknowledge(self, request: Request, pk: int) -> Response:
+        """Acknowledge a finding, or mute it for a time."""
+        body = read_body(AcknowledgementBody, request)
+        acknowledge_finding(self.actor, pk, muted_until=body["muted_until"], reason=body["reason"])
+        return self.retrieve(request, pk)

@@ -1,0 +1,71 @@
+"""Freezes: nothing is sent while one lasts."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from registry_app.api.body import EmptyParameters, ReasonBody, StrictSerializer
+from registry_app.api.idempotency import idempotent
+from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
+from registry_app.api.reference import ProviderReference, RowIdField, with_provider
+from registry_app.api.row_serializer import RowSerializer
+from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
+from registry_app.inventory.freeze import freeze
+from registry_app.inventory.lift_freeze import lift_freeze
+from registry_app.models import Freeze
+
+
+class FreezeAnswer(RowSerializer[Freeze]):
+    """A freeze. Without a provider it is for all of them."""
+
+    provider = ProviderReference(allow_null=True)
+
+    class Meta:
+        model = Freeze
+        fields = ("id", "provider", "reason", "starts_at", "ends_at", "created_by", "created_at")
+
+
+class FreezeBody(StrictSerializer):
+    """What to freeze, why, and until when."""
+
+    provider = RowIdField(allow_null=True, default=None, help_text="Nothing: all providers.")
+    reason = serializers.CharField(max_length=5000)
+    starts_at = serializers.DateTimeField(allow_null=True, default=None, help_text="Nothing: now.")
+    ends_at = serializers.DateTimeField(allow_null=True, default=None, help_text="Nothing: until lifted.")
+
+
+class FreezeViews(NounViewSet):
+    """Freezes."""
+
+    queryset = with_provider(Freeze.objects.all())
+    scopes = {"create": "admin", "lift": "admin"}
+
+    @extend_schema(responses=FreezeAnswer(many=True))
+    def list(self, request: Request) -> Response:
+        """List freezes, newest first."""
+        read_parameters(EmptyParameters, request.query_params)
+        return self.answer_page(self.get_queryset(), FreezeAnswer)
+
+    @extend_schema(responses=FreezeAnswer)
+    def retrieve(self, request: Request, pk: int) -> Response:
+        """One freeze."""
+        return Response(FreezeAnswer(find_row(self.get_queryset(), pk=pk)).data)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION], request=FreezeBody, responses={201: FreezeAnswer})
+    @idempotent()
+    def create(self, request: Request) -> Response:
+        """Freeze a provider, or all."""
+        values: dict[str, Any] = read_body(FreezeBody, request)
+        row = freeze(self.actor, provider_id=values.pop("provider"), **values)
+        headers = {"Location": request.build_absolute_uri(f"/api/v1/freezes/{row.pk}/")}
+        return Response(FreezeAnswer(row).data, status=201, headers=headers)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=FreezeAnswer)
+    @idempotent()
+    def lift(self, request: Request, pk: int) -> Response:
+        """End a freeze now."""
+        lift_freeze(self.actor, pk, reason=read_body(ReasonBody, request)["reason"])
+        return self.retrieve(request, pk)

@@ -1,0 +1,79 @@
+"""Held snapshots: what a provider said that was not believed, and a person's word on it."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from registry_app.api.body import ReasonBody, StrictSerializer
+from registry_app.api.idempotency import idempotent
+from registry_app.api.parameters import IDEMPOTENCY_KEY
+from registry_app.api.reference import ProviderFilterField, ProviderReference, with_provider
+from registry_app.api.row_serializer import RowSerializer
+from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
+from registry_app.models import HeldSnapshot
+from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
+from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
+
+
+class HeldSnapshotParameters(StrictSerializer):
+    """Filters of the list."""
+
+    provider = ProviderFilterField(required=False, help_text="Id or name.")
+    status = serializers.ChoiceField(choices=HeldSnapshot.Status.choices, required=False)
+
+
+class HeldSnapshotAnswer(RowSerializer[HeldSnapshot]):
+    """A held snapshot: why it is held, and what accepting it would change."""
+
+    provider = ProviderReference()
+
+    class Meta:
+        model = HeldSnapshot
+        fields = (
+            "id",
+            "provider",
+            "status",
+            "reasons",
+            "difference",
+            "created_at",
+            "last_seen_at",
+            "occurrences",
+            "decided_at",
+            "decided_by",
+        )
+
+
+class HeldSnapshotViews(NounViewSet):
+    """Held snapshots."""
+
+    # The body of a snapshot may be 32 MiB: it is never read for a list.
+    queryset = with_provider(HeldSnapshot.objects.all()).defer(
+        "body", "provider__secret", "provider__client_key"
+    )
+    scopes = {"accept": "admin", "reject": "admin"}
+
+    @extend_schema(parameters=[HeldSnapshotParameters], responses=HeldSnapshotAnswer(many=True))
+    def list(self, request: Request) -> Response:
+        """List held snapshots, newest first."""
+        values = read_parameters(HeldSnapshotParameters, request.query_params)
+        return self.answer_page(self.get_queryset().filter(**values), HeldSnapshotAnswer)
+
+    @extend_schema(responses=HeldSnapshotAnswer)
+    def retrieve(self, request: Request, pk: int) -> Response:
+        """One held snapshot."""
+        return Response(HeldSnapshotAnswer(find_row(self.get_queryset(), pk=pk)).data)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=HeldSnapshotAnswer)
+    @idempotent()
+    def accept(self, request: Request, pk: int) -> Response:
+        """Accept it: what the provider says at its next visit is stored."""
+        accept_held_snapshot(self.actor, pk, reason=read_body(ReasonBody, request)["reason"])
+        return self.retrieve(request, pk)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=HeldSnapshotAnswer)
+    @idempotent()
+    def reject(self, request: Request, pk: int) -> Response:
+        """Reject it: the mirror stays as it is."""
+        reject_held_snapshot(self.actor, pk, reason=read_body(ReasonBody, request)["reason"])
+        return self.retrieve(request, pk)

@@ -1,0 +1,141 @@
+"""Owners: ExternalDNS instances and the ids they sign with."""
+
+from typing import Any
+
+from django.contrib.auth.models import Group
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from registry_app.api.body import StrictModelSerializer, StrictSerializer
+from registry_app.api.configuration import ConfigurationViewSet
+from registry_app.api.idempotency import idempotent
+from registry_app.api.pagination import Keyset
+from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATION
+from registry_app.api.reference import RowIdField
+from registry_app.api.row_serializer import RowSerializer
+from registry_app.api.view_set import read_parameters
+from registry_app.inventory.change_owner import change_owner
+from registry_app.inventory.register_owner import register_owner
+from registry_app.models import Cluster, Owner, RegistryProfile
+from registry_app.queries.owner_counts import OwnerCount, count_by_provider
+
+
+class OwnerCountAnswer(serializers.Serializer[Any]):
+    """What an owner has at one provider."""
+
+    provider = RowIdField()
+    record_sets = serializers.IntegerField()
+
+
+class OwnerAnswer(RowSerializer[Owner]):
+    """An owner, with its record sets per provider."""
+
+    cluster = serializers.SlugRelatedField[Any](slug_field="name", read_only=True, allow_null=True)
+    team = serializers.SlugRelatedField[Any](slug_field="name", read_only=True, allow_null=True)
+    registry_profile = serializers.SlugRelatedField[Any](slug_field="name", read_only=True, allow_null=True)
+    name_patterns = serializers.ListField(child=serializers.CharField())
+    counts = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Owner
+        fields = (
+            "id",
+            "owner_id",
+            "status",
+            "policy",
+            "cluster",
+            "team",
+            "registry_profile",
+            "name_patterns",
+            "description",
+            "counts",
+            "created_at",
+            "updated_at",
+        )
+
+    @extend_schema_field(OwnerCountAnswer(many=True))
+    def get_counts(self, row: Owner) -> Any:
+        """From one query for the page, where there is a page."""
+        counts: dict[int, list[OwnerCount]] | None = self.context.get("counts")
+        if counts is None:
+            counts = count_by_provider([row.pk])
+        return OwnerCountAnswer(counts.get(row.pk, []), many=True).data
+
+
+class OwnerBody(StrictModelSerializer):
+    """What is said of an owner; cluster, team and registry profile by name."""
+
+    cluster = serializers.SlugRelatedField(
+        slug_field="name", queryset=Cluster.objects.all(), required=False, allow_null=True
+    )
+    team = serializers.SlugRelatedField(
+        slug_field="name", queryset=Group.objects.all(), required=False, allow_null=True
+    )
+    registry_profile = serializers.SlugRelatedField(
+        slug_field="name", queryset=RegistryProfile.objects.all(), required=False, allow_null=True
+    )
+    name_patterns = serializers.ListField(
+        child=serializers.CharField(max_length=255), required=False, max_length=100
+    )
+
+    # Whoever names an owner knows it; DISCOVERED, the model's default, is for those seen in claims.
+    status = serializers.ChoiceField(choices=Owner.Status.choices, default=Owner.Status.REGISTERED)
+
+    class Meta:
+        model = Owner
+        fields = (
+            "owner_id",
+            "status",
+            "policy",
+            "cluster",
+            "team",
+            "registry_profile",
+            "name_patterns",
+            "description",
+        )
+        extra_kwargs = {"owner_id": {"trim_whitespace": False}}
+
+
+class OwnerParameters(StrictSerializer):
+    """Filters of the list."""
+
+    owner_id = serializers.CharField(required=False, help_text="Exactly this owner id.")
+    status = serializers.ChoiceField(choices=Owner.Status.choices, required=False)
+
+
+class OwnerViews(ConfigurationViewSet):
+    """Owners, registered or seen in claims."""
+
+    queryset = Owner.objects.select_related("cluster", "team", "registry_profile").defer(
+        "registry_profile__encryption_key"
+    )
+    keyset = Keyset(("owner_id", "id"))
+    answer_shape = OwnerAnswer
+    body_shape = OwnerBody
+    address = "owners"
+
+    @extend_schema(parameters=[OwnerParameters], responses=OwnerAnswer(many=True))
+    def list(self, request: Request) -> Response:
+        """List owners by owner id, with their record sets per provider."""
+        rows = self.get_queryset().filter(**read_parameters(OwnerParameters, request.query_params))
+        page = self.paginate_queryset(rows) or []
+        counts = count_by_provider([owner.pk for owner in page])
+        return self.get_paginated_response(OwnerAnswer(page, many=True, context={"counts": counts}).data)
+
+    @extend_schema(parameters=[ETAG], responses=OwnerAnswer)
+    def retrieve(self, request: Request, pk: int) -> Response:
+        """One owner."""
+        return self.answer_row(pk)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION], request=OwnerBody, responses={201: OwnerAnswer})
+    @idempotent()
+    def create(self, request: Request) -> Response:
+        """Register an owner. One that was seen in claims is registered by changing its status."""
+        return self.register_row(request, register_owner)
+
+    @extend_schema(parameters=[IF_MATCH, ETAG], request=OwnerBody, responses=OwnerAnswer)
+    def partial_update(self, request: Request, pk: int) -> Response:
+        """Change an owner."""
+        return self.change_row(request, pk, change_owner)

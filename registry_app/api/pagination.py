@@ -1,0 +1,157 @@
+"""Cursor pagination: the next page begins after the last row seen, however many rows came or went."""
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import models
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from registry_app.api.problem import InvalidParameter
+
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 1000
+
+
+@dataclass(frozen=True)
+class Keyset:
+    """An order whose last column is unique. `columns` are attribute names; `types` what a cursor holds."""
+
+    columns: tuple[str, ...]
+    is_descending: bool = False
+
+    @property
+    def ordering(self) -> tuple[str, ...]:
+        return tuple(f"-{column}" if self.is_descending else column for column in self.columns)
+
+
+BY_NAME = Keyset(("name", "id"))
+NEWEST_FIRST = Keyset(("id",), is_descending=True)
+
+
+def slice_after(
+    rows: models.QuerySet[Any], keyset: Keyset, position: tuple[Any, ...] | None
+) -> models.QuerySet[Any]:
+    """The rows after `position`, in order. Written so that an index on the columns serves it."""
+    ordered = rows.order_by(*keyset.ordering)
+    if position is None:
+        return ordered
+    *leading, last = keyset.columns
+    beyond, from_here = ("lt", "lte") if keyset.is_descending else ("gt", "gte")
+    if not leading:
+        return ordered.filter(**{f"{last}__{beyond}": position[0]})
+    column = leading[0]
+    seen = "gte" if keyset.is_descending else "lte"
+    # Not `a > x OR (a = x AND id > y)`: the planners read an OR as a reason to leave the index.
+    return ordered.filter(**{f"{column}__{from_here}": position[0]}).exclude(
+        **{column: position[0], f"{last}__{seen}": position[1]}
+    )
+
+
+def build_cursor(keyset: Keyset, row: models.Model) -> str:
+    """An opaque text for "after this row, in this order"."""
+    values = [list(keyset.ordering), [getattr(row, column) for column in keyset.columns]]
+    return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
+
+
+def parse_cursor(keyset: Keyset, text: str) -> tuple[Any, ...]:
+    """The position. Raises InvalidParameter for a cursor of another list, or none at all."""
+    try:
+        padded = text + "=" * (-len(text) % 4)
+        ordering, values = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (ValueError, binascii.Error, TypeError, RecursionError):
+        raise _bad_cursor() from None
+    if ordering != list(keyset.ordering) or not _fits(values, keyset):
+        raise _bad_cursor()
+    return tuple(values)
+
+
+def _fits(values: object, keyset: Keyset) -> bool:
+    if not isinstance(values, list) or len(values) != len(keyset.columns):
+        return False
+    *leading, last = values
+    is_id = isinstance(last, int) and not isinstance(last, bool)
+    return is_id and all(isinstance(value, str) and value.isprintable() for value in leading)
+
+
+def _bad_cursor() -> InvalidParameter:
+    return InvalidParameter(
+        "The cursor does not belong to this list.",
+        fields={"cursor": ["Take it from `next_cursor` of the page before, with the same filters."]},
+        todo="Begin again without a cursor.",
+    )
+
+
+class KeysetPagination(BasePagination):
+    """One page: its rows, and where the next one begins. Never counts the whole."""
+
+    def __init__(self) -> None:
+        self.next_cursor: str | None = None
+        self.next_address: str | None = None
+
+    def paginate_queryset(
+        self, queryset: models.QuerySet[Any] | Sequence[Any], request: Request, view: APIView | None = None
+    ) -> list[Any]:
+        if not isinstance(queryset, models.QuerySet):
+            raise TypeError("Only rows of the database have a keyset.")
+        keyset: Keyset = getattr(view, "keyset", NEWEST_FIRST)
+        limit = parse_limit(request.query_params)
+        cursor = request.query_params.get("cursor")
+        position = None if cursor is None else parse_cursor(keyset, cursor)
+        rows = list(slice_after(queryset, keyset, position)[: limit + 1])
+        if len(rows) > limit:
+            self.next_cursor = build_cursor(keyset, rows[limit - 1])
+            self.next_address = _replace_cursor(request, self.next_cursor)
+        return rows[:limit]
+
+    def get_paginated_response(self, data: Any) -> Response:
+        return Response({"items": data, "next": self.next_address, "next_cursor": self.next_cursor})
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "required": ["items", "next", "next_cursor"],
+            "properties": {
+                "items": schema,
+                "next": {"type": ["string", "null"], "format": "uri", "description": "The next page."},
+                "next_cursor": {"type": ["string", "null"]},
+            },
+        }
+
+    def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": "limit",
+                "in": "query",
+                "description": "Rows on one page.",
+                "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+            },
+            {
+                "name": "cursor",
+                "in": "query",
+                "description": "`next_cursor` of the page before.",
+                "schema": {"type": "string"},
+            },
+        ]
+
+
+def parse_limit(parameters: Mapping[str, str]) -> int:
+    """`limit` of the query string. Raises InvalidParameter."""
+    text = parameters.get("limit", str(DEFAULT_LIMIT))
+    if text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= MAX_LIMIT:
+        return int(text)
+    raise InvalidParameter(
+        "The limit cannot be used.", fields={"limit": [f"Give a whole number from 1 to {MAX_LIMIT}."]}
+    )
+
+
+def _replace_cursor(request: Request, cursor: str) -> str:
+    parameters = request.query_params.copy()
+    parameters["cursor"] = cursor
+    return request.build_absolute_uri(f"{request.path}?{parameters.urlencode()}")

@@ -1,0 +1,23 @@
+"""Headers that several operations take or give, as the schema shows them."""
+
+from drf_spectacular.utils import OpenApiParameter
+
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="The same key with the same body takes effect once, and is answered as the first time.",
+)
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    str,
+    OpenApiParameter.HEADER,
+    required=True,
+    description="The ETag of the version the change was made from. Without it: 428; another one: 412.",
+)
+ETAG = OpenApiParameter(
+    "ETag", str, OpenApiParameter.HEADER, response=[200], description="The version of what is shown."
+)
+LOCATION = OpenApiParameter(
+    "Location", str, OpenApiParameter.HEADER, response=[201], description="Where the new object is."
+)

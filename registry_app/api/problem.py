@@ -1,0 +1,189 @@
+"""Errors as RFC 9457 problems: the one place where our codes become statuses."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.db import OperationalError
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from registry_app.api.actor import request_id_of
+from registry_app.errors import (
+    DnsadminError,
+    InvalidRequest,
+    LeaseLost,
+    NotAllowed,
+    NotFound,
+    RefusedBySafety,
+    SecretUnavailable,
+    StateMoved,
+)
+
+CONTENT_TYPE = "application/problem+json"
+_RETRY_SECONDS = 5
+_LOG = structlog.get_logger(__name__)
+
+
+class PreconditionFailed(StateMoved):
+    """`If-Match` names another version than the stored one."""
+
+    code = "precondition_failed"
+
+
+class PreconditionRequired(InvalidRequest):
+    """A change was sent without saying which version it was made from."""
+
+    code = "precondition_required"
+
+
+class InvalidParameter(InvalidRequest):
+    """The query string or a header cannot be read as what it should be."""
+
+    code = "invalid_parameter"
+
+
+class MalformedBody(InvalidRequest):
+    """The body is not JSON, or JSON nobody should have to read twice to understand."""
+
+    code = "malformed_body"
+
+
+class BodyTooLarge(InvalidRequest):
+    """The body is larger than any request needs."""
+
+    code = "body_too_large"
+
+
+# The first class that fits decides: what is special stands before what it inherits from.
+_STATUSES: tuple[tuple[type[DnsadminError], HTTPStatus], ...] = (
+    (PreconditionFailed, HTTPStatus.PRECONDITION_FAILED),
+    (PreconditionRequired, HTTPStatus.PRECONDITION_REQUIRED),
+    (InvalidParameter, HTTPStatus.BAD_REQUEST),
+    (MalformedBody, HTTPStatus.BAD_REQUEST),
+    (BodyTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (InvalidRequest, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (NotAllowed, HTTPStatus.FORBIDDEN),
+    (NotFound, HTTPStatus.NOT_FOUND),
+    (StateMoved, HTTPStatus.CONFLICT),
+    (RefusedBySafety, HTTPStatus.CONFLICT),
+    (LeaseLost, HTTPStatus.SERVICE_UNAVAILABLE),
+    (SecretUnavailable, HTTPStatus.INTERNAL_SERVER_ERROR),
+)
+
+_CODES_OF_FRAMEWORK: tuple[tuple[type[exceptions.APIException], str, str], ...] = (
+    (exceptions.NotAuthenticated, "not_authenticated", "Send a token: `Authorization: Bearer dnsa_...`."),
+    (exceptions.AuthenticationFailed, "authentication_failed", "Use a valid token."),
+    (exceptions.PermissionDenied, "not_allowed", "Ask an administrator of dnsadmin."),
+    (exceptions.NotFound, "not_found", "Look it up in the list."),
+    (exceptions.MethodNotAllowed, "method_not_allowed", "See /api/v1/docs/ for what this address takes."),
+    (exceptions.NotAcceptable, "not_acceptable", "Ask for application/json."),
+    (exceptions.UnsupportedMediaType, "unsupported_media_type", "Send application/json."),
+    (exceptions.Throttled, "throttled", "Wait as long as Retry-After says."),
+    (exceptions.ParseError, "malformed_body", "Correct it and send it again."),
+)
+
+
+def build_problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
+    """The answer to anything that went wrong in a view. Never contains more than our own words."""
+    if isinstance(exc, exceptions.ValidationError):
+        exc = InvalidRequest("The request is not valid.", fields=flatten_problems(exc.detail))
+    if isinstance(exc, DnsadminError):
+        return _response_to_own(exc)
+    if isinstance(exc, Http404):
+        exc = exceptions.NotFound()
+    if isinstance(exc, PermissionDenied):
+        exc = exceptions.PermissionDenied()
+    if isinstance(exc, exceptions.APIException):
+        return _response_to_framework(exc)
+    return _response_to_unexpected(exc)
+
+
+def flatten_problems(detail: Any, path: str = "") -> dict[str, list[str]]:
+    """A serializer's nested complaints by dotted path: `selection.names.0`."""
+    if isinstance(detail, Mapping):
+        nested = [(f"{path}.{key}" if path else str(key), value) for key, value in detail.items()]
+    elif isinstance(detail, list) and any(isinstance(entry, Mapping | list) for entry in detail):
+        nested = [(f"{path}.{index}", value) for index, value in enumerate(detail) if value]
+    else:
+        entries = detail if isinstance(detail, list) else [detail]
+        return {path: [str(entry) for entry in entries]}
+    problems: dict[str, list[str]] = {}
+    for nested_path, value in nested:
+        problems.update(flatten_problems(value, nested_path))
+    return problems
+
+
+def _response_to_own(error: DnsadminError) -> Response:
+    status = next(
+        (status for kind, status in _STATUSES if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR
+    )
+    fields = error.fields if isinstance(error, InvalidRequest) else {}
+    headers = {"Retry-After": str(_RETRY_SECONDS)} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
+    sentences = (error.happened, error.now, error.todo)
+    return _build_response(status, error.code, sentences, fields=fields, headers=headers)
+
+
+def _response_to_framework(error: exceptions.APIException) -> Response:
+    code, todo = next(
+        ((code, todo) for kind, code, todo in _CODES_OF_FRAMEWORK if isinstance(error, kind)),
+        ("error", ""),
+    )
+    headers: dict[str, str] = {}
+    if challenge := getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = challenge
+    if (wait := getattr(error, "wait", None)) is not None:
+        headers["Retry-After"] = str(max(1, round(wait)))
+    sentences = (str(error.detail), "Nothing was changed.", todo)
+    return _build_response(HTTPStatus(error.status_code), code, sentences, headers=headers)
+
+
+def _response_to_unexpected(error: Exception) -> Response:
+    """What nobody foresaw: logged with its request id, told without its text, which may hold a secret."""
+    if isinstance(error, RequestDataTooBig):
+        return _response_to_own(BodyTooLarge("The request is too large."))
+    _LOG.error("api.failed", exc_info=error)
+    if isinstance(error, OperationalError):
+        sentences = (
+            "The database did not answer in time.",
+            "Nothing was changed.",
+            "Send the same request again, with an Idempotency-Key if it writes.",
+        )
+        headers = {"Retry-After": str(_RETRY_SECONDS)}
+        return _build_response(
+            HTTPStatus.SERVICE_UNAVAILABLE, "database_unavailable", sentences, headers=headers
+        )
+    sentences = (
+        "Something failed inside dnsadmin.",
+        "What was asked for may not have been done.",
+        "Look before asking again, and tell an administrator the request id.",
+    )
+    return _build_response(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", sentences)
+
+
+def _build_response(
+    status: HTTPStatus,
+    code: str,
+    sentences: tuple[str, str, str],
+    *,
+    fields: Mapping[str, list[str]] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    happened, now, todo = sentences
+    problem: dict[str, Any] = {
+        "type": f"urn:dnsadmin:problem:{code}",
+        "title": status.phrase,
+        "status": status.value,
+        "detail": " ".join(part for part in sentences if part),
+        "code": code,
+        "happened": happened,
+        "now": now,
+        "todo": todo,
+        "request_id": request_id_of(),
+    }
+    if fields:
+        problem["fields"] = dict(fields)
+    return Response(problem, status=status.value, headers=headers, content_type=CONTENT_TYPE)

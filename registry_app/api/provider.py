@@ -1,0 +1,187 @@
+"""Providers: webhook servers we visit. Secrets are write-only."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from registry_app.api.body import EmptyBody, StrictModelSerializer, StrictSerializer
+from registry_app.api.configuration import ConfigurationViewSet
+from registry_app.api.idempotency import idempotent
+from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATION
+from registry_app.api.reference import is_set
+from registry_app.api.row_serializer import RowSerializer
+from registry_app.api.view_set import find_row, read_body, read_parameters
+from registry_app.inventory.change_provider import change_provider
+from registry_app.inventory.probe_provider import ConnectionReport, SampleRecord, probe_provider
+from registry_app.inventory.register_provider import register_provider
+from registry_app.models import Provider
+from registry_app.reconcile.request_visit import request_visit
+
+_SETTINGS = (
+    "name",
+    "url",
+    "description",
+    "is_enabled",
+    "authentication",
+    "username",
+    "ca_certificate",
+    "client_certificate",
+    "interval_seconds",
+    "deadline_seconds",
+    "max_body_bytes",
+    "max_items",
+    "allow_empty",
+    "write_mode",
+    "batch_size",
+    "capitalized_changes",
+    "read_back_seconds",
+    "approval_policy",
+    "max_transfer_count",
+    "max_transfer_percent",
+)
+
+
+class ProviderAnswer(RowSerializer[Provider]):
+    """A provider: its settings and how it is; of its secrets only whether they are set."""
+
+    has_secret = serializers.BooleanField()
+    has_client_key = serializers.BooleanField()
+    domain_filter = serializers.DictField()
+
+    class Meta:
+        model = Provider
+        fields = (
+            "id",
+            *_SETTINGS,
+            "has_secret",
+            "has_client_key",
+            "status",
+            "next_visit_at",
+            "last_visit_at",
+            "accepted_at",
+            "record_set_count",
+            "claim_count",
+            "domain_filter",
+            "consecutive_failures",
+            "last_error_code",
+            "last_error",
+            "created_at",
+            "updated_at",
+        )
+
+
+class ProviderBody(StrictModelSerializer):
+    """What is said of a provider."""
+
+    # Read as it comes: what a URL may be is the inventory's to say, in its own words.
+    url = serializers.CharField(max_length=2048)
+    secret = serializers.CharField(
+        write_only=True,
+        required=False,
+        allow_blank=True,
+        trim_whitespace=False,
+        help_text="Password or token, or env:NAME or file:NAME. Never shown again.",
+    )
+    client_key = serializers.CharField(
+        write_only=True, required=False, allow_blank=True, help_text="PEM. Never shown again."
+    )
+
+    class Meta:
+        model = Provider
+        fields = (*_SETTINGS, "secret", "client_key")
+
+
+class ProviderParameters(StrictSerializer):
+    """Filters of the list."""
+
+    name = serializers.CharField(required=False, help_text="Exactly this name.")
+    status = serializers.ChoiceField(choices=Provider.Status.choices, required=False)
+
+
+class VisitRequestAnswer(serializers.Serializer[Any]):
+    """A visit was asked for; a worker makes it."""
+
+    provider = serializers.IntegerField()
+    next_visit_at = serializers.DateTimeField()
+    sync_runs = serializers.CharField(help_text="Where the visit will show up.")
+
+
+class SampleRecordAnswer(serializers.Serializer[SampleRecord]):
+    """One record as the provider wrote it."""
+
+    name = serializers.CharField()
+    record_type = serializers.CharField()
+    targets = serializers.ListField(child=serializers.CharField())
+
+
+class ConnectionReportAnswer(serializers.Serializer[ConnectionReport]):
+    """What the provider answered when it was asked once."""
+
+    is_ok = serializers.BooleanField()
+    error_code = serializers.CharField()
+    error = serializers.CharField()
+    hint = serializers.CharField()
+    domain_filter = serializers.ListField(child=serializers.CharField())
+    said_filters = serializers.BooleanField()
+    has_webhook_type = serializers.BooleanField()
+    record_count = serializers.IntegerField()
+    set_aside_count = serializers.IntegerField()
+    seconds = serializers.FloatField()
+    sample = SampleRecordAnswer(many=True)
+
+
+class ProviderViews(ConfigurationViewSet):
+    """Providers."""
+
+    queryset = Provider.objects.defer("secret", "client_key").annotate(
+        has_secret=is_set("secret"), has_client_key=is_set("client_key")
+    )
+    answer_shape = ProviderAnswer
+    body_shape = ProviderBody
+    address = "providers"
+    scopes = {**ConfigurationViewSet.scopes, "visits": "admin", "connection_tests": "admin"}
+
+    @extend_schema(parameters=[ProviderParameters], responses=ProviderAnswer(many=True))
+    def list(self, request: Request) -> Response:
+        """List providers by name."""
+        values = read_parameters(ProviderParameters, request.query_params)
+        return self.answer_page(self.get_queryset().filter(**values), ProviderAnswer)
+
+    @extend_schema(parameters=[ETAG], responses=ProviderAnswer)
+    def retrieve(self, request: Request, pk: int) -> Response:
+        """One provider."""
+        return self.answer_row(pk)
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY_KEY, LOCATION], request=ProviderBody, responses={201: ProviderAnswer}
+    )
+    @idempotent()
+    def create(self, request: Request) -> Response:
+        """Register a provider. It is visited at once."""
+        return self.register_row(request, register_provider)
+
+    @extend_schema(parameters=[IF_MATCH, ETAG], request=ProviderBody, responses=ProviderAnswer)
+    def partial_update(self, request: Request, pk: int) -> Response:
+        """Change a provider. Its secrets change only if sent, and are cleared when its origin changes."""
+        return self.change_row(request, pk, change_provider)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses={202: VisitRequestAnswer})
+    @idempotent()
+    def visits(self, request: Request, pk: int) -> Response:
+        """Ask for a visit now."""
+        read_body(EmptyBody, request)
+        find_row(self.get_queryset(), pk=pk)
+        request_visit(self.actor, pk)
+        runs = request.build_absolute_uri(f"/api/v1/sync-runs/?provider={pk}")
+        row = find_row(self.get_queryset(), pk=pk)
+        answer = {"provider": pk, "next_visit_at": row.next_visit_at, "sync_runs": runs}
+        return Response(VisitRequestAnswer(answer).data, status=202, headers={"Location": runs})
+
+    @extend_schema(request=EmptyBody, responses=ConnectionReportAnswer)
+    def connection_tests(self, request: Request, pk: int) -> Response:
+        """Negotiate with the provider and read its records once. Changes nothing."""
+        read_body(EmptyBody, request)
+        return Response(ConnectionReportAnswer(probe_provider(self.actor, pk)).data)

@@ -1,0 +1,170 @@
+"""Record sets: the mirror, read only."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from registry_app.api.body import EmptyParameters, StrictSerializer
+from registry_app.api.pagination import BY_NAME, NEWEST_FIRST, Keyset
+from registry_app.api.reference import (
+    DnsNameField,
+    OwnerFilterField,
+    OwnerIdField,
+    ProviderFilterField,
+    ProviderReference,
+    WordsField,
+    with_provider,
+)
+from registry_app.api.row_serializer import RowSerializer
+from registry_app.api.view_set import NounViewSet, find_row, read_parameters
+from registry_app.models import Claim, OwnershipState, RecordEvent, RecordSet
+from registry_app.queries.record_set_filter import RecordSetFilter, filter_record_sets
+from registry_app.queries.record_set_page import fetch_record_set_page
+
+_BY_SUFFIX = Keyset(("name_reversed", "id"))
+
+
+class RecordSetParameters(StrictSerializer):
+    """Filters of the list. Each narrows."""
+
+    owner = OwnerFilterField(required=False, help_text="Owner id.")
+    provider = ProviderFilterField(required=False, help_text="Id or name.")
+    type = WordsField(required=False, help_text="Record types, comma-separated: `A,AAAA`.")
+    state = WordsField(
+        required=False,
+        choices=tuple(OwnershipState.values),
+        help_text="Ownership states, comma-separated: owned, unmanaged, conflict, unknown.",
+    )
+    name = DnsNameField(required=False, help_text="Exactly this name, in any spelling.")
+    name__suffix = DnsNameField(required=False, help_text="This name and everything below it.")
+    updated_since = serializers.DateTimeField(required=False, help_text="Changed at or after, ISO 8601.")
+    missing = serializers.BooleanField(
+        required=False, allow_null=True, default=None, help_text="Whether the last snapshot lacks it."
+    )
+
+
+class RecordSetAnswer(RowSerializer[RecordSet]):
+    """A record set and whose it is."""
+
+    provider = ProviderReference()
+    owner = OwnerIdField(read_only=True, allow_null=True)
+    targets = serializers.ListField(child=serializers.CharField())
+
+    class Meta:
+        model = RecordSet
+        fields: tuple[str, ...] = (
+            "id",
+            "provider",
+            "name",
+            "record_type",
+            "set_identifier",
+            "targets",
+            "ttl",
+            "provider_specific",
+            "state",
+            "owner",
+            "resource",
+            "first_seen_at",
+            "changed_at",
+            "missing_since",
+        )
+
+
+class ClaimAnswer(RowSerializer[Claim]):
+    """One ownership statement, raw and read."""
+
+    owner = OwnerIdField(read_only=True, allow_null=True)
+    registry_profile = serializers.SlugRelatedField[Any](slug_field="name", read_only=True, allow_null=True)
+    labels = serializers.DictField(child=serializers.CharField())
+
+    class Meta:
+        model = Claim
+        fields = (
+            "id",
+            "txt_name",
+            "raw",
+            "format",
+            "verdict",
+            "record_name",
+            "record_type",
+            "set_identifier",
+            "owner",
+            "resource",
+            "labels",
+            "registry_profile",
+            "is_encrypted",
+            "problem",
+            "first_seen_at",
+            "changed_at",
+        )
+
+
+class RecordSetDetail(RecordSetAnswer):
+    """A record set with every claim on it, and why it is whose it is."""
+
+    claims = ClaimAnswer(many=True)
+    why = serializers.CharField(help_text="One sentence: who owns it, and which claim says so.")
+    events = serializers.CharField(help_text="Where its history is.")
+
+    class Meta(RecordSetAnswer.Meta):
+        fields = (*RecordSetAnswer.Meta.fields, "claims", "why", "events")
+
+
+class RecordEventAnswer(RowSerializer[RecordEvent]):
+    """One line of the history of a record set."""
+
+    class Meta:
+        model = RecordEvent
+        fields = ("id", "kind", "at", "before", "after", "writer", "sync_run_id", "transfer_id")
+
+
+class RecordSetViews(NounViewSet):
+    """Record sets of all providers."""
+
+    queryset = with_provider(RecordSet.objects.select_related("owner"))
+
+    @extend_schema(parameters=[RecordSetParameters], responses=RecordSetAnswer(many=True))
+    def list(self, request: Request) -> Response:
+        """List record sets by name, or, under `name__suffix`, by the labels of the name from the right."""
+        values = read_parameters(RecordSetParameters, request.query_params)
+        self.keyset = _BY_SUFFIX if "name__suffix" in values else BY_NAME
+        wanted = RecordSetFilter(
+            owner=values.get("owner"),
+            provider=values.get("provider"),
+            types=tuple(word.upper() for word in values.get("type", ())),
+            states=values.get("state", ()),
+            name=values.get("name", ""),
+            name_suffix=values.get("name__suffix", ""),
+            updated_since=values.get("updated_since"),
+            is_missing=values.get("missing"),
+        )
+        rows = with_provider(filter_record_sets(wanted).select_related("owner"))
+        return self.answer_page(rows, RecordSetAnswer)
+
+    @extend_schema(responses=RecordSetDetail)
+    def retrieve(self, request: Request, pk: int) -> Response:
+        """One record set, every claim on it, and why its owner is its owner."""
+        record_set = find_row(self.get_queryset(), pk=pk)
+        page = fetch_record_set_page(record_set)
+        answer = dict(RecordSetAnswer(record_set).data)
+        answer["claims"] = ClaimAnswer(page.claims, many=True).data
+        answer["why"] = page.why
+        answer["events"] = request.build_absolute_uri(f"/api/v1/record-sets/{pk}/events/")
+        return Response(answer)
+
+    @extend_schema(responses=RecordEventAnswer(many=True))
+    def events(self, request: Request, pk: int) -> Response:
+        """The history of one record set, newest first."""
+        read_parameters(EmptyParameters, request.query_params)
+        record_set = find_row(self.get_queryset(), pk=pk)
+        self.keyset = NEWEST_FIRST
+        rows = RecordEvent.objects.filter(
+            provider=record_set.provider_id,
+            name=record_set.name,
+            record_type=record_set.record_type,
+            set_identifier=record_set.set_identifier,
+        )
+        return self.answer_page(rows, RecordEventAnswer)

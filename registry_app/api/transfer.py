@@ -1,0 +1,172 @@
+"""Transfers: preview, request, and what people and programs say about them afterwards."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from registry_app.api.body import EmptyParameters, ReasonBody, StrictSerializer
+from registry_app.api.idempotency import idempotent
+from registry_app.api.pagination import NEWEST_FIRST, Keyset, parse_limit
+from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
+from registry_app.api.reference import OwnerFilterField, ProviderFilterField, with_provider
+from registry_app.api.transfer_answer import (
+    PreviewAnswer,
+    ProviderPlanAnswer,
+    RequestedAnswer,
+    TransferAnswer,
+    TransferDetail,
+    TransferItemAnswer,
+    TransferStepAnswer,
+)
+from registry_app.api.transfer_body import (
+    ApprovalBody,
+    DecisionBody,
+    TransferBody,
+    UndoBody,
+    build_transfer_request,
+)
+from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
+from registry_app.models import Transfer, TransferItem, TransferStep
+from registry_app.transfer.approve_transfer import approve_transfer
+from registry_app.transfer.cancel_transfer import cancel_transfer
+from registry_app.transfer.decide_transfer import decide_transfer
+from registry_app.transfer.preview import preview_transfer
+from registry_app.transfer.reject_transfer import reject_transfer
+from registry_app.transfer.request_transfer import request_transfer
+from registry_app.transfer.request_undo import request_undo
+
+_PREVIEW_LIMIT = OpenApiParameter(
+    "limit", int, description="Items shown of each plan, 50 unless told, 1000 at most."
+)
+
+
+class TransferParameters(StrictSerializer):
+    """Filters of the list."""
+
+    status = serializers.ChoiceField(choices=Transfer.Status.choices, required=False)
+    kind = serializers.ChoiceField(choices=Transfer.Kind.choices, required=False)
+    provider = ProviderFilterField(required=False, help_text="Id or name.")
+    source_owner = OwnerFilterField(required=False, help_text="Owner id.")
+    target_owner = OwnerFilterField(required=False, help_text="Owner id.")
+    group = serializers.UUIDField(required=False, help_text="All transfers of one request.")
+    updated_since = serializers.DateTimeField(required=False, source="updated_at__gte")
+
+
+class TransferItemParameters(StrictSerializer):
+    """Filters of the items."""
+
+    status = serializers.ChoiceField(choices=TransferItem.Status.choices, required=False)
+
+
+class TransferViews(NounViewSet):
+    """Transfers."""
+
+    queryset = with_provider(Transfer.objects.select_related("source_owner", "target_owner", "undo_of"))
+    scopes = {
+        "preview": "plan",
+        "create": "plan",
+        "approve": "approve",
+        "reject": "approve",
+        "cancel": "plan",
+        "undo": "plan",
+        "decide": "apply",
+    }
+
+    @extend_schema(parameters=[TransferParameters], responses=TransferAnswer(many=True))
+    def list(self, request: Request) -> Response:
+        """List transfers, newest first."""
+        values = read_parameters(TransferParameters, request.query_params)
+        return self.answer_page(self.get_queryset().filter(**values), TransferAnswer)
+
+    @extend_schema(responses=TransferDetail)
+    def retrieve(self, request: Request, public_id: UUID) -> Response:
+        """One transfer: its progress, and what you may do with it now."""
+        return self._answer(public_id)
+
+    @extend_schema(parameters=[TransferItemParameters], responses=TransferItemAnswer(many=True))
+    def items(self, request: Request, public_id: UUID) -> Response:
+        """The record sets of a transfer, in order."""
+        values = read_parameters(TransferItemParameters, request.query_params)
+        self.keyset = Keyset(("ordinal",))
+        transfer = find_row(self.get_queryset(), public_id=public_id)
+        rows = TransferItem.objects.filter(transfer=transfer, **values)
+        return self.answer_page(rows, TransferItemAnswer)
+
+    @extend_schema(responses=TransferStepAnswer(many=True))
+    def steps(self, request: Request, public_id: UUID) -> Response:
+        """The change sets of a transfer, newest first."""
+        read_parameters(EmptyParameters, request.query_params)
+        self.keyset = NEWEST_FIRST
+        transfer = find_row(self.get_queryset(), public_id=public_id)
+        return self.answer_page(TransferStep.objects.filter(transfer=transfer), TransferStepAnswer)
+
+    @extend_schema(parameters=[_PREVIEW_LIMIT], request=TransferBody, responses=PreviewAnswer)
+    def preview(self, request: Request) -> Response:
+        """What a request would do, per record set, and what speaks against it. Writes nothing."""
+        read_parameters(EmptyParameters, request.query_params)
+        limit = parse_limit(request.query_params)
+        asked = build_transfer_request(read_body(TransferBody, request))
+        plans = preview_transfer(self.actor, asked)
+        return Response({"plans": ProviderPlanAnswer(plans, many=True, context={"limit": limit}).data})
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY_KEY, LOCATION], request=TransferBody, responses={201: RequestedAnswer}
+    )
+    @idempotent()
+    def create(self, request: Request) -> Response:
+        """Request a transfer: one for each provider, to be approved as the provider's policy asks."""
+        asked = build_transfer_request(read_body(TransferBody, request))
+        transfers = request_transfer(self.actor, asked)
+        group = transfers[0].group
+        where = f"{transfers[0].public_id}/" if len(transfers) == 1 else f"?group={group}"
+        answer = {"group": str(group), "transfers": TransferAnswer(transfers, many=True).data}
+        location = request.build_absolute_uri(f"/api/v1/transfers/{where}")
+        return Response(answer, status=201, headers={"Location": location})
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ApprovalBody, responses=TransferDetail)
+    @idempotent()
+    def approve(self, request: Request, public_id: UUID) -> Response:
+        """Approve exactly the plan you reviewed. A worker sends it."""
+        fingerprint = read_body(ApprovalBody, request)["fingerprint"]
+        return self._answer(approve_transfer(self.actor, public_id, fingerprint=fingerprint).public_id)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=TransferDetail)
+    @idempotent()
+    def reject(self, request: Request, public_id: UUID) -> Response:
+        """Reject a requested transfer."""
+        reason = read_body(ReasonBody, request)["reason"]
+        return self._answer(reject_transfer(self.actor, public_id, reason=reason).public_id)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=TransferDetail)
+    @idempotent()
+    def cancel(self, request: Request, public_id: UUID) -> Response:
+        """Cancel a transfer of which nothing was sent."""
+        reason = read_body(ReasonBody, request)["reason"]
+        return self._answer(cancel_transfer(self.actor, public_id, reason=reason).public_id)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION], request=UndoBody, responses={201: TransferDetail})
+    @idempotent()
+    def undo(self, request: Request, public_id: UUID) -> Response:
+        """Request the undo of a transfer: a transfer of its own, reviewed like any other."""
+        values = read_body(UndoBody, request)
+        row = request_undo(self.actor, public_id, **values)
+        response = self._answer(row.public_id)
+        response.status_code = 201
+        response["Location"] = request.build_absolute_uri(f"/api/v1/transfers/{row.public_id}/")
+        return response
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=DecisionBody, responses=TransferDetail)
+    @idempotent()
+    def decide(self, request: Request, public_id: UUID) -> Response:
+        """Decide on a transfer that needs an operator. `allowed_actions` tells what follows from what."""
+        values = read_body(DecisionBody, request)
+        return self._answer(decide_transfer(self.actor, public_id, **values).public_id)
+
+    def _answer(self, public_id: UUID) -> Response:
+        row = find_row(self.get_queryset(), public_id=public_id)
+        shown: Any = TransferDetail(row, context={"request": self.request}).data
+        return Response(shown)

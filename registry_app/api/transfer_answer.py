@@ -1,0 +1,204 @@
+"""Transfers, plans, items and steps as programs see them."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from registry_app.api.actor import actor_of
+from registry_app.api.reference import OwnerIdField, ProviderReference
+from registry_app.api.row_serializer import RowSerializer
+from registry_app.models import Transfer, TransferItem, TransferStep
+from registry_app.queries.transfer import allowed_actions, progress
+from registry_app.transfer.provider_plan import ProviderPlan
+
+
+class TransferAnswer(RowSerializer[Transfer]):
+    """A transfer and its state."""
+
+    id = serializers.UUIDField(source="public_id")
+    provider = ProviderReference()
+    source_owner = OwnerIdField(read_only=True, allow_null=True)
+    target_owner = OwnerIdField(read_only=True, allow_null=True)
+    undo_of = serializers.UUIDField(source="undo_of.public_id", default=None, allow_null=True)
+    requested_by = serializers.CharField(source="requested_by_name")
+    approved_by = serializers.CharField(source="approved_by_name")
+
+    class Meta:
+        model = Transfer
+        fields: tuple[str, ...] = (
+            "id",
+            "group",
+            "kind",
+            "provider",
+            "source_owner",
+            "target_owner",
+            "undo_of",
+            "status",
+            "status_reason",
+            "target_intent",
+            "reason",
+            "ticket",
+            "plan_fingerprint",
+            "approval_policy",
+            "requested_by",
+            "approved_by",
+            "approved_at",
+            "item_count",
+            "created_at",
+            "updated_at",
+            "expires_at",
+            "started_at",
+            "finished_at",
+        )
+
+
+class AllowedActionAnswer(serializers.Serializer[Any]):
+    """Something you may do now, and what follows from it."""
+
+    action = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # the name of the member, not the field's own label
+    consequence = serializers.CharField()
+    needs_reason = serializers.BooleanField()
+
+
+class ProgressAnswer(serializers.Serializer[Any]):
+    """How far it is."""
+
+    total = serializers.IntegerField()
+    verified = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    needs_operator = serializers.IntegerField()
+    pending = serializers.IntegerField()
+    percent = serializers.IntegerField()
+    is_moving = serializers.BooleanField()
+    summary = serializers.CharField()
+
+
+class LeftOutAnswer(serializers.Serializer[Any]):
+    """A record set that was asked for and is not part of the plan, and why."""
+
+    name = serializers.CharField()
+    type = serializers.CharField()
+    problem = serializers.CharField()
+
+
+class TransferDetail(TransferAnswer):
+    """A transfer with its progress and what you may do with it."""
+
+    left_out = LeftOutAnswer(many=True)
+    progress = serializers.SerializerMethodField()
+    allowed_actions = serializers.SerializerMethodField()
+
+    class Meta(TransferAnswer.Meta):
+        fields = (*TransferAnswer.Meta.fields, "left_out", "progress", "allowed_actions")
+
+    @extend_schema_field(ProgressAnswer)
+    def get_progress(self, row: Transfer) -> Any:
+        return ProgressAnswer(progress(row)).data
+
+    @extend_schema_field(AllowedActionAnswer(many=True))
+    def get_allowed_actions(self, row: Transfer) -> Any:
+        actions = allowed_actions(actor_of(self.context["request"]), row)
+        return AllowedActionAnswer(actions, many=True).data
+
+
+class RequestedAnswer(serializers.Serializer[Any]):
+    """One transfer for each provider the selection touches, all of one group."""
+
+    group = serializers.UUIDField()
+    transfers = TransferAnswer(many=True)
+
+
+class TransferItemAnswer(RowSerializer[TransferItem]):
+    """One record set of a transfer: its claims before and after, and how it went."""
+
+    class Meta:
+        model = TransferItem
+        fields = (
+            "ordinal",
+            "batch",
+            "name",
+            "record_type",
+            "set_identifier",
+            "record_before",
+            "before",
+            "after",
+            "verdict",
+            "verdict_reason",
+            "status",
+            "status_reason",
+        )
+
+
+class TransferStepAnswer(RowSerializer[TransferStep]):
+    """One change set: what was about to be sent, what came back, what was read afterwards."""
+
+    class Meta:
+        model = TransferStep
+        fields = (
+            "id",
+            "phase",
+            "batch",
+            "attempt",
+            "status",
+            "change_set",
+            "stored_at",
+            "answered_at",
+            "answer",
+            "read_back",
+            "read_back_at",
+        )
+
+
+class RefusalAnswer(serializers.Serializer[Any]):
+    """Why a plan cannot be requested (as a warning: cannot be sent right now)."""
+
+    code = serializers.CharField()
+    happened = serializers.CharField()
+    now = serializers.CharField()
+    todo = serializers.CharField()
+    is_warning = serializers.BooleanField()
+
+
+class PlannedItemAnswer(serializers.Serializer[Any]):
+    """What would become of the claims of one record set. With a `problem` it is left out."""
+
+    name = serializers.CharField()
+    record_type = serializers.CharField()
+    set_identifier = serializers.CharField()
+    record_before = serializers.JSONField(allow_null=True)
+    before = serializers.ListField(child=serializers.DictField())
+    after = serializers.ListField(child=serializers.DictField())
+    verdict = serializers.CharField()
+    verdict_reason = serializers.CharField()
+    problem = serializers.CharField()
+    problem_code = serializers.CharField()
+
+
+class ProviderPlanAnswer(serializers.Serializer[Any]):
+    """What the request comes to at one provider. `items` are the first of `item_count`."""
+
+    provider = ProviderReference()
+    fingerprint = serializers.CharField()
+    approval_policy = serializers.CharField()
+    confirmation_text = serializers.CharField(help_text="What to send as `confirmation`; empty: nothing.")
+    verdict_counts = serializers.DictField(child=serializers.IntegerField())
+    refusals = RefusalAnswer(many=True)
+    warnings = RefusalAnswer(many=True)
+    item_count = serializers.SerializerMethodField()
+    items = serializers.SerializerMethodField()
+
+    def get_item_count(self, plan: ProviderPlan) -> int:
+        return len(plan.items)
+
+    @extend_schema_field(PlannedItemAnswer(many=True))
+    def get_items(self, plan: ProviderPlan) -> Any:
+        shown = plan.items[: self.context["limit"]]
+        return PlannedItemAnswer(shown, many=True).data
+
+
+class PreviewAnswer(serializers.Serializer[Any]):
+    """One plan for each provider. Nothing was written, no provider was asked."""
+
+    plans = ProviderPlanAnswer(many=True)

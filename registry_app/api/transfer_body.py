@@ -1,0 +1,112 @@
+"""What a program says when it asks for a transfer, and what it says about one."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from registry_app.api.body import StrictSerializer
+from registry_app.api.reference import RowIdField
+from registry_app.models import Transfer
+from registry_app.transfer.selection import Selection
+from registry_app.transfer.transfer_request import TransferRequest
+
+_MOST_IDS = 200_000
+_MOST_NAMES = 10_000
+_FINGERPRINT_LENGTH = 64
+_KINDS = [choice for choice in Transfer.Kind.choices if choice[0] != Transfer.Kind.UNDO]
+_DECISIONS = ("look_again", "keep_as_is", "send_again")
+
+
+class SelectionBody(StrictSerializer):
+    """Which record sets; for a clean-up, which claims. Every field given narrows the others."""
+
+    record_set_ids = serializers.ListField(child=RowIdField(), default=list, max_length=_MOST_IDS)
+    claim_ids = serializers.ListField(child=RowIdField(), default=list, max_length=_MOST_IDS)
+    names = serializers.ListField(
+        child=serializers.CharField(max_length=1024), default=list, max_length=_MOST_NAMES
+    )
+    owner = serializers.CharField(
+        default="", allow_blank=True, max_length=255, help_text="Everything of this owner id."
+    )
+    provider = RowIdField(default=None, allow_null=True)
+    name_suffix = serializers.CharField(default="", allow_blank=True, max_length=1024)
+    types = serializers.ListField(child=serializers.CharField(max_length=20), default=list, max_length=50)
+    states = serializers.ListField(child=serializers.CharField(max_length=20), default=list, max_length=20)
+
+
+class TransferBody(StrictSerializer):
+    """A request, as it goes to the preview and to the act."""
+
+    kind = serializers.ChoiceField(choices=_KINDS)
+    selection = SelectionBody()
+    target_owner = serializers.CharField(
+        default="", allow_blank=True, max_length=255, trim_whitespace=False, help_text="Owner id."
+    )
+    target_intent = serializers.ChoiceField(
+        choices=Transfer.TargetIntent.choices, default=Transfer.TargetIntent.UNKNOWN
+    )
+    reason = serializers.CharField(default="", allow_blank=True, max_length=5000)
+    ticket = serializers.CharField(default="", allow_blank=True, max_length=200)
+    confirmation = serializers.CharField(
+        default="",
+        allow_blank=True,
+        max_length=255,
+        help_text="`confirmation_text` of the preview, where it asks for one.",
+    )
+    fingerprints = serializers.DictField(
+        child=serializers.CharField(max_length=_FINGERPRINT_LENGTH),
+        default=dict,
+        help_text="Provider id to `fingerprint` of the preview: refused if the plan moved since.",
+    )
+
+    def validate_fingerprints(self, given: dict[str, str]) -> dict[int, str]:
+        if not all(key.isascii() and key.isdigit() and len(key) < 19 for key in given):
+            raise serializers.ValidationError("Its keys are provider ids.")
+        return {int(key): fingerprint for key, fingerprint in given.items()}
+
+
+class ApprovalBody(StrictSerializer):
+    """Approval of what was seen."""
+
+    fingerprint = serializers.CharField(
+        max_length=_FINGERPRINT_LENGTH, help_text="`plan_fingerprint` of the transfer you reviewed."
+    )
+
+
+class UndoBody(StrictSerializer):
+    """Why it is undone."""
+
+    reason = serializers.CharField(max_length=5000)
+    confirmation = serializers.CharField(default="", allow_blank=True, max_length=255)
+
+
+class DecisionBody(StrictSerializer):
+    """What to do with a transfer nobody but a person can end."""
+
+    decision = serializers.ChoiceField(choices=[(name, name) for name in _DECISIONS])
+    reason = serializers.CharField(max_length=5000)
+
+
+def build_transfer_request(values: dict[str, Any]) -> TransferRequest:
+    """The request in the words of the transfer room."""
+    chosen = values["selection"]
+    selection = Selection(
+        record_set_ids=tuple(chosen["record_set_ids"]),
+        claim_ids=tuple(chosen["claim_ids"]),
+        names=tuple(chosen["names"]),
+        owner_id=chosen["owner"],
+        provider_id=chosen["provider"],
+        name_suffix=chosen["name_suffix"],
+        record_types=tuple(word.upper() for word in chosen["types"]),
+        states=tuple(chosen["states"]),
+    )
+    return TransferRequest(
+        kind=values["kind"],
+        selection=selection,
+        target_owner_id=values["target_owner"],
+        target_intent=values["target_intent"],
+        reason=values["reason"],
+        ticket=values["ticket"],
+        confirmation=values["confirmation"],
+        fingerprints=values["fingerprints"],
+    )

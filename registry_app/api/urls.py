@@ -1,0 +1,63 @@
+"""Every address of the API, mounted at /api/v1/."""
+
+from django.urls import path, re_path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+
+from registry_app.api.audit_entry import AuditEntryViews
+from registry_app.api.cluster import ClusterViews
+from registry_app.api.finding import FindingViews
+from registry_app.api.freeze import FreezeViews
+from registry_app.api.held_snapshot import HeldSnapshotViews
+from registry_app.api.owner import OwnerViews
+from registry_app.api.provider import ProviderViews
+from registry_app.api.record_set import RecordSetViews
+from registry_app.api.registry_profile import RegistryProfileViews
+from registry_app.api.sync_run import SyncRunViews
+from registry_app.api.token import TokenViews
+from registry_app.api.transfer import TransferViews
+from registry_app.api.unknown_address import UnknownAddress
+
+urlpatterns = [
+    path("record-sets/", RecordSetViews.at(get="list")),
+    path("record-sets/<int:pk>/", RecordSetViews.at(get="retrieve")),
+    path("record-sets/<int:pk>/events/", RecordSetViews.at(get="events")),
+    path("owners/", OwnerViews.at(get="list", post="create")),
+    path("owners/<int:pk>/", OwnerViews.at(get="retrieve", patch="partial_update")),
+    path("clusters/", ClusterViews.at(get="list", post="create")),
+    path("clusters/<int:pk>/", ClusterViews.at(get="retrieve", patch="partial_update")),
+    path("registry-profiles/", RegistryProfileViews.at(get="list", post="create")),
+    path("registry-profiles/<int:pk>/", RegistryProfileViews.at(get="retrieve", patch="partial_update")),
+    path("providers/", ProviderViews.at(get="list", post="create")),
+    path("providers/<int:pk>/", ProviderViews.at(get="retrieve", patch="partial_update")),
+    path("providers/<int:pk>/visits/", ProviderViews.at(post="visits")),
+    path("providers/<int:pk>/connection-tests/", ProviderViews.at(post="connection_tests")),
+    path("held-snapshots/", HeldSnapshotViews.at(get="list")),
+    path("held-snapshots/<int:pk>/", HeldSnapshotViews.at(get="retrieve")),
+    path("held-snapshots/<int:pk>/accept/", HeldSnapshotViews.at(post="accept")),
+    path("held-snapshots/<int:pk>/reject/", HeldSnapshotViews.at(post="reject")),
+    path("findings/", FindingViews.at(get="list")),
+    path("findings/<int:pk>/", FindingViews.at(get="retrieve")),
+    path("findings/<int:pk>/acknowledge/", FindingViews.at(post="acknowledge")),
+    path("transfers/", TransferViews.at(get="list", post="create")),
+    path("transfers/preview/", TransferViews.at(post="preview")),
+    path("transfers/<uuid:public_id>/", TransferViews.at(get="retrieve")),
+    path("transfers/<uuid:public_id>/items/", TransferViews.at(get="items")),
+    path("transfers/<uuid:public_id>/steps/", TransferViews.at(get="steps")),
+    path("transfers/<uuid:public_id>/approve/", TransferViews.at(post="approve")),
+    path("transfers/<uuid:public_id>/reject/", TransferViews.at(post="reject")),
+    path("transfers/<uuid:public_id>/cancel/", TransferViews.at(post="cancel")),
+    path("transfers/<uuid:public_id>/undo/", TransferViews.at(post="undo")),
+    path("transfers/<uuid:public_id>/decide/", TransferViews.at(post="decide")),
+    path("freezes/", FreezeViews.at(get="list", post="create")),
+    path("freezes/<int:pk>/", FreezeViews.at(get="retrieve")),
+    path("freezes/<int:pk>/lift/", FreezeViews.at(post="lift")),
+    path("audit-entries/", AuditEntryViews.at(get="list")),
+    path("audit-entries/<int:sequence>/", AuditEntryViews.at(get="retrieve")),
+    path("tokens/", TokenViews.at(get="list", post="create")),
+    path("tokens/<int:pk>/", TokenViews.at(get="retrieve", delete="destroy")),
+    path("sync-runs/", SyncRunViews.at(get="list")),
+    path("sync-runs/<int:pk>/", SyncRunViews.at(get="retrieve")),
+    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
+    re_path(r"^(?P<rest>.*)$", UnknownAddress.as_view()),
+]

@@ -1,0 +1,120 @@
+"""What every noun of the API shares: who asks, what their token may do, pages, strict parameters."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from django.db import models
+from django.http import HttpResponseBase
+from django.http.request import QueryDict
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from registry_app.actor import Actor
+from registry_app.api.actor import actor_of, request_id_of
+from registry_app.api.body import StrictJsonParser
+from registry_app.api.pagination import NEWEST_FIRST, Keyset, KeysetPagination
+from registry_app.api.problem import InvalidParameter, flatten_problems
+from registry_app.api.schema import NounSchema
+from registry_app.api.throttle import RequestThrottle
+from registry_app.errors import NotAllowed, NotFound
+from registry_app.queries.access import may_read
+
+Row = TypeVar("Row", bound=models.Model)
+
+_PAGE_PARAMETERS = ("limit", "cursor")
+
+
+class NounViewSet(GenericViewSet[Any]):
+    """The actions on one noun. It translates; rules are asked of the functions it calls.
+
+    `scopes` names the scope a token needs for each action; what is not named there needs `read`.
+    """
+
+    schema = NounSchema()
+    parser_classes = (StrictJsonParser,)
+    pagination_class = KeysetPagination
+    throttle_classes = (RequestThrottle,)
+    filter_backends = ()
+    # OPTIONS would describe serializers these views do not have; the schema describes everything.
+    metadata_class = None
+    keyset: Keyset = NEWEST_FIRST
+    scopes: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def actor(self) -> Actor:
+        return actor_of(self.request)
+
+    @classmethod
+    def at(cls, **actions: str) -> Callable[..., HttpResponseBase]:
+        """The view that answers each HTTP method with the named action."""
+        return cls.as_view(dict(actions))
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        actor = self.actor
+        scope = self.scopes.get(self.action, "read")
+        if not actor.has_scope(scope):
+            raise NotAllowed(
+                f"This token does not have the scope {scope!r}.",
+                todo="Use a token that has it.",
+                code="missing_scope",
+            )
+        if scope == "read" and not may_read(actor):
+            raise NotAllowed("You may not read this.", todo="Ask an administrator of dnsadmin.")
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        finalized = super().finalize_response(request, response, *args, **kwargs)
+        finalized["X-Request-Id"] = request_id_of()
+        finalized["Cache-Control"] = "no-store"
+        return finalized
+
+    def answer_page(
+        self, rows: models.QuerySet[Any], shape: type[serializers.BaseSerializer[Any]]
+    ) -> Response:
+        """One page of `rows`, each in this shape."""
+        page = self.paginate_queryset(rows) or []
+        return self.get_paginated_response(shape(page, many=True, context={"request": self.request}).data)
+
+
+def read_body(
+    shape: type[serializers.BaseSerializer[Any]], request: Request, **options: Any
+) -> dict[str, Any]:
+    """The body as `shape` has it. Raises ValidationError, which is answered with the fields."""
+    serializer = shape(data=request.data, **options)
+    serializer.is_valid(raise_exception=True)
+    values: dict[str, Any] = serializer.validated_data
+    return values
+
+
+def read_parameters(shape: type[serializers.BaseSerializer[Any]], parameters: QueryDict) -> dict[str, Any]:
+    """The query string as `shape` has it, every parameter once. Raises InvalidParameter.
+
+    An unknown filter is refused: ignored, it would show everything to somebody who asked for a part.
+    """
+    repeated = [name for name, values in parameters.lists() if len(values) > 1]
+    if repeated:
+        raise _bad_parameters({name: ["Give it once."] for name in repeated})
+    filters = {name: value for name, value in parameters.items() if name not in _PAGE_PARAMETERS}
+    serializer = shape(data=filters)
+    try:
+        serializer.is_valid(raise_exception=True)
+    except ValidationError as error:
+        raise _bad_parameters(flatten_problems(error.detail)) from error
+    values: dict[str, Any] = serializer.validated_data
+    return values
+
+
+def _bad_parameters(fields: dict[str, list[str]]) -> InvalidParameter:
+    return InvalidParameter("The query string cannot be used.", fields=fields)
+
+
+def find_row(rows: models.QuerySet[Row], **identity: Any) -> Row:
+    """The one row, or NotFound in the words of its noun."""
+    row = rows.filter(**identity).first()
+    if row is None:
+        noun = rows.model._meta.verbose_name
+        raise NotFound(f"There is no such {noun}.", todo="Look it up in the list.")
+    return row

@@ -1,0 +1,122 @@
+"""Visit providers now, in this process."""
+
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import structlog
+from django.core.management.base import CommandParser
+from django.db import connection
+
+from registry_app.actor import Actor
+from registry_app.management.dnsadmin_command import DnsadminCommand, actor_of_shell
+from registry_app.management.find_provider import find_providers
+from registry_app.management.outcome import ExitCode, printable, write_json
+from registry_app.models import Provider, SyncRun
+from registry_app.reconcile.visit import visit_provider
+
+_BUSY = "busy"
+_BROKEN = "broken"
+_LOG = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class VisitResult:
+    """What came of one visit. `status` is the run's, or busy (another worker is there), or broken."""
+
+    provider: str
+    status: str
+    seen: int = 0
+    created: int = 0
+    changed: int = 0
+    vanished: int = 0
+    returned: int = 0
+    purged: int = 0
+    claims: int = 0
+    error_code: str = ""
+    error: str = ""
+
+    @property
+    def has_changes(self) -> bool:
+        return bool(self.created or self.changed or self.vanished or self.returned or self.purged)
+
+
+class Command(DnsadminCommand):
+    help = (
+        "Visit providers now, each under its lease. Exit code: 0 nothing changed, 1 a visit failed or "
+        "another worker was there, 2 something changed, 3 a snapshot was held for review."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("providers", nargs="*", metavar="PROVIDER", help="Name or id.")
+        parser.add_argument("--all", action="store_true", help="All providers that are visited.")
+        parser.add_argument("--jobs", type=int, default=4, choices=range(1, 33), metavar="1-32")
+
+    def run(self, options: dict[str, Any]) -> ExitCode:
+        providers = find_providers(options["providers"], want_all=options["all"])
+        results: list[VisitResult] = []
+        with ThreadPoolExecutor(max_workers=options["jobs"]) as pool:
+            actor = actor_of_shell()
+            visits = {pool.submit(_visit, provider, actor): provider for provider in providers}
+            for visit in as_completed(visits):
+                results.append(_build_result(visits[visit], visit))
+                self.show_progress(f"{len(results)} of {len(providers)}: {results[-1].provider}")
+        results.sort(key=lambda result: result.provider)
+        if options["json"]:
+            write_json(self.stdout, {"visits": [asdict(result) for result in results]})
+        else:
+            self._write_table(results)
+        return compute_exit_code(results)
+
+    def _write_table(self, results: list[VisitResult]) -> None:
+        width = max((len(printable(result.provider)) for result in results), default=0)
+        for result in results:
+            counts = (
+                f"{result.seen} seen, {result.created} new, {result.changed} changed, "
+                f"{result.vanished} vanished"
+            )
+            told = printable(result.error) or counts
+            self.stdout.write(f"{printable(result.provider):{width}}  {result.status:10}  {told}")
+
+
+def _visit(provider: Provider, actor: Actor) -> SyncRun | None:
+    try:
+        return visit_provider(provider.pk, actor=actor, trigger=SyncRun.Trigger.PERSON)
+    finally:
+        connection.close()  # this thread's own
+
+
+def _build_result(provider: Provider, visit: Future[SyncRun | None]) -> VisitResult:
+    """One bad provider never stops the others (I17): what it raised becomes its line."""
+    if (error := visit.exception()) is not None:
+        _LOG.error("sync.broken", provider=provider.pk, exc_info=error)
+        reason = f"The visit broke ({type(error).__name__}); the log has it."
+        return VisitResult(provider.name, _BROKEN, error_code="internal_error", error=reason)
+    run = visit.result()
+    if run is None:
+        reason = "Another worker visits it right now, or a transfer runs there."
+        return VisitResult(provider.name, _BUSY, error_code=_BUSY, error=reason)
+    return VisitResult(
+        provider=provider.name,
+        status=run.status,
+        seen=run.seen,
+        created=run.created,
+        changed=run.changed,
+        vanished=run.vanished,
+        returned=run.returned,
+        purged=run.purged,
+        claims=run.claims,
+        error_code=run.error_code,
+        error=run.error,
+    )
+
+
+def compute_exit_code(results: list[VisitResult]) -> ExitCode:
+    """The worst that came of any of them."""
+    statuses = {result.status for result in results}
+    if statuses & {_BUSY, _BROKEN, SyncRun.Status.FAILED, SyncRun.Status.ABANDONED, SyncRun.Status.RUNNING}:
+        return ExitCode.ERROR
+    if SyncRun.Status.HELD in statuses:
+        return ExitCode.REFUSED
+    return ExitCode.CHANGES if any(result.has_changes for result in results) else ExitCode.OK

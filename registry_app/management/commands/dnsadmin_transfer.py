@@ -1,0 +1,163 @@
+"""Plan, request, show, approve, reject, cancel, apply, resume and undo transfers."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from registry_app.actor import Actor
+from registry_app.errors import InvalidRequest
+from registry_app.management.dnsadmin_command import DnsadminCommand, actor_named, actor_of_shell
+from registry_app.management.find_provider import find_provider
+from registry_app.management.outcome import ExitCode, printable, write_json
+from registry_app.management.transfer_arguments import add_subcommands, build_request
+from registry_app.management.transfer_report import (
+    build_plan_report,
+    build_transfer_report,
+    describe_plan,
+    describe_transfer,
+)
+from registry_app.models import Transfer
+from registry_app.queries.transfer import due_transfers
+from registry_app.transfer.approve_transfer import approve_transfer
+from registry_app.transfer.cancel_transfer import cancel_transfer
+from registry_app.transfer.find_transfer import find_transfer
+from registry_app.transfer.preview import preview_transfer
+from registry_app.transfer.reject_transfer import reject_transfer
+from registry_app.transfer.request_transfer import request_transfer
+from registry_app.transfer.request_undo import request_undo
+from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.transfer_request import TransferRequest
+
+_Status = Transfer.Status
+_GOOD_ENDS = (_Status.VERIFIED, _Status.ROLLED_BACK)
+_MOST_NAMES_BYTES = 10 * 1024 * 1024
+
+
+class Command(DnsadminCommand):
+    help = (
+        "Transfers, as the web admin and the API have them. Exit code: 0 done, 1 error (or a transfer that "
+        "failed), 2 a plan that would change something (or a transfer still under way), 3 refused by a "
+        "safety rule."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        add_subcommands(parser)
+
+    def run(self, options: dict[str, Any]) -> ExitCode:
+        acts: dict[str, Callable[[dict[str, Any]], ExitCode]] = {
+            "plan": self._plan,
+            "request": self._request,
+            "show": self._show,
+            "approve": self._approve,
+            "reject": self._reject,
+            "cancel": self._cancel,
+            "undo": self._undo,
+            "apply": self._apply,
+            "resume": self._resume,
+        }
+        return acts[options["act"]](options)
+
+    def _plan(self, options: dict[str, Any]) -> ExitCode:
+        plans = preview_transfer(actor_named(options["person"]), _read_request(options))
+        if options["json"]:
+            write_json(self.stdout, {"plans": [build_plan_report(plan) for plan in plans]})
+        else:
+            for plan in plans:
+                self._write_lines(describe_plan(plan))
+        if any(plan.refusals for plan in plans):
+            return ExitCode.REFUSED
+        return ExitCode.CHANGES if any(plan.included for plan in plans) else ExitCode.OK
+
+    def _request(self, options: dict[str, Any]) -> ExitCode:
+        transfers = request_transfer(actor_named(options["person"]), _read_request(options))
+        return self._report(options, transfers)
+
+    def _show(self, options: dict[str, Any]) -> ExitCode:
+        transfer = find_transfer(options["transfer"])
+        self._report(options, [transfer], actor=actor_of_shell())
+        return compute_exit_code([transfer])
+
+    def _approve(self, options: dict[str, Any]) -> ExitCode:
+        actor, transfer = actor_named(options["person"]), find_transfer(options["transfer"])
+        fingerprint = options["fingerprint"]
+        return self._report(options, [approve_transfer(actor, transfer.public_id, fingerprint=fingerprint)])
+
+    def _reject(self, options: dict[str, Any]) -> ExitCode:
+        actor, transfer = actor_named(options["person"]), find_transfer(options["transfer"])
+        return self._report(options, [reject_transfer(actor, transfer.public_id, reason=options["reason"])])
+
+    def _cancel(self, options: dict[str, Any]) -> ExitCode:
+        actor, transfer = actor_named(options["person"]), find_transfer(options["transfer"])
+        return self._report(options, [cancel_transfer(actor, transfer.public_id, reason=options["reason"])])
+
+    def _undo(self, options: dict[str, Any]) -> ExitCode:
+        actor, transfer = actor_named(options["person"]), find_transfer(options["transfer"])
+        reason, confirmation = options["reason"], options["confirm"]
+        undo = request_undo(actor, transfer.public_id, reason=reason, confirmation=confirmation)
+        return self._report(options, [undo])
+
+    def _apply(self, options: dict[str, Any]) -> ExitCode:
+        transfer = find_transfer(options["transfer"])
+        run_transfer(transfer.pk)
+        transfer = find_transfer(options["transfer"])
+        self._report(options, [transfer])
+        return compute_exit_code([transfer])
+
+    def _resume(self, options: dict[str, Any]) -> ExitCode:
+        named = [find_transfer(text).pk for text in options["transfers"]]
+        pks = named or due_transfers()
+        for number, pk in enumerate(pks, start=1):
+            self.show_progress(f"{number} of {len(pks)}")
+            run_transfer(pk)
+        rows = {row.pk: row for row in Transfer.objects.select_related("provider").filter(pk__in=pks)}
+        transfers = [rows[pk] for pk in pks if pk in rows]
+        self._report(options, transfers)
+        return compute_exit_code(transfers)
+
+    def _report(
+        self, options: dict[str, Any], transfers: list[Transfer], actor: Actor | None = None
+    ) -> ExitCode:
+        with_items = actor is not None
+        if options["json"]:
+            reports = [build_transfer_report(transfer, with_items=with_items) for transfer in transfers]
+            write_json(self.stdout, {"transfers": reports})
+        for transfer in [] if options["json"] else transfers:
+            self._write_lines(describe_transfer(transfer, with_items=with_items))
+        return ExitCode.OK
+
+    def _write_lines(self, lines: list[str]) -> None:
+        for line in lines:
+            self.stdout.write(printable(line))
+
+
+def compute_exit_code(transfers: list[Transfer]) -> ExitCode:
+    """OK: all ended well. An unfinished one is under way; any other end is an error."""
+    statuses = {transfer.status for transfer in transfers}
+    unfinished = {_Status.REQUESTED, _Status.APPROVED, _Status.SENDING, _Status.SENT}
+    if statuses - unfinished - set(_GOOD_ENDS):
+        return ExitCode.ERROR
+    return ExitCode.CHANGES if statuses & unfinished else ExitCode.OK
+
+
+def _read_request(options: dict[str, Any]) -> TransferRequest:
+    provider = find_provider(options["provider"]) if options["provider"] else None
+    names = [*options["name"], *_read_names(options["names_from"])]
+    return build_request(options, names, None if provider is None else provider.pk)
+
+
+def _read_names(source: str | None) -> list[str]:
+    if source is None:
+        return []
+    try:
+        if source == "-":
+            text = sys.stdin.read(_MOST_NAMES_BYTES)
+        else:
+            with Path(source).open(encoding="utf-8") as file:
+                text = file.read(_MOST_NAMES_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidRequest(f"The names cannot be read from {source}: {type(error).__name__}.") from error
+    return [line.strip() for line in text.splitlines() if line.strip()]

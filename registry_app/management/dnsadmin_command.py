@@ -1,0 +1,77 @@
+"""What the dnsadmin commands share: --json, --as, exit codes, and errors in our own words."""
+
+import getpass
+import sys
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from registry_app.actor import Actor
+from registry_app.errors import DnsadminError, InvalidRequest, RefusedBySafety
+from registry_app.management.outcome import ExitCode, printable, write_json
+
+
+class DnsadminCommand(BaseCommand):
+    """A command whose work is in `run`, which gives the exit code."""
+
+    _has_begun = False
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="Print one JSON document.")
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        try:
+            super().run_from_argv(argv)
+        except SystemExit as leaving:
+            # argparse leaves with 2 on a typing error, which here means findings or changes.
+            if leaving.code == ExitCode.CHANGES and not self._has_begun:
+                raise SystemExit(int(ExitCode.ERROR)) from leaving
+            raise
+
+    def handle(self, *_arguments: Any, **options: Any) -> None:
+        self._has_begun = True
+        try:
+            code = self.run(options)
+        except DnsadminError as error:
+            raise self._translate(error, as_json=options["json"]) from error
+        if code is not ExitCode.OK:
+            sys.exit(int(code))
+
+    def run(self, options: dict[str, Any]) -> ExitCode:
+        """Do the work."""
+        raise NotImplementedError
+
+    def show_progress(self, text: str) -> None:
+        """A line for somebody who waits at a terminal; scripts and logs never see it."""
+        if self.stderr.isatty():
+            self.stderr.write(printable(text))
+
+    def _translate(self, error: DnsadminError, *, as_json: bool) -> CommandError:
+        fields = error.fields if isinstance(error, InvalidRequest) else {}
+        if as_json:
+            problem = {"code": error.code, "happened": error.happened, "now": error.now, "todo": error.todo}
+            write_json(self.stdout, {"error": {**problem, "fields": fields}})
+        told = [str(error), *(f"{name}: {' '.join(texts)}" for name, texts in fields.items())]
+        code = ExitCode.REFUSED if isinstance(error, RefusedBySafety) else ExitCode.ERROR
+        return CommandError(printable(" ".join(told)), returncode=int(code))
+
+
+def actor_named(username: str, noun: str = "--as") -> Actor:
+    """The person a command acts for: their rights are asked, and their name is in the audit trail.
+
+    A shell on the machine is no right of its own: whoever changes ownership is named.
+    """
+    user = get_user_model().objects.filter(username=username, is_active=True).first()
+    if user is None:
+        raise InvalidRequest(
+            f"There is no active user {username!r}.", fields={noun: ["Name an active user of dnsadmin."]}
+        )
+    return Actor(
+        kind="command", name=user.get_username(), user_id=user.pk, is_superuser=bool(user.is_superuser)
+    )
+
+
+def actor_of_shell() -> Actor:
+    """Who is at the shell, for what needs no right: looking, visiting, going on with approved work."""
+    return Actor(kind="command", name=f"{getpass.getuser()} (shell)")

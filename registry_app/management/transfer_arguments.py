@@ -1,0 +1,124 @@
+"""What `dnsadmin_transfer` is told on the command line."""
+
+from argparse import SUPPRESS
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from registry_app.errors import InvalidRequest
+from registry_app.models import Transfer
+from registry_app.transfer.selection import Selection
+from registry_app.transfer.transfer_request import TransferRequest
+
+_KINDS = [kind for kind in Transfer.Kind.values if kind != Transfer.Kind.UNDO]
+
+
+def add_subcommands(parser: CommandParser) -> None:
+    """One subcommand for each act."""
+    acts = parser.add_subparsers(dest="act", required=True, metavar="ACT")
+    for name, told in (("plan", "Show what a request would do."), ("request", "Request it.")):
+        act = acts.add_parser(name, help=told)
+        _add_person(act)
+        _add_selection(act)
+    request = acts.choices["request"]
+    request.add_argument("--reason", required=True)
+    request.add_argument("--ticket", default="")
+    request.add_argument("--confirm", default="", help="The text the plan asks for.")
+    request.add_argument(
+        "--fingerprint",
+        action="append",
+        default=[],
+        metavar="PROVIDER_ID=FINGERPRINT",
+        help="As the plan showed it: refused if the plan moved since. Once for each provider.",
+    )
+    _add_act(acts.add_parser("show", help="Show a transfer: state, progress, items."), person=False)
+    approve = acts.add_parser("approve", help="Approve the plan you reviewed.")
+    _add_act(approve)
+    approve.add_argument("--fingerprint", required=True, help="plan_fingerprint, as `show` has it.")
+    for name, told in (("reject", "Reject a request."), ("cancel", "Cancel what was not sent yet.")):
+        act = acts.add_parser(name, help=told)
+        _add_act(act)
+        act.add_argument("--reason", required=True)
+    undo = acts.add_parser("undo", help="Request the undo of a transfer.")
+    _add_act(undo)
+    undo.add_argument("--reason", required=True)
+    undo.add_argument("--confirm", default="", help="The text the request asks for.")
+    _add_act(acts.add_parser("apply", help="Run an approved transfer now, in this process."), person=False)
+    resume = acts.add_parser("resume", help="Go on, by looking, with transfers that were interrupted.")
+    resume.add_argument("transfers", nargs="*", metavar="ID", help="None: all that are due.")
+    _add_json(resume)
+
+
+def _add_json(act: CommandParser) -> None:
+    # Each subcommand has its own, so that it may stand at the end; SUPPRESS keeps the one before it.
+    act.add_argument("--json", action="store_true", default=SUPPRESS, help="Print JSON.")
+
+
+def _add_person(act: CommandParser) -> None:
+    act.add_argument(
+        "--as", dest="person", required=True, metavar="USER", help="For whom: their rights are asked."
+    )
+    _add_json(act)
+
+
+def _add_act(act: CommandParser, *, person: bool = True) -> None:
+    act.add_argument("transfer", metavar="ID", help="The id of the transfer.")
+    if person:
+        _add_person(act)
+    else:
+        _add_json(act)
+
+
+def _add_selection(act: CommandParser) -> None:
+    act.add_argument("--kind", choices=_KINDS, default=Transfer.Kind.TRANSFER)
+    act.add_argument("--to", default="", metavar="OWNER_ID", help="The owner it goes to.")
+    act.add_argument("--owner", default="", metavar="OWNER_ID", help="Everything of this owner.")
+    act.add_argument("--name", action="append", default=[], help="Any spelling; may be repeated.")
+    act.add_argument("--names-from", metavar="FILE", help="One name a line; - is standard input.")
+    act.add_argument("--name-suffix", default="", help="This name and what lies below it.")
+    act.add_argument("--record-set", action="append", default=[], type=int, metavar="ID")
+    act.add_argument("--claim", action="append", default=[], type=int, metavar="ID")
+    act.add_argument("--provider", default="", help="Name or id.")
+    act.add_argument("--type", action="append", default=[], metavar="TYPE")
+    act.add_argument("--state", action="append", default=[])
+    act.add_argument(
+        "--intent",
+        choices=Transfer.TargetIntent.values,
+        default=Transfer.TargetIntent.UNKNOWN,
+        help="What the target wants of these record sets, as far as you know.",
+    )
+
+
+def build_request(options: dict[str, Any], names: list[str], provider_id: int | None) -> TransferRequest:
+    """The request in the words of the transfer room."""
+    selection = Selection(
+        record_set_ids=tuple(options["record_set"]),
+        claim_ids=tuple(options["claim"]),
+        names=tuple(names),
+        owner_id=options["owner"],
+        provider_id=provider_id,
+        name_suffix=options["name_suffix"],
+        record_types=tuple(kind.upper() for kind in options["type"]),
+        states=tuple(options["state"]),
+    )
+    return TransferRequest(
+        kind=options["kind"],
+        selection=selection,
+        target_owner_id=options["to"],
+        target_intent=options["intent"],
+        reason=options.get("reason", ""),
+        ticket=options.get("ticket", ""),
+        confirmation=options.get("confirm", ""),
+        fingerprints=parse_fingerprints(options.get("fingerprint", [])),
+    )
+
+
+def parse_fingerprints(texts: list[str]) -> dict[int, str]:
+    """`3=abc...` for each provider. Raises InvalidRequest."""
+    fingerprints: dict[int, str] = {}
+    for text in texts:
+        provider_id, _, fingerprint = text.partition("=")
+        if not (provider_id.isascii() and provider_id.isdigit() and fingerprint):
+            raise InvalidRequest(f"{text!r} is not PROVIDER_ID=FINGERPRINT.")
+        fingerprints[int(provider_id)] = fingerprint
+    return fingerprints

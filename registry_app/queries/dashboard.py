@@ -1,0 +1,135 @@
+"""What needs attention, what there is, and what happened last: each in a query or two, bounded."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, QuerySet, Sum
+
+from registry_app.models import (
+    AuditEntry,
+    Finding,
+    HeldSnapshot,
+    OwnershipState,
+    Provider,
+    RecordEvent,
+    RecordSet,
+    Transfer,
+)
+from registry_app.queries.freshness import describe_freshness
+from registry_app.queries.provider_page import active_freezes, providers_for_display
+from registry_app.queries.transfer_page import transfers_for_display
+
+_MOST = 10
+
+
+@dataclass(frozen=True)
+class Attention:
+    """One line of what a person should look at."""
+
+    tone: str
+    text: str
+    kind: str
+    pk: int | None = None
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    attention: list[Attention]
+    states: list[tuple[str, str, int]]
+    record_sets: int
+    providers: list[tuple[Provider, str]]
+    transfers: list[Transfer]
+    events: list[RecordEvent]
+    audit: list[AuditEntry]
+
+
+def fetch_dashboard(now: datetime) -> Dashboard:
+    """Everything the first page shows. Its cost does not depend on who looks."""
+    providers = list(providers_for_display()[:50])
+    total = Provider.objects.aggregate(total=Sum("record_set_count"))["total"] or 0
+    return Dashboard(
+        attention=[
+            *_held(),
+            *_unfinished_transfers(),
+            *_failing(),
+            *_conflicts(),
+            *_frozen(now),
+        ],
+        states=_count_states(total),
+        record_sets=total,
+        providers=[(provider, describe_freshness(provider, now)) for provider in providers],
+        transfers=list(transfers_for_display()[:_MOST]),
+        events=list(_events()[:_MOST]),
+        audit=list(AuditEntry.objects.all()[:_MOST]),
+    )
+
+
+def _count_states(total: int) -> list[tuple[str, str, int]]:
+    """The few that are not owned are counted by their partial index; the owned are the rest."""
+    not_owned = RecordSet.objects.exclude(state=OwnershipState.OWNED).values_list("state")
+    counts: dict[str, int] = dict(not_owned.annotate(amount=Count("id")).order_by("state"))
+    counts[OwnershipState.OWNED] = max(total - sum(counts.values()), 0)
+    return [(str(state.value), str(state.label), counts.get(state.value, 0)) for state in OwnershipState]
+
+
+def _events() -> QuerySet[RecordEvent]:
+    return RecordEvent.objects.select_related("provider").defer("provider__secret", "provider__client_key")
+
+
+def _held() -> list[Attention]:
+    rows = HeldSnapshot.objects.filter(status=HeldSnapshot.Status.OPEN).values_list("pk", "provider__name")
+    return [
+        Attention("bad", f"A snapshot of {name} is held: the mirror waits for a person", "heldsnapshot", pk)
+        for pk, name in rows[:_MOST]
+    ]
+
+
+def _unfinished_transfers() -> list[Attention]:
+    texts = {
+        Transfer.Status.NEEDS_OPERATOR: ("bad", "needs an operator"),
+        Transfer.Status.REQUESTED: ("warn", "waits for approval"),
+        Transfer.Status.SENDING: ("busy", "is being sent"),
+        Transfer.Status.SENT: ("busy", "is being read back"),
+    }
+    rows = Transfer.objects.filter(status__in=list(texts)).order_by("-status", "-id")
+    lines = rows.values_list("pk", "status", "item_count", "provider__name")[:_MOST]
+    found = [
+        Attention(
+            texts[Transfer.Status(status)][0],
+            f"Transfer #{pk} ({count} at {name}) {texts[Transfer.Status(status)][1]}",
+            "transfer",
+            pk,
+        )
+        for pk, status, count, name in lines
+    ]
+    return sorted(found, key=lambda line: ("bad", "warn", "busy").index(line.tone))
+
+
+def _failing() -> list[Attention]:
+    rows = Provider.objects.filter(is_enabled=True, status=Provider.Status.FAILING)
+    lines = rows.values_list("pk", "name", "consecutive_failures", "last_error_code")[:_MOST]
+    return [
+        Attention("bad", f"{name} fails ({code or 'no reason'}), {failures} times in a row", "provider", pk)
+        for pk, name, failures, code in lines
+    ]
+
+
+def _conflicts() -> list[Attention]:
+    rows = Finding.objects.filter(state=Finding.State.OPEN, severity__gte=Finding.Severity.ERROR)
+    kinds = dict(Finding.Kind.choices)
+    counted = rows.values_list("kind").annotate(amount=Count("id")).order_by("-amount")
+    return [
+        Attention("bad", f"{kinds.get(kind, kind)}: {amount}", f"finding:{kind}") for kind, amount in counted
+    ]
+
+
+def _frozen(now: datetime) -> list[Attention]:
+    return [
+        Attention(
+            "warn",
+            f"Frozen: {freeze.provider or 'all providers'}. {freeze.reason}"[:200],
+            "freeze",
+            freeze.pk,
+        )
+        for freeze in active_freezes(now).filter(starts_at__lte=now)[:_MOST]
+    ]

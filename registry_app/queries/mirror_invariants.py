@@ -1,0 +1,109 @@
+"""I1, I2, I4, I7, I14 and I20, as far as the rows of the mirror and its visits show them."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import Count, F, Q
+from django.utils import timezone
+
+from registry_app.models import OwnershipState, Provider, RecordSet, SyncRun
+from registry_app.queries.invariant import Invariant, Violation, first_of, violation_of
+
+_LATE_AFTER_INTERVALS = 2
+
+
+def find_double_states() -> Violation | None:
+    """I1. The database has constraints for both; a restored or edited database may have lost them."""
+    is_owned = Q(state=OwnershipState.OWNED)
+    has_owner = Q(owner__isnull=False)
+    torn = RecordSet.objects.filter((is_owned & ~has_owner) | (~is_owned & has_owner))
+    unknown = RecordSet.objects.exclude(state__in=OwnershipState.values)
+    doubled = (
+        RecordSet.objects.values("provider", "name", "record_type", "set_identifier")
+        .annotate(copies=Count("id"))
+        .filter(copies__gt=1)
+        .order_by()
+    )
+    keys = [f"{row['name']} {row['record_type']} {row['set_identifier']}".strip() for row in doubled[:20]]
+    return first_of(
+        (
+            violation_of(torn, "A record set has an owner without being owned, or is owned by nobody."),
+            violation_of(unknown, "A record set is in no known state."),
+            Violation(len(keys), tuple(keys), "A record set has two rows.") if keys else None,
+        )
+    )
+
+
+def find_unexplained_mirrors() -> Violation | None:
+    """I2. Record sets of a provider of which no snapshot was ever accepted came from nowhere."""
+    never = Provider.objects.filter(accepted_snapshots=0, accepted_at__isnull=True)
+    rows = RecordSet.objects.filter(provider__in=never)
+    return violation_of(rows, "A record set stands in the mirror of a provider that was never read.")
+
+
+def find_half_missing() -> Violation | None:
+    """I4. What is missing says since when and for how many snapshots; what is not says neither."""
+    rows = RecordSet.objects.filter(
+        Q(missing_since__isnull=False, missing_snapshots=0)
+        | Q(missing_since__isnull=True, missing_snapshots__gt=0)
+    )
+    return violation_of(rows, "A record set is half missing: its time and its count do not agree.")
+
+
+def find_abandoned_visits() -> Violation | None:
+    """I7. A visit that is over its lease twice was not picked up."""
+    before = timezone.now() - 2 * settings.DNSADMIN_LEASE
+    live = Provider.objects.filter(lease_until__gt=timezone.now())
+    rows = SyncRun.objects.filter(status=SyncRun.Status.RUNNING, started_at__lt=before).exclude(
+        provider__in=live, epoch=F("provider__lease_epoch")
+    )
+    return violation_of(rows, "A visit says it runs, and nobody holds its lease. Is the scheduler running?")
+
+
+def find_double_leases() -> Violation | None:
+    """I14. Two visits that run at one provider, or one under a lease that was never given."""
+    running = SyncRun.objects.filter(status=SyncRun.Status.RUNNING)
+    same_epoch = (
+        running.values("provider", "epoch").annotate(copies=Count("id")).filter(copies__gt=1).order_by()
+    )
+    providers = tuple(f"provider {row['provider']}" for row in same_epoch[:20])
+    ahead = SyncRun.objects.filter(epoch__gt=F("provider__lease_epoch"))
+    return first_of(
+        (
+            Violation(len(providers), providers, "Two visits run under one lease.") if providers else None,
+            violation_of(ahead, "A visit ran under a lease that was never given."),
+        )
+    )
+
+
+def find_late_providers() -> Violation | None:
+    """I20. A provider nobody has visited, failing or not, long after it was due."""
+    now = timezone.now()
+    due = Provider.objects.filter(is_enabled=True, next_visit_at__lt=now).only(
+        "id", "next_visit_at", "interval_seconds", "lease_until"
+    )
+    late = [
+        provider.pk
+        for provider in due
+        if provider.next_visit_at is not None
+        and now - provider.next_visit_at > _allowed(provider)
+        and (provider.lease_until is None or provider.lease_until < now)
+    ]
+    rows = Provider.objects.filter(pk__in=late)
+    return violation_of(
+        rows, "A provider is long due and nobody visits it. Are worker and scheduler running?"
+    )
+
+
+def _allowed(provider: Provider) -> timedelta:
+    return timedelta(seconds=_LATE_AFTER_INTERVALS * provider.interval_seconds) + settings.DNSADMIN_LEASE
+
+
+MIRROR_INVARIANTS = (
+    Invariant("I1", "one row and one ownership state for each mirror key", find_double_states),
+    Invariant("I2", "the mirror comes from accepted snapshots", find_unexplained_mirrors),
+    Invariant("I4", "missing is not deleted", find_half_missing),
+    Invariant("I7", "every unfinished visit is picked up", find_abandoned_visits),
+    Invariant("I14", "at most one run holds the lease of a provider", find_double_leases),
+    Invariant("I20", "every provider is visited when it is due", find_late_providers),
+)

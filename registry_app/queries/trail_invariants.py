@@ -1,0 +1,118 @@
+"""I15, I16 and I18, as far as rows show them (the chain itself is verified by registry_app.audit)."""
+
+from datetime import timedelta
+
+from django.db import connection, models
+from django.db.models import CharField, Exists, OuterRef
+from django.db.models.functions import Cast
+from django.utils import timezone
+
+from registry_app.errors import SecretUnavailable
+from registry_app.models import (
+    AuditEntry,
+    EncryptedTextField,
+    Finding,
+    IdempotencyKey,
+    Provider,
+    RegistryProfile,
+    SyncRun,
+    Transfer,
+    TransferStep,
+)
+from registry_app.queries.invariant import Invariant, Violation, first_of, violation_of
+
+_SEALED = "v1:"
+_SHORTEST_SECRET = 12  # a shorter one may well be an ordinary word
+_LOOKED_AT = 2_000
+
+
+def find_unaudited_transfers() -> Violation | None:
+    """I15. Every transfer was requested by somebody, and every end of one has its line."""
+    lines = AuditEntry.objects.filter(object_type="transfer", object_id=Cast(OuterRef("pk"), CharField()))
+    unrequested = Transfer.objects.filter(~Exists(lines))
+    unended = Transfer.objects.exclude(status=Transfer.Status.REQUESTED).filter(
+        ~Exists(lines.exclude(action="transfer.requested"))
+    )
+    return first_of(
+        (
+            violation_of(unrequested, "A transfer has no audit entry."),
+            violation_of(unended, "A transfer moved on without an audit entry."),
+        )
+    )
+
+
+def find_forgotten_keys() -> Violation | None:
+    """I16. A key that is in flight for a day belongs to a request that died."""
+    rows = IdempotencyKey.objects.filter(
+        status_code__isnull=True, claimed_at__lt=timezone.now() - timedelta(days=1)
+    )
+    return violation_of(rows, "An idempotency key is in flight for more than a day.")
+
+
+def find_open_secrets() -> Violation | None:
+    """I18, spot check: secrets are ciphertext at rest, and in none of the texts people read."""
+    return first_of((*(_find_plain_columns(model) for model in (Provider, RegistryProfile)), _find_spilled()))
+
+
+def _find_plain_columns(model: type[models.Model]) -> Violation | None:
+    table = model._meta.db_table
+    for field in model._meta.concrete_fields:
+        if not isinstance(field, EncryptedTextField):
+            continue
+        quote, column = connection.ops.quote_name, str(field.column)
+        with connection.cursor() as cursor:
+            # Past the field on purpose: it would decrypt. Names come from the model, never from outside.
+            cursor.execute(
+                f"SELECT id FROM {quote(table)} WHERE {quote(column)} <> %s"  # noqa: S608 - see above
+                f" AND {quote(column)} NOT LIKE %s ORDER BY id LIMIT 20",
+                ["", f"{_SEALED}%"],
+            )
+            ids = [row[0] for row in cursor.fetchall()]
+        if ids:
+            sample = tuple(f"{model._meta.verbose_name} {pk}" for pk in ids)
+            return Violation(len(ids), sample, f"A secret stands in the clear in {table}.{column}.")
+    return None
+
+
+def _find_spilled() -> Violation | None:
+    secrets = _known_secrets()
+    if not secrets:
+        return None
+    texts: tuple[tuple[models.QuerySet[models.Model], tuple[str, ...]], ...] = (
+        (AuditEntry.objects.all(), ("before", "after", "reason")),
+        (SyncRun.objects.all(), ("error",)),
+        (Provider.objects.all(), ("url", "last_error", "description")),
+        (Finding.objects.all(), ("explanation", "details", "suggestion")),
+        (TransferStep.objects.all(), ("answer",)),
+        (IdempotencyKey.objects.all(), ("answer",)),
+    )
+    for rows, columns in texts:
+        noun = rows.model._meta.verbose_name
+        for pk, *values in rows.order_by("-pk").values_list("pk", *columns)[:_LOOKED_AT]:
+            told = str(values)
+            if any(secret in told for secret in secrets):
+                return Violation(1, (f"{noun} {pk}",), "A secret is written where people read.")
+    return None
+
+
+def _known_secrets() -> set[str]:
+    """The secrets that would be recognised: references to the environment or a file are none."""
+    found: set[str] = set()
+    for model, columns in ((Provider, ("secret", "client_key")), (RegistryProfile, ("encryption_key",))):
+        for column in columns:
+            try:
+                found.update(model._default_manager.values_list(column, flat=True))
+            except SecretUnavailable:
+                continue  # it cannot be read here, so it cannot be looked for
+    return {
+        secret
+        for secret in found
+        if secret and len(secret) >= _SHORTEST_SECRET and not secret.startswith(("env:", "file:"))
+    }
+
+
+TRAIL_INVARIANTS = (
+    Invariant("I15", "each state change has an audit entry", find_unaudited_transfers),
+    Invariant("I16", "the same key takes effect once", find_forgotten_keys),
+    Invariant("I18", "secrets are sealed, and nowhere people read", find_open_secrets),
+)

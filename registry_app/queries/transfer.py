@@ -1,0 +1,164 @@
+"""What is true of transfers, and what may be done with them."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from django.db.models import Q
+from django.utils import timezone
+
+from registry_app.actor import Actor
+from registry_app.models import Grant, Provider, Transfer, TransferItem
+from registry_app.queries.access import may_operate
+from registry_app.queries.transfer_access import may_act_on_transfer, may_cancel
+
+_STATUS = Transfer.Status
+_ITEM = TransferItem.Status
+# Something was written, and nothing of it is open any more.
+UNDOABLE = (_STATUS.VERIFIED, _STATUS.FAILED)
+_MOVING = (_STATUS.APPROVED, _STATUS.SENDING, _STATUS.SENT)
+_MOST_DUE = 500
+
+
+@dataclass(frozen=True)
+class AllowedAction:
+    """Something this actor may do now. `consequence` says in plain words what follows from it.
+
+    `action` is approve, reject, cancel, undo, or a decision: look_again, send_again, keep_as_is.
+    """
+
+    action: str
+    label: str
+    consequence: str
+    needs_reason: bool = True
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a transfer is. `summary` is one sentence; `is_moving` means: look again soon."""
+
+    total: int
+    verified: int
+    failed: int
+    needs_operator: int
+    pending: int
+    percent: int
+    is_moving: bool
+    summary: str
+
+
+# What an operator can decide about a transfer that is neither as it was nor as wanted.
+DECISIONS: Mapping[str, AllowedAction] = MappingProxyType(
+    {
+        "look_again": AllowedAction(
+            "look_again",
+            "Look again",
+            "The provider is read once more and nothing is sent. What it shows as wanted by then is "
+            "verified; what it shows as before has failed; the rest stays with you.",
+        ),
+        "send_again": AllowedAction(
+            "send_again",
+            "Send again",
+            "The provider is read, and what it still shows as it was reviewed is sent once more, as "
+            "approved. What somebody else changed since is left alone and stays with you.",
+        ),
+        "keep_as_is": AllowedAction(
+            "keep_as_is",
+            "Keep as it is",
+            "Nothing is read or sent. The transfer ends as failed, its names are free for another one, and "
+            "what was verified of it can be undone.",
+        ),
+    }
+)
+
+
+def allowed_actions(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
+    """What `actor` may do with the transfer as it is now."""
+    status = transfer.status
+    if status == _STATUS.REQUESTED:
+        return [*_list_approval(actor, transfer), *_list_cancel(actor, transfer)]
+    if status == _STATUS.APPROVED:
+        return _list_cancel(actor, transfer)
+    if status == _STATUS.NEEDS_OPERATOR:
+        return list(DECISIONS.values()) if may_operate(actor, transfer.provider) else []
+    if status in UNDOABLE:
+        return _list_undo(actor, transfer)
+    return []
+
+
+def due_transfers() -> list[int]:
+    """Transfers a worker should take up now: approved or begun, their time come, their provider free."""
+    now = timezone.now()
+    due = Transfer.objects.filter(status__in=_MOVING).filter(
+        Q(next_look_at__isnull=True) | Q(next_look_at__lte=now),
+        Q(provider__lease_until__isnull=True) | Q(provider__lease_until__lt=now),
+    )
+    # What only waits and is over its time is expired, not begun.
+    waiting = due.exclude(status=_STATUS.APPROVED, expires_at__lte=now)
+    return list(waiting.order_by("pk").values_list("pk", flat=True)[:_MOST_DUE])
+
+
+def progress(transfer: Transfer) -> Progress:
+    """How far the transfer is, counted from its items."""
+    counts = Counter(transfer.items.order_by().values_list("status", flat=True))
+    total = counts.total()
+    pending = counts[_ITEM.PENDING] + counts[_ITEM.SENDING]
+    return Progress(
+        total=total,
+        verified=counts[_ITEM.VERIFIED],
+        failed=counts[_ITEM.FAILED] + counts[_ITEM.STALE],
+        needs_operator=counts[_ITEM.NEEDS_OPERATOR],
+        pending=pending,
+        percent=100 * (total - pending) // total if total else 100,
+        is_moving=transfer.status in _MOVING,
+        summary=_summarize(transfer, counts[_ITEM.VERIFIED], total),
+    )
+
+
+def _summarize(transfer: Transfer, verified: int, total: int) -> str:
+    if transfer.status == _STATUS.REQUESTED:
+        needs_other = transfer.approval_policy == Provider.ApprovalPolicy.OTHER_PERSON
+        return f"Waits for {'another person' if needs_other else 'somebody'} to approve it. Nothing was sent."
+    if transfer.status == _STATUS.APPROVED:
+        return transfer.status_reason or "Approved; a worker sends it when it comes to it."
+    if transfer.status in (_STATUS.SENDING, _STATUS.SENT):
+        return f"{verified} of {total} are verified. {transfer.status_reason}".strip()
+    return transfer.status_reason or transfer.get_status_display()
+
+
+def _list_approval(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
+    if not may_act_on_transfer(actor, Grant.Action.APPROVE, transfer):
+        return []
+    reject = AllowedAction("reject", "Reject", "The transfer ends. Nothing was sent.")
+    needs_other = transfer.approval_policy == Provider.ApprovalPolicy.OTHER_PERSON
+    is_other = None not in (actor.user_id, transfer.requested_by_id) and (
+        actor.user_id != transfer.requested_by_id
+    )
+    if (needs_other and not is_other) or transfer.expires_at <= timezone.now():
+        return [reject]
+    approve = AllowedAction(
+        "approve",
+        "Approve",
+        f"{transfer.item_count} are written at {transfer.provider.name} as shown, if all still stands as "
+        "reviewed; otherwise nothing is sent.",
+        needs_reason=False,
+    )
+    return [approve, reject]
+
+
+def _list_cancel(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
+    if not may_cancel(actor, transfer):
+        return []
+    return [AllowedAction("cancel", "Cancel", "The transfer ends. Nothing was sent.", needs_reason=False)]
+
+
+def _list_undo(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
+    verified = transfer.items.filter(status=_ITEM.VERIFIED).count()
+    if not verified or not may_act_on_transfer(actor, Grant.Action.REQUEST, transfer):
+        return []
+    consequence = (
+        f"A new transfer is requested that gives back the claims of {verified} as they were, byte for byte, "
+        "where the provider still shows what this one wrote. It needs the same approval."
+    )
+    return [AllowedAction("undo", "Undo", consequence)]

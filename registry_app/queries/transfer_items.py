@@ -1,0 +1,68 @@
+"""What transfers of ours did at a provider, as a visit needs to know it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+
+from providers.wire.endpoint import EndpointKey
+from registry_app.models import Transfer, TransferItem
+
+_SENT = (
+    Transfer.Status.SENDING,
+    Transfer.Status.SENT,
+    Transfer.Status.VERIFIED,
+    Transfer.Status.FAILED,
+    Transfer.Status.ROLLED_BACK,
+    Transfer.Status.NEEDS_OPERATOR,
+)
+
+
+@dataclass(frozen=True)
+class VerifiedItem:
+    """One record set that a transfer moved, and to whom ("" where that is not what it did)."""
+
+    key: EndpointKey
+    transfer_id: int
+    source_owner_id: str
+    target_owner_id: str
+
+
+def touched_since(provider_id: int, since: datetime | None) -> dict[EndpointKey, int]:
+    """The record sets that transfers may have written since then, with the last transfer of each."""
+    transfers = Q(transfer__provider_id=provider_id, transfer__status__in=_SENT)
+    transfers &= Q(transfer__started_at__isnull=False)
+    if since is not None:
+        # Finished after, or not finished: what was read in between may or may not show it.
+        transfers &= Q(transfer__finished_at__isnull=True) | Q(transfer__finished_at__gte=since)
+    rows = (
+        TransferItem.objects.filter(transfers)
+        .order_by("transfer_id", "pk")
+        .values_list("name", "record_type", "set_identifier", "transfer_id")
+    )
+    return {EndpointKey(name, kind, identifier): pk for name, kind, identifier, pk in rows.iterator()}
+
+
+def verified_since(provider_id: int, since: datetime) -> list[VerifiedItem]:
+    """The last verified item of each record set since then."""
+    rows = (
+        TransferItem.objects.filter(
+            transfer__provider_id=provider_id,
+            transfer__finished_at__gte=since,
+            status=TransferItem.Status.VERIFIED,
+        )
+        .order_by("transfer__finished_at", "pk")
+        .values_list(
+            "name",
+            "record_type",
+            "set_identifier",
+            "transfer_id",
+            "transfer__source_owner__owner_id",
+            "transfer__target_owner__owner_id",
+        )
+    )
+    latest: dict[EndpointKey, VerifiedItem] = {}
+    for name, kind, identifier, transfer_id, source, target in rows.iterator():
+        key = EndpointKey(name, kind, identifier)
+        latest[key] = VerifiedItem(key, transfer_id, source or "", target or "")
+    return list(latest.values())

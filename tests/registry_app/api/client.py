@@ -1,0 +1,41 @@
+"""A program with a token, as the tests of the API play it."""
+
+import json
+from typing import Any
+
+from django.contrib.auth.models import User
+from rest_framework.response import Response
+from rest_framework.test import APIClient
+
+from registry_app.actor import SYSTEM
+from registry_app.inventory.issue_token import issue_token
+from registry_app.models import ApiToken
+
+API = "/api/v1"
+
+
+def make_token(user: User, *scopes: str, **bounds: Any) -> tuple[ApiToken, str]:
+    """A token of `user`; with no scope named, all of them."""
+    return issue_token(
+        SYSTEM, user_id=user.pk, name="deploy", scopes=scopes or tuple(ApiToken.SCOPES), **bounds
+    )
+
+
+def make_client(user: User, *scopes: str, **bounds: Any) -> APIClient:
+    """A client that sends a fresh token of `user`."""
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {make_token(user, *scopes, **bounds)[1]}")
+    return client
+
+
+def read(response: Response) -> Any:
+    """The answer as a program reads it: from its bytes."""
+    return json.loads(response.content)
+
+
+def items(client: APIClient, address: str) -> list[dict[str, Any]]:
+    """The rows of a list, which must be there."""
+    response = client.get(API + address)
+    assert response.status_code == 200, response.content
+    rows: list[dict[str, Any]] = read(response)["items"]
+    return rows

@@ -1,0 +1,191 @@
+"""Transfers over real HTTP: asked for, reviewed, approved by another person, sent, undone."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+from pytest_django.live_server_helper import LiveServer
+
+from registry_app.actor import SYSTEM
+from registry_app.models import Provider, RecordSet, Transfer
+from registry_app.reconcile.visit import visit_provider
+from registry_app.transfer.run_transfer import run_transfer
+from tests.factories import make_administrator, make_owner, make_provider
+from tests.reference_server import ReferenceProvider, make_zone
+from tests.registry_app.api.client import API, make_token
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Program:
+    """A program with a token, at the real door."""
+
+    def __init__(self, address: str, username: str) -> None:
+        self._address = address
+        _, text = make_token(make_administrator(username))
+        self._headers = {"Authorization": f"Bearer {text}"}
+
+    def get(self, path: str) -> Any:
+        answer = requests.get(self._address + path, headers=self._headers, timeout=30)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def post(self, path: str, body: dict[str, Any], **headers: str) -> requests.Response:
+        everything = {**self._headers, **headers}
+        return requests.post(self._address + path, json=body, headers=everything, timeout=30)
+
+
+@pytest.fixture
+def zone() -> Iterator[ReferenceProvider]:
+    with ReferenceProvider(make_zone("blue-cluster", 10)) as provider:
+        yield provider
+
+
+@pytest.fixture
+def blue_zone(zone: ReferenceProvider) -> Provider:
+    """A provider whose mirror is true, and a green cluster that wants what blue has."""
+    provider = make_provider("blue-zone", url=zone.url, read_back_seconds=5, max_transfer_percent=100)
+    make_owner("green-cluster")
+    visit_provider(provider.pk, actor=SYSTEM, trigger="person")
+    return provider
+
+
+@pytest.fixture
+def alice(live_server: LiveServer) -> Program:
+    return Program(live_server.url + API, "alice")
+
+
+@pytest.fixture
+def bob(live_server: LiveServer) -> Program:
+    return Program(live_server.url + API, "bob")
+
+
+def _request(**values: Any) -> dict[str, Any]:
+    return {
+        "kind": "transfer",
+        "selection": {"owner": "blue-cluster"},
+        "target_owner": "green-cluster",
+        "target_intent": "same",
+        "reason": "Green takes the shop over.",
+        **values,
+    }
+
+
+def _preview(program: Program) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The plan, and the request that carries what was seen in it."""
+    answer = program.post("/transfers/preview/", _request())
+    assert answer.status_code == 200, answer.text
+    plan = answer.json()["plans"][0]
+    seen = {str(plan["provider"]["id"]): plan["fingerprint"]}
+    return plan, _request(fingerprints=seen, confirmation=plan["confirmation_text"])
+
+
+def test_a_transfer_goes_from_preview_to_verified_and_back(
+    zone: ReferenceProvider, blue_zone: Provider, alice: Program, bob: Program
+) -> None:
+    before = zone.zone_bytes()
+    plan, asked = _preview(alice)
+    assert plan["refusals"] == []
+    assert plan["item_count"] == 10
+
+    requested = alice.post("/transfers/", asked, **{"Idempotency-Key": "k1"})
+    replayed = alice.post("/transfers/", asked, **{"Idempotency-Key": "k1"})
+
+    assert requested.status_code == 201, requested.text
+    assert replayed.json() == requested.json()
+    transfer = requested.json()["transfers"][0]
+    assert requested.headers["Location"].endswith(f"/transfers/{transfer['id']}/")
+    assert (transfer["status"], Transfer.objects.count()) == ("requested", 1)
+
+    fingerprint = {"fingerprint": transfer["plan_fingerprint"]}
+    own = alice.post(f"/transfers/{transfer['id']}/approve/", fingerprint)
+    approved = bob.post(f"/transfers/{transfer['id']}/approve/", fingerprint)
+    run_transfer(Transfer.objects.get().pk)
+
+    detail = bob.get(f"/transfers/{transfer['id']}/")
+    items = bob.get(f"/transfers/{transfer['id']}/items/?limit=4")
+    steps = bob.get(f"/transfers/{transfer['id']}/steps/")
+    assert own.status_code == 403, own.text
+    assert approved.status_code == 200, approved.text
+    assert (detail["status"], detail["progress"]["verified"]) == ("verified", 10)
+    assert len(items["items"]) == 4
+    assert items["next"]
+    assert len(steps["items"]) >= 1
+    assert b"owner=blue-cluster" not in zone.zone_bytes()
+    assert zone.zone_bytes() == before.replace(b"owner=blue-cluster", b"owner=green-cluster")
+    owners = {item["owner"] for item in alice.get("/record-sets/")["items"]}
+    assert owners == {"green-cluster"}
+
+    undo = alice.post(f"/transfers/{transfer['id']}/undo/", {"reason": "Too early.", "confirmation": ""})
+    if undo.status_code == 409 and undo.json()["code"] == "confirmation_needed":
+        text = undo.json()["todo"].rsplit(": ", 1)[1]
+        undo = alice.post(
+            f"/transfers/{transfer['id']}/undo/", {"reason": "Too early.", "confirmation": text}
+        )
+    assert undo.status_code == 201, undo.text
+    bob.post(f"/transfers/{undo.json()['id']}/approve/", {"fingerprint": undo.json()["plan_fingerprint"]})
+    run_transfer(Transfer.objects.get(public_id=undo.json()["id"]).pk)
+    assert zone.zone_bytes() == before
+    assert bob.get(f"/transfers/{transfer['id']}/")["status"] == "rolled_back"
+
+
+def test_a_plan_that_moved_since_the_preview_is_refused(blue_zone: Provider, alice: Program) -> None:
+    _, asked = _preview(alice)
+    RecordSet.objects.filter(name="app-00003.example.org").update(targets=["192.0.2.99"])
+
+    answer = alice.post("/transfers/", asked)
+
+    assert answer.status_code == 409, answer.text
+    assert answer.json()["code"] == "plan_moved"
+    assert not Transfer.objects.exists()
+
+
+def test_an_approval_of_another_plan_is_refused(blue_zone: Provider, alice: Program, bob: Program) -> None:
+    transfer = alice.post("/transfers/", _preview(alice)[1]).json()["transfers"][0]
+
+    answer = bob.post(f"/transfers/{transfer['id']}/approve/", {"fingerprint": "0" * 64})
+
+    assert answer.status_code == 409
+    assert Transfer.objects.get().status == "requested"
+
+
+def test_a_transfer_is_rejected_or_cancelled_once(blue_zone: Provider, alice: Program, bob: Program) -> None:
+    transfer = alice.post("/transfers/", _preview(alice)[1]).json()["transfers"][0]
+
+    rejected = bob.post(f"/transfers/{transfer['id']}/reject/", {"reason": "Not today."})
+    cancelled = alice.post(f"/transfers/{transfer['id']}/cancel/", {"reason": "Not today."})
+
+    assert (rejected.status_code, cancelled.status_code) == (200, 409), (rejected.text, cancelled.text)
+    assert Transfer.objects.get().status == "rejected"
+
+
+@pytest.mark.parametrize(
+    ("change", "statuses"),
+    [
+        ({"kind": "undo"}, {422}),
+        ({"kind": "steal"}, {422}),
+        ({"selection": {}}, {422}),
+        ({"selection": {"owner": "nobody"}}, {404, 422}),
+        ({"selection": {"names": ["a..b"]}}, {404, 422}),
+        ({"selection": {"names": ["nowhere.example.org"]}}, {404, 409, 422}),
+        ({"selection": {"record_set_ids": [4711]}}, {404, 422}),
+        ({"selection": {"record_set_ids": [-1]}}, {422}),
+        ({"selection": {"record_set_ids": [2**63]}}, {422}),
+        ({"selection": {"provider": 4711, "owner": "blue-cluster"}}, {404, 422}),
+        ({"target_owner": "nobody"}, {404, 409, 422}),
+        ({"target_owner": "blue-cluster"}, {409, 422}),
+        ({"reason": ""}, {422}),
+        ({"reason": "x" * 6000}, {422}),
+        ({"fingerprints": {"x": "y"}}, {422}),
+        ({"fingerprints": {"1": "0" * 64}}, {409}),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused_and_stores_nothing(
+    blue_zone: Provider, alice: Program, change: dict[str, Any], statuses: set[int]
+) -> None:
+    answer = alice.post("/transfers/", _request(**change))
+
+    assert answer.status_code in statuses, answer.text
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert not Transfer.objects.exists()

@@ -1,0 +1,262 @@
+"""`dnsadmin_check`: each invariant the rows can show, shown broken once."""
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from registry_app.actor import SYSTEM
+from registry_app.inventory.register_cluster import register_cluster
+from registry_app.models import (
+    AuditEntry,
+    IdempotencyKey,
+    Provider,
+    RecordSet,
+    SyncRun,
+    Transfer,
+    TransferItem,
+    TransferStep,
+)
+from tests.factories import make_owner, make_provider, make_record_set, make_user
+from tests.registry_app.management.command import run_command, run_json
+
+pytestmark = pytest.mark.django_db
+
+_FINGERPRINT = "f" * 64
+
+
+def _broken(*arguments: str) -> list[str]:
+    """The ids of the invariants that do not hold; the exit code says the same."""
+    code, document = run_json("dnsadmin_check", *arguments)
+    broken = [entry["id"] for entry in document["invariants"] if not entry["holds"]]
+    assert code == (2 if broken else 0)
+    return broken
+
+
+def _make_transfer(**values: Any) -> Transfer:
+    """A transfer that was requested and approved as it should be."""
+    provider = Provider.objects.first() or make_provider(accepted_snapshots=1)
+    now = timezone.now()
+    defaults: dict[str, Any] = {
+        "kind": Transfer.Kind.TRANSFER,
+        "provider": provider,
+        "source_owner": make_owner(f"blue-{uuid.uuid4()}"),
+        "target_owner": make_owner(f"green-{uuid.uuid4()}"),
+        "reason": "Blue moves.",
+        "plan_fingerprint": _FINGERPRINT,
+        "approved_fingerprint": _FINGERPRINT,
+        "approval_policy": Provider.ApprovalPolicy.NONE,
+        "approved_at": now,
+        "requested_by_name": "alice",
+        "expires_at": now + timedelta(days=1),
+        "started_at": now,
+    }
+    transfer = Transfer.objects.create(**{**defaults, **values})
+    for number, action in enumerate(("transfer.requested", "transfer.approved")):
+        AuditEntry.objects.create(
+            sequence=10_000 + 2 * transfer.pk + number,
+            at=now,
+            actor_kind="user",
+            actor_name="alice",
+            action=action,
+            object_type="transfer",
+            object_id=str(transfer.pk),
+            previous_hash="",
+            hash="",
+        )
+    return transfer
+
+
+def _make_step(transfer: Transfer, **values: Any) -> TransferStep:
+    now = timezone.now()
+    defaults: dict[str, Any] = {
+        "phase": TransferStep.Phase.WRITE,
+        "batch": 0,
+        "change_set": "{}",
+        "body_digest": "d" * 64,
+        "epoch": 1,
+        "stored_at": now,
+    }
+    return TransferStep.objects.create(transfer=transfer, **{**defaults, **values})
+
+
+def _make_item(transfer: Transfer, **values: Any) -> TransferItem:
+    defaults: dict[str, Any] = {
+        "ordinal": 0,
+        "name": "www.example.org",
+        "record_type": "A",
+        "before": [{"dnsName": "a-www.example.org", "targets": ["blue"]}],
+        "after": [{"dnsName": "a-www.example.org", "targets": ["green"]}],
+        "verdict": TransferItem.Verdict.NO_OP,
+    }
+    return TransferItem.objects.create(transfer=transfer, **{**defaults, **values})
+
+
+def _break_i1() -> None:
+    row = make_record_set(make_provider(accepted_snapshots=1))
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("PRAGMA ignore_check_constraints = ON")
+        else:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("ALTER TABLE registry_app_recordset DROP CONSTRAINT record_set_owner_iff_owned")
+        cursor.execute("UPDATE registry_app_recordset SET state = 'owned' WHERE id = %s", [row.pk])
+        if connection.vendor == "sqlite":
+            cursor.execute("PRAGMA ignore_check_constraints = OFF")
+
+
+def _break_i2() -> None:
+    make_record_set(make_provider())
+
+
+def _break_i4() -> None:
+    make_record_set(make_provider(accepted_snapshots=1), missing_snapshots=2)
+
+
+def _break_i5_with_an_empty_step() -> None:
+    _make_step(_make_transfer(), change_set="")
+
+
+def _break_i5_without_a_step() -> None:
+    transfer = _make_transfer(status=Transfer.Status.VERIFIED)
+    _make_item(transfer, status=TransferItem.Status.VERIFIED)
+
+
+def _break_i6_without_a_read_back() -> None:
+    _make_step(_make_transfer(), status=TransferStep.Status.VERIFIED)
+
+
+def _break_i6_with_an_open_item() -> None:
+    transfer = _make_transfer(status=Transfer.Status.VERIFIED)
+    _make_item(transfer, status=TransferItem.Status.FAILED)
+
+
+def _break_i7_with_a_visit() -> None:
+    long_ago = timezone.now() - timedelta(hours=1)
+    provider = make_provider(lease_epoch=1)
+    SyncRun.objects.create(provider=provider, epoch=1, trigger="schedule", started_at=long_ago)
+
+
+def _break_i7_with_a_transfer() -> None:
+    transfer = _make_transfer(status=Transfer.Status.SENDING)
+    Transfer.objects.filter(pk=transfer.pk).update(updated_at=timezone.now() - timedelta(minutes=10))
+
+
+def _break_i8_with_an_approval_too_late() -> None:
+    _make_transfer(expires_at=timezone.now() - timedelta(days=1))
+
+
+def _break_i8_without_an_approval() -> None:
+    _make_step(_make_transfer(approved_at=None))
+
+
+def _break_i10() -> None:
+    transfer = _make_transfer(status=Transfer.Status.VERIFIED)
+    _make_item(transfer, status=TransferItem.Status.VERIFIED, after=[])
+    _make_step(transfer)
+
+
+def _break_i14() -> None:
+    provider = make_provider(lease_epoch=1)
+    SyncRun.objects.create(
+        provider=provider, epoch=7, trigger="schedule", started_at=timezone.now(), status="stored"
+    )
+
+
+def _break_i15() -> None:
+    _make_transfer()
+    AuditEntry.objects.all().delete()
+
+
+def _break_i16() -> None:
+    IdempotencyKey.objects.create(
+        user=make_user(), key="k", body_digest="d", claimed_at=timezone.now() - timedelta(days=2)
+    )
+
+
+def _break_i18_with_an_open_column() -> None:
+    provider = make_provider(secret="s3cr3t-of-blue")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE registry_app_provider SET secret = 's3cr3t-of-blue' WHERE id = %s", [provider.pk]
+        )
+
+
+def _break_i18_with_a_secret_in_a_text() -> None:
+    make_provider(secret="s3cr3t-of-blue", last_error="401 for s3cr3t-of-blue")
+
+
+def _break_i20() -> None:
+    make_provider(next_visit_at=timezone.now() - timedelta(hours=1))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _break_i1,
+        _break_i2,
+        _break_i4,
+        _break_i5_with_an_empty_step,
+        _break_i5_without_a_step,
+        _break_i6_without_a_read_back,
+        _break_i6_with_an_open_item,
+        _break_i7_with_a_visit,
+        _break_i7_with_a_transfer,
+        _break_i8_with_an_approval_too_late,
+        _break_i8_without_an_approval,
+        _break_i10,
+        _break_i14,
+        _break_i15,
+        _break_i16,
+        _break_i18_with_an_open_column,
+        _break_i18_with_a_secret_in_a_text,
+        _break_i20,
+    ],
+)
+def test_a_broken_invariant_is_found_under_its_id(damage: Callable[[], None]) -> None:
+    wanted = damage.__name__.split("_")[2].upper()
+
+    assert _broken("--only", wanted) == []
+    damage()
+
+    assert _broken("--only", wanted) == [wanted]
+
+
+def test_a_healthy_database_breaks_nothing() -> None:
+    provider = make_provider(accepted_snapshots=1, secret="s3cr3t-of-blue")
+    make_record_set(provider, owner=make_owner())
+    register_cluster(SYSTEM, {"name": "blue"})
+
+    assert _broken() == []
+
+
+def test_an_edited_audit_entry_is_found_by_its_sequence() -> None:
+    register_cluster(SYSTEM, {"name": "blue"})
+    register_cluster(SYSTEM, {"name": "green"})
+    AuditEntry.objects.filter(sequence=2).update(reason="nothing happened")
+
+    code, text = run_command("dnsadmin_check", "--only", "I15")
+
+    assert code == 2
+    assert "BROKEN" in text
+    assert "audit entry 2" in text
+
+
+def test_an_unknown_id_is_an_error() -> None:
+    code, document = run_json("dnsadmin_check", "--only", "I99")
+
+    assert code == 1
+    assert "I99" in document["error"]["happened"]
+
+
+def test_it_writes_nothing() -> None:
+    make_record_set(make_provider(accepted_snapshots=1))
+    before = [list(model.objects.values()) for model in (RecordSet, AuditEntry, SyncRun)]
+
+    run_command("dnsadmin_check")
+
+    assert [list(model.objects.values()) for model in (RecordSet, AuditEntry, SyncRun)] == before

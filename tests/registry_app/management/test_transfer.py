@@ -1,0 +1,189 @@
+"""`dnsadmin_transfer`: the whole way of a transfer by hand, and the exit codes on it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry_app.actor import SYSTEM
+from registry_app.models import AuditEntry, Provider, RecordSet, Transfer
+from registry_app.reconcile.visit import visit_provider
+from tests.factories import make_administrator, make_owner, make_provider, make_user
+from tests.reference_server import ReferenceProvider, make_zone
+from tests.registry_app.management.command import run_command, run_json
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+_EVERYTHING = ("--owner", "blue-cluster", "--to", "green-cluster", "--intent", "same", "--as", "alice")
+
+
+@pytest.fixture
+def zone() -> Iterator[ReferenceProvider]:
+    with ReferenceProvider(make_zone("blue-cluster", 10)) as provider:
+        yield provider
+
+
+@pytest.fixture
+def blue_zone(zone: ReferenceProvider) -> Provider:
+    make_administrator("alice")
+    make_administrator("bob")
+    make_owner("green-cluster")
+    provider = make_provider("blue-zone", url=zone.url, read_back_seconds=5, max_transfer_percent=100)
+    visit_provider(provider.pk, actor=SYSTEM, trigger="person")
+    return provider
+
+
+def _request() -> dict[str, Any]:
+    """A transfer of everything, requested by alice after a look at the plan."""
+    _, planned = run_json("dnsadmin_transfer", "plan", *_EVERYTHING)
+    plan = planned["plans"][0]
+    code, requested = run_json(
+        "dnsadmin_transfer",
+        "request",
+        *_EVERYTHING,
+        "--reason=Green takes over.",
+        f"--confirm={plan['confirmation_text']}",
+        f"--fingerprint={plan['provider']['id']}={plan['fingerprint']}",
+    )
+    assert code == 0, requested
+    transfer: dict[str, Any] = requested["transfers"][0]
+    return transfer
+
+
+def test_a_plan_shows_what_would_change_and_writes_nothing(
+    zone: ReferenceProvider, blue_zone: Provider
+) -> None:
+    before = zone.zone_bytes()
+
+    code, document = run_json("dnsadmin_transfer", "plan", *_EVERYTHING)
+    text_code, text = run_command("dnsadmin_transfer", "plan", *_EVERYTHING)
+
+    assert (code, text_code) == (2, 2)
+    assert len(document["plans"][0]["items"]) == 10
+    assert "10 to change" in text
+    assert "owner=green-cluster" in text
+    assert not Transfer.objects.exists()
+    assert zone.zone_bytes() == before
+
+
+def test_a_transfer_is_requested_approved_applied_and_undone(
+    zone: ReferenceProvider, blue_zone: Provider
+) -> None:
+    before = zone.zone_bytes()
+    transfer = _request()
+    fingerprint = f"--fingerprint={transfer['plan_fingerprint']}"
+
+    own, _ = run_command("dnsadmin_transfer", "approve", transfer["id"], fingerprint, "--as=alice")
+    other, _ = run_command("dnsadmin_transfer", "approve", transfer["id"], fingerprint, "--as=bob")
+    waiting, _ = run_command("dnsadmin_transfer", "show", transfer["id"])
+    applied, document = run_json("dnsadmin_transfer", "apply", transfer["id"])
+
+    assert (own, other, waiting, applied) == (1, 0, 2, 0)
+    assert document["transfers"][0]["status"] == "verified"
+    assert zone.zone_bytes() == before.replace(b"owner=blue-cluster", b"owner=green-cluster")
+    entry = AuditEntry.objects.get(action="transfer.approved")
+    assert (entry.actor_kind, entry.actor_name) == ("command", "bob")
+
+    arguments = ("undo", transfer["id"], "--reason=Too early.", "--as=alice")
+    code, text = run_command("dnsadmin_transfer", *arguments)
+    if code == 3:
+        code, text = run_command("dnsadmin_transfer", *arguments, f"--confirm={text.rsplit(': ', 1)[1]}")
+    assert code == 0, text
+    undo = Transfer.objects.get(kind="undo")
+    run_command(
+        "dnsadmin_transfer",
+        "approve",
+        str(undo.public_id),
+        f"--fingerprint={undo.plan_fingerprint}",
+        "--as=bob",
+    )
+    code, _ = run_command("dnsadmin_transfer", "resume")
+    assert code == 0
+    assert zone.zone_bytes() == before
+
+
+def test_an_unfinished_transfer_shows_its_items(blue_zone: Provider) -> None:
+    transfer = _request()
+
+    code, document = run_json("dnsadmin_transfer", "show", transfer["id"])
+    _, text = run_command("dnsadmin_transfer", "show", transfer["id"])
+
+    assert code == 2
+    assert len(document["transfers"][0]["items"]) == 10
+    assert "app-00000.example.org A" in text
+
+
+@pytest.mark.parametrize(("act", "person"), [("reject", "bob"), ("cancel", "alice")])
+def test_a_request_is_ended_before_anything_is_sent(
+    zone: ReferenceProvider, blue_zone: Provider, act: str, person: str
+) -> None:
+    before = zone.zone_bytes()
+    transfer = _request()
+
+    first, _ = run_command("dnsadmin_transfer", act, transfer["id"], "--reason=No.", f"--as={person}")
+    again, _ = run_command("dnsadmin_transfer", act, transfer["id"], "--reason=No.", f"--as={person}")
+    run_command("dnsadmin_transfer", "apply", transfer["id"])
+
+    assert (first, again) == (0, 1)
+    assert zone.zone_bytes() == before
+
+
+def test_what_safety_refuses_has_its_own_exit_code(blue_zone: Provider) -> None:
+    Provider.objects.update(max_transfer_count=5)
+
+    planned, _ = run_json("dnsadmin_transfer", "plan", *_EVERYTHING)
+    requested, document = run_json("dnsadmin_transfer", "request", *_EVERYTHING, "--reason=All of it.")
+
+    assert (planned, requested) == (3, 3)
+    assert document["error"]["code"]
+    assert not Transfer.objects.exists()
+
+
+def test_a_person_without_the_right_is_refused(blue_zone: Provider) -> None:
+    make_user("charlie")
+    arguments = ["charlie" if word == "alice" else word for word in _EVERYTHING]
+
+    code, document = run_json("dnsadmin_transfer", "request", *arguments, "--reason=Mine.")
+
+    assert code == 1
+    assert document["error"]["code"] == "not_allowed"
+    assert not Transfer.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show", "4711"],
+        ["show", "00000000-0000-0000-0000-000000000000"],
+        ["approve", "x", "--fingerprint=y", "--as=alice"],
+        ["apply", "x"],
+        ["resume", "x"],
+        ["plan", "--owner=blue-cluster", "--to=green-cluster", "--as=nobody"],
+        ["plan", "--to=green-cluster", "--as=alice"],
+        ["plan", "--owner=nobody", "--to=green-cluster", "--as=alice"],
+        ["plan", "--name=a..b", "--to=green-cluster", "--as=alice"],
+        ["plan", "--names-from=/nonexistent", "--to=green-cluster", "--as=alice"],
+        ["plan", "--owner=blue-cluster", "--provider=nowhere", "--to=green-cluster", "--as=alice"],
+        ["request", *_EVERYTHING, "--reason=r", "--fingerprint=x"],
+    ],
+)
+def test_what_makes_no_sense_is_an_error(blue_zone: Provider, arguments: list[str]) -> None:
+    code, document = run_json("dnsadmin_transfer", *arguments)
+
+    assert code == 1, document
+    assert document["error"]["happened"]
+
+
+def test_names_are_read_from_a_file_in_any_spelling(blue_zone: Provider, tmp_path: Path) -> None:
+    names = tmp_path / "names.txt"
+    names.write_text("APP-00001.Example.ORG.\n\napp-00002.example.org\n")
+
+    code, document = run_json(
+        "dnsadmin_transfer", "plan", f"--names-from={names}", "--to=green-cluster", "--as=alice"
+    )
+
+    planned = [item["name"] for item in document["plans"][0]["items"]]
+    assert code == 2
+    assert planned == ["app-00001.example.org", "app-00002.example.org"]
+    assert RecordSet.objects.filter(owner__owner_id="blue-cluster").count() == 10
