@@ -1,0 +1,143 @@
+"""API tokens: shown once, by their owner; revoked at once."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern
+from django.utils.safestring import SafeString
+
+from registry_app.admin.actor import actor_of
+from registry_app.admin.answer import answer_act, refuse
+from registry_app.admin.fields import LinesField, MomentField, ThemedForm
+from registry_app.admin.list_page import ListPage
+from registry_app.admin.wording import format_ago, format_badge
+from registry_app.errors import DnsadminError
+from registry_app.inventory.issue_token import issue_token
+from registry_app.inventory.revoke_token import revoke_token
+from registry_app.models import ApiToken, Owner
+from registry_app.queries.access import may_administer
+
+
+class TokenForm(ThemedForm):
+    name = forms.CharField(max_length=100, help_text="So that you recognise it later.")
+    scopes = forms.MultipleChoiceField(
+        choices=[(scope, scope) for scope in ApiToken.SCOPES],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="A token can do what you can, within these.",
+    )
+    owners = forms.ModelMultipleChoiceField(
+        Owner.objects.all(), required=False, help_text="Only these owners; none chosen: any."
+    )
+    networks = LinesField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="CIDR networks it may be used from, one a line; empty: any.",
+    )
+    expires_at = MomentField(label="Expires (UTC)", required=False)
+
+
+@admin.register(ApiToken)
+class ApiTokenPageAdmin(ListPage[ApiToken]):
+    list_display = (
+        "name",
+        "user",
+        "state_shown",
+        "scopes_shown",
+        "expires_shown",
+        "used_shown",
+        "created_shown",
+    )
+    list_select_related = ("user",)
+    sortable_by = ()
+    page_template = "dnsadmin/token.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiToken]:
+        actor = actor_of(request)
+        rows = super().get_queryset(request).select_related("user").defer("secret_hash")
+        return rows if may_administer(actor) else rows.filter(user=actor.user_id)
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        return "There is no API token of yours."
+
+    def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        return [("Issue a token", self.url_of("issue"))]
+
+    def urls_beside(self) -> list[URLPattern]:
+        return [
+            self.page_path("issue/", self.issue_view, "issue"),
+            self.page_path("<int:pk>/revoke/", self.revoke_view, "revoke"),
+        ]
+
+    @admin.display(description="state")
+    def state_shown(self, row: ApiToken) -> SafeString:
+        if row.revoked_at is not None:
+            return format_badge("over", "Revoked")
+        return format_badge("ok", "Valid")
+
+    @admin.display(description="scopes")
+    def scopes_shown(self, row: ApiToken) -> str:
+        return ", ".join(map(str, row.scopes))
+
+    @admin.display(description="expires")
+    def expires_shown(self, row: ApiToken) -> SafeString:
+        return format_ago(row.expires_at)
+
+    @admin.display(description="last use")
+    def used_shown(self, row: ApiToken) -> SafeString:
+        return format_ago(row.last_used_at)
+
+    @admin.display(description="issued")
+    def created_shown(self, row: ApiToken) -> SafeString:
+        return format_ago(row.created_at)
+
+    def page_context(self, request: HttpRequest, row: ApiToken) -> dict[str, Any]:
+        owners = ", ".join(row.owners.values_list("owner_id", flat=True)[:100])
+        return {
+            "row": row,
+            "revoke_url": self.url_of("revoke", row.pk),
+            "facts": [
+                ("Public id", row.public_id),
+                ("State", self.state_shown(row)),
+                ("User", row.user),
+                ("Scopes", self.scopes_shown(row)),
+                ("Owners", owners or "any"),
+                ("Networks", ", ".join(map(str, row.networks)) or "any"),
+                ("Issued", self.created_shown(row)),
+                ("Expires", self.expires_shown(row)),
+                ("Last use", self.used_shown(row)),
+            ],
+        }
+
+    def issue_view(self, request: HttpRequest) -> HttpResponse:
+        """The form; and once, in the answer to it alone, the token itself."""
+        form = TokenForm(request.POST or None)
+        status = 200 if request.method != "POST" else 422
+        if request.method == "POST" and form.is_valid():
+            try:
+                return self._issue(request, form.cleaned_data)
+            except DnsadminError as error:
+                status = refuse(request, error, form)
+        context = {"form": form, "submit": "Issue"}
+        return self.show(request, "dnsadmin/form.html", "Issue a token", context, status=status)
+
+    def _issue(self, request: HttpRequest, values: dict[str, Any]) -> HttpResponse:
+        actor = actor_of(request)
+        token, text = issue_token(
+            actor,
+            user_id=actor.user_id or 0,
+            name=values["name"],
+            scopes=values["scopes"],
+            owner_ids=[owner.owner_id for owner in values["owners"]],
+            networks=values["networks"],
+            expires_at=values["expires_at"],
+        )
+        messages.success(request, "Issued. Copy it now: it is not stored and not shown again.")
+        context = {"row": token, "text": text, "back": self.url_of("changelist")}
+        return self.show(request, "dnsadmin/token_issued.html", f"Token {token}", context)
+
+    def revoke_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        back = self.url_of("changelist")
+        return answer_act(request, lambda actor: revoke_token(actor, pk), done="Revoked.", back=back)

@@ -1,0 +1,125 @@
+"""The audit trail: who did what, when, why, from what to what; and whether the chain holds."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.urls import URLPattern
+from django.utils.safestring import SafeString
+
+from registry_app.admin.filters import TextFilter, build_choice_filter
+from registry_app.admin.list_page import ListPage
+from registry_app.admin.wording import NOTHING, format_ago
+from registry_app.audit import verify_audit
+from registry_app.models import AuditEntry
+from registry_app.queries.name_range import build_prefix_query
+
+_KINDS = [("user", "Person"), ("token", "Token"), ("command", "Command"), ("system", "System")]
+
+
+class ActorFilter(TextFilter):
+    title = "who"
+    parameter_name = "actor"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(actor_name=self.typed) if self.typed else queryset
+
+
+class ActionFilter(TextFilter):
+    title = "what begins with"
+    parameter_name = "action"
+    hint = "transfer."
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(build_prefix_query("action", self.typed)) if self.typed else queryset
+
+
+class ObjectFilter(TextFilter):
+    title = "object"
+    parameter_name = "object"
+    hint = "provider 3"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not self.typed:
+            return queryset
+        kind, _space, object_id = self.typed.replace(":", " ").partition(" ")
+        narrowed = queryset.filter(object_type=kind.lower())
+        return narrowed.filter(object_id=object_id.strip()) if object_id.strip() else narrowed
+
+
+@admin.register(AuditEntry)
+class AuditEntryPageAdmin(ListPage[AuditEntry]):
+    list_display = ("sequence_shown", "at_shown", "actor_shown", "action", "object_shown", "reason_shown")
+    list_filter = (
+        ActorFilter,
+        ActionFilter,
+        ObjectFilter,
+        build_choice_filter("through", "through", _KINDS, column="actor_kind"),
+    )
+    sortable_by = ()
+    page_template = "dnsadmin/audit_entry.html"
+    change_list_template = "dnsadmin/audit_list.html"
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        return "Nothing was done yet."
+
+    def urls_beside(self) -> list[URLPattern]:
+        return [self.page_path("verify/", self.verify_view, "verify")]
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return super().changelist_view(
+            request, {"verify_url": self.url_of("verify"), **(extra_context or {})}
+        )
+
+    @admin.display(description="entry")
+    def sequence_shown(self, row: AuditEntry) -> str:
+        return f"#{row.sequence}"
+
+    @admin.display(description="when")
+    def at_shown(self, row: AuditEntry) -> SafeString:
+        return format_ago(row.at)
+
+    @admin.display(description="who")
+    def actor_shown(self, row: AuditEntry) -> str:
+        return row.actor_name if row.actor_kind == "user" else f"{row.actor_name} ({row.actor_kind})"
+
+    @admin.display(description="object")
+    def object_shown(self, row: AuditEntry) -> str:
+        return row.object_label or f"{row.object_type} {row.object_id}"
+
+    @admin.display(description="why")
+    def reason_shown(self, row: AuditEntry) -> str:
+        return row.reason or NOTHING
+
+    def page_context(self, request: HttpRequest, row: AuditEntry) -> dict[str, Any]:
+        return {
+            "row": row,
+            "facts": [
+                ("When", format_ago(row.at)),
+                ("Who", self.actor_shown(row)),
+                ("What", row.action),
+                ("Object", f"{row.object_type} {row.object_id}: {row.object_label}"),
+                ("Why", row.reason or NOTHING),
+                ("Request", row.request_id or NOTHING),
+                ("Hash", row.hash),
+                ("Hash before", row.previous_hash),
+            ],
+        }
+
+    def verify_view(self, request: HttpRequest) -> HttpResponse:
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        fault = verify_audit()
+        if fault is None:
+            messages.success(request, "The chain holds from the first entry to the last.")
+        else:
+            messages.error(
+                request,
+                f"The chain breaks at entry {fault.sequence}: {fault.problem}. Entries before it hold. "
+                "Compare with an exported checkpoint or a backup before you trust what comes after it.",
+            )
+        return redirect(self.url_of("changelist"))

@@ -1,0 +1,126 @@
+"""Screens of what people tell us: a list, a page, and a form that registers or changes one row."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar, Generic
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern
+
+from registry_app.actor import Actor
+from registry_app.admin.actor import actor_of
+from registry_app.admin.answer import answer_form
+from registry_app.admin.fields import SecretField, dress
+from registry_app.admin.list_page import ListPage
+from registry_app.admin.site import Row
+from registry_app.queries.access import may_administer
+
+_FORGET = "forget_"
+
+
+class ConfigForm(forms.ModelForm):  # type: ignore[type-arg]  # a runtime class, not generic
+    """A form over one row. A secret left empty keeps what is stored; a tick beside it forgets it."""
+
+    sections: ClassVar[Sequence[tuple[str, Sequence[str]]]] = ()
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        secrets = [name for name, field in self.fields.items() if isinstance(field, SecretField)]
+        for name in secrets:
+            if self.instance.pk is None:
+                continue
+            label = f"Forget the stored {self.fields[name].label or name}"
+            self.fields[_FORGET + name] = forms.BooleanField(label=label, required=False)
+        dress(self)
+
+    def grouped(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """Titles and fields in the order a person fills them in."""
+        sections = self.sections or (("", tuple(self.fields)),)
+        return [(title, [self[name] for name in names if name in self.fields]) for title, names in sections]
+
+    def values(self) -> dict[str, Any]:
+        """What a new row is made of."""
+        return {name: value for name, value in self.cleaned_data.items() if not self._is_kept(name, value)}
+
+    def changes(self) -> dict[str, Any]:
+        """What differs from the row as it was read."""
+        wanted = self.values()
+        changes = {name: wanted[name] for name in self.changed_data if name in wanted}
+        for name in self.fields:
+            if name.startswith(_FORGET) and self.cleaned_data[name]:
+                changes.setdefault(name.removeprefix(_FORGET), "")
+        return changes
+
+    def _is_kept(self, name: str, value: Any) -> bool:
+        if name.startswith(_FORGET):
+            return True
+        return isinstance(self.fields[name], SecretField) and not value
+
+
+class ConfigPage(ListPage[Row], Generic[Row]):
+    """A noun of configuration. `register` and `change` are the mutations of the inventory."""
+
+    form_class: ClassVar[type[ConfigForm]]
+    noun: ClassVar[str]
+
+    def register(self, actor: Actor, values: Mapping[str, Any]) -> Row:
+        raise NotImplementedError
+
+    def change(
+        self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
+    ) -> Row:
+        raise NotImplementedError
+
+    def urls_beside(self) -> list[URLPattern]:
+        return [
+            self.page_path("register/", self.register_view, "register"),
+            self.page_path("<int:pk>/edit/", self.edit_view, "edit"),
+        ]
+
+    def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        if not may_administer(actor_of(request)):
+            return []
+        return [(f"Register {self.noun}", self.url_of("register"))]
+
+    def page_links(self, request: HttpRequest, row: Row) -> list[tuple[str, str]]:
+        if not may_administer(actor_of(request)):
+            return []
+        return [("Change", self.url_of("edit", row.pk))]
+
+    def page_context(self, request: HttpRequest, row: Row) -> dict[str, Any]:
+        return {"row": row, "links": self.page_links(request, row), "facts": self.facts(row)}
+
+    def facts(self, row: Row) -> list[tuple[str, object]]:
+        """Label and value of what the page of a row says, in order."""
+        return []
+
+    def register_view(self, request: HttpRequest) -> HttpResponse:
+        initial = None if request.method == "POST" else request.GET.dict()
+        form = self.form_class(request.POST or None, initial=initial)
+
+        def act(actor: Actor) -> str:
+            return self.url_of("change", self.register(actor, form.values()).pk)
+
+        title = f"Register {self.noun}"
+        return answer_form(self, request, form, act, title=title, submit=title, done="Registered.")
+
+    def edit_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        row = self.find_row(request, pk)
+        read_at = request.POST.get("read_at") or row.updated_at.isoformat()  # type: ignore[attr-defined]  # as every configuration row
+        title = f"Change {row}"
+        form = self.form_class(request.POST or None, instance=row)
+
+        def act(actor: Actor) -> str:
+            self.change(actor, pk, form.changes(), expected_updated_at=_read_moment(read_at))
+            return self.url_of("change", pk)
+
+        context = {"read_at": read_at, "back": self.url_of("change", pk)}
+        return answer_form(self, request, form, act, title=title, done="Saved.", context=context)
+
+
+def _read_moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None

@@ -1,0 +1,36 @@
+"""The first page: what needs attention, what there is, how fresh it is, what happened last."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from registry_app.admin.actor import actor_of
+from registry_app.queries.access import may_administer, may_read
+from registry_app.queries.dashboard import Attention, fetch_dashboard
+
+
+def build_index(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """The theme's hook for the context of its first page."""
+    actor = actor_of(request)
+    if not may_read(actor):
+        return context
+    board = fetch_dashboard(timezone.now())
+    return {
+        **context,
+        "title": "What is true now",
+        "is_fullwidth": "1",
+        "board": board,
+        "attention": [(line, _address_of(line)) for line in board.attention],
+        "record_sets_url": reverse("admin:registry_app_recordset_changelist"),
+        "register_url": reverse("admin:registry_app_provider_register"),
+        "may_administer": may_administer(actor),
+    }
+
+
+def _address_of(line: Attention) -> str:
+    noun, _colon, kind = line.kind.partition(":")
+    if line.pk is not None:
+        return reverse(f"admin:registry_app_{noun}_change", args=[line.pk])
+    return f"{reverse(f'admin:registry_app_{noun}_changelist')}?kind={kind}"

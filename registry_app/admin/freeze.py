@@ -1,0 +1,102 @@
+"""Freezes: nothing is sent while one lasts."""
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from registry_app.actor import Actor
+from registry_app.admin.answer import answer_act, answer_form
+from registry_app.admin.fields import MomentField, ThemedForm
+from registry_app.admin.filters import build_row_filter
+from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
+from registry_app.admin.wording import format_ago, format_badge
+from registry_app.inventory.freeze import freeze
+from registry_app.inventory.lift_freeze import lift_freeze
+from registry_app.models import Freeze, Provider
+
+
+class FreezeForm(ThemedForm):
+    provider = forms.ModelChoiceField(
+        Provider.objects.defer("secret", "client_key"), required=False, empty_label="All providers"
+    )
+    reason = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}))
+    ends_at = MomentField(label="Ends (UTC)", required=False, help_text="Empty: until somebody lifts it.")
+
+
+@admin.register(Freeze)
+class FreezePageAdmin(ListPage[Freeze]):
+    list_display = ("provider_shown", "state_shown", "starts_shown", "ends_shown", "reason", "created_by")
+    list_filter = (build_row_filter("provider", "provider", Provider),)
+    list_select_related = ("provider",)
+    sortable_by = ()
+    page_template = "dnsadmin/freeze.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Freeze]:
+        return super().get_queryset(request).select_related("provider").defer(*PROVIDER_SECRETS)
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        return "Nothing is frozen, and nothing ever was."
+
+    def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        return [("Freeze", self.url_of("start"))]
+
+    def urls_beside(self) -> list[URLPattern]:
+        return [
+            self.page_path("start/", self.start_view, "start"),
+            self.page_path("<int:pk>/lift/", self.lift_view, "lift"),
+        ]
+
+    @admin.display(description="frozen")
+    def provider_shown(self, row: Freeze) -> str:
+        return str(row.provider or "All providers")
+
+    @admin.display(description="state")
+    def state_shown(self, row: Freeze) -> SafeString:
+        return format_badge("held", "On") if self.is_on(row) else format_badge("over", "Over")
+
+    @admin.display(description="since")
+    def starts_shown(self, row: Freeze) -> SafeString:
+        return format_ago(row.starts_at)
+
+    @admin.display(description="ends")
+    def ends_shown(self, row: Freeze) -> SafeString:
+        return format_ago(row.ends_at, never="when lifted")
+
+    def is_on(self, row: Freeze) -> bool:
+        return row.ends_at is None or row.ends_at > timezone.now()
+
+    def page_context(self, request: HttpRequest, row: Freeze) -> dict[str, object]:
+        return {
+            "row": row,
+            "is_on": self.is_on(row),
+            "lift_url": self.url_of("lift", row.pk),
+            "facts": [
+                ("Frozen", self.provider_shown(row)),
+                ("State", self.state_shown(row)),
+                ("Since", format_html("{} by {}", format_ago(row.starts_at), row.created_by)),
+                ("Ends", self.ends_shown(row)),
+                ("Reason", row.reason),
+            ],
+        }
+
+    def start_view(self, request: HttpRequest) -> HttpResponse:
+        form = FreezeForm(request.POST or None, initial=request.GET.dict())
+
+        def act(actor: Actor) -> str:
+            values = form.cleaned_data
+            provider_id = values["provider"].pk if values["provider"] else None
+            row = freeze(actor, provider_id=provider_id, reason=values["reason"], ends_at=values["ends_at"])
+            return self.url_of("change", row.pk)
+
+        done = "Frozen: nothing is sent until this ends."
+        return answer_form(self, request, form, act, title="Freeze", submit="Freeze", done=done)
+
+    def lift_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        back = self.url_of("change", pk)
+        done = "Lifted: transfers may be sent again."
+        return answer_act(request, lambda actor: lift_freeze(actor, pk), done=done, back=back)

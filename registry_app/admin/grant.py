@@ -1,0 +1,113 @@
+"""Grants: what a group may do with which record sets."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth.models import Group
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern
+
+from registry_app.actor import Actor
+from registry_app.admin.actor import actor_of
+from registry_app.admin.answer import answer_act, answer_form
+from registry_app.admin.fields import ThemedForm
+from registry_app.admin.filters import build_choice_filter, build_row_filter
+from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
+from registry_app.inventory.add_grant import add_grant
+from registry_app.inventory.remove_grant import remove_grant
+from registry_app.models import Grant, Owner, Provider
+from registry_app.queries.access import may_administer
+from registry_app.queries.name_range import read_name
+
+
+class GrantForm(ThemedForm):
+    group = forms.ModelChoiceField(Group.objects.all())
+    action = forms.ChoiceField(choices=Grant.Action.choices)
+    provider = forms.ModelChoiceField(
+        Provider.objects.defer("secret", "client_key"), required=False, empty_label="Any provider"
+    )
+    owner = forms.ModelChoiceField(Owner.objects.all(), required=False, empty_label="Any owner")
+    name_suffix = forms.CharField(
+        required=False,
+        max_length=253,
+        label="At or below",
+        help_text="As example.org; empty: any name.",
+    )
+
+    def clean_name_suffix(self) -> str:
+        text: str = self.cleaned_data["name_suffix"]
+        return read_name(text) if text else ""
+
+
+@admin.register(Grant)
+class GrantPageAdmin(ListPage[Grant]):
+    list_display = ("group", "action_shown", "provider_shown", "owner_shown", "suffix_shown")
+    list_filter = (
+        build_row_filter("group", "group", Group),
+        build_choice_filter("action", "action", Grant.Action.choices),
+    )
+    list_select_related = ("group", "provider", "owner")
+    sortable_by = ()
+    page_template = "dnsadmin/grant.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Grant]:
+        rows = super().get_queryset(request).select_related("group", "provider", "owner")
+        return rows.defer(*PROVIDER_SECRETS)
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        return "No group has a right yet: only administrators may act. Everybody may look."
+
+    def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        return [("Add a grant", self.url_of("give"))] if may_administer(actor_of(request)) else []
+
+    def urls_beside(self) -> list[URLPattern]:
+        return [
+            self.page_path("give/", self.give_view, "give"),
+            self.page_path("<int:pk>/take/", self.take_view, "take"),
+        ]
+
+    @admin.display(description="may")
+    def action_shown(self, row: Grant) -> str:
+        return row.get_action_display()
+
+    @admin.display(description="provider")
+    def provider_shown(self, row: Grant) -> str:
+        return str(row.provider or "any")
+
+    @admin.display(description="owner")
+    def owner_shown(self, row: Grant) -> str:
+        return str(row.owner or "any")
+
+    @admin.display(description="at or below")
+    def suffix_shown(self, row: Grant) -> str:
+        return row.name_suffix or "any name"
+
+    def page_context(self, request: HttpRequest, row: Grant) -> dict[str, Any]:
+        return {
+            "row": row,
+            "take_url": self.url_of("take", row.pk),
+            "may_administer": may_administer(actor_of(request)),
+            "facts": [
+                ("Group", row.group),
+                ("May", self.action_shown(row)),
+                ("Provider", self.provider_shown(row)),
+                ("Owner", self.owner_shown(row)),
+                ("At or below", self.suffix_shown(row)),
+            ],
+        }
+
+    def give_view(self, request: HttpRequest) -> HttpResponse:
+        form = GrantForm(request.POST or None)
+
+        def act(actor: Actor) -> str:
+            return self.url_of("change", add_grant(actor, form.cleaned_data).pk)
+
+        return answer_form(self, request, form, act, title="Add a grant", submit="Add", done="Added.")
+
+    def take_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        done = "The grant was removed."
+        return answer_act(
+            request, lambda actor: remove_grant(actor, pk), done=done, back=self.url_of("changelist")
+        )

@@ -1,0 +1,104 @@
+"""Held snapshots: what was not believed, why, and a person's decision."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern
+from django.utils.safestring import SafeString
+
+from registry_app.actor import Actor
+from registry_app.admin.answer import answer_act
+from registry_app.admin.filters import build_choice_filter, build_row_filter
+from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
+from registry_app.admin.wording import format_ago, format_badge
+from registry_app.models import HeldSnapshot, Provider
+from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
+from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
+
+
+class ReasonForm(forms.Form):
+    """The reason a decision asks for."""
+
+    reason = forms.CharField(required=False, max_length=4000)
+
+    def text(self) -> str:
+        return str(self.cleaned_data["reason"]) if self.is_valid() else ""
+
+
+@admin.register(HeldSnapshot)
+class HeldSnapshotPageAdmin(ListPage[HeldSnapshot]):
+    list_display = (
+        "id_shown",
+        "provider",
+        "status_shown",
+        "created_shown",
+        "last_shown",
+        "occurrences",
+        "decided_by",
+    )
+    list_filter = (
+        build_choice_filter("status", "status", HeldSnapshot.Status.choices),
+        build_row_filter("provider", "provider", Provider),
+    )
+    list_select_related = ("provider",)
+    sortable_by = ()
+    page_template = "dnsadmin/held_snapshot.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[HeldSnapshot]:
+        # The body may be tens of megabytes; nobody reads it here.
+        return super().get_queryset(request).select_related("provider").defer("body", *PROVIDER_SECRETS)
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        return "No snapshot was ever held: every answer of the providers was believed."
+
+    def urls_beside(self) -> list[URLPattern]:
+        return [
+            self.page_path("<int:pk>/accept/", self.accept_view, "accept"),
+            self.page_path("<int:pk>/reject/", self.reject_view, "reject"),
+        ]
+
+    @admin.display(description="snapshot")
+    def id_shown(self, row: HeldSnapshot) -> str:
+        return f"#{row.pk}"
+
+    @admin.display(description="status")
+    def status_shown(self, row: HeldSnapshot) -> SafeString:
+        return format_badge(row.status, row.get_status_display())
+
+    @admin.display(description="first seen")
+    def created_shown(self, row: HeldSnapshot) -> SafeString:
+        return format_ago(row.created_at)
+
+    @admin.display(description="last seen")
+    def last_shown(self, row: HeldSnapshot) -> SafeString:
+        return format_ago(row.last_seen_at)
+
+    def page_context(self, request: HttpRequest, row: HeldSnapshot) -> dict[str, Any]:
+        return {
+            "row": row,
+            "is_open": row.status == HeldSnapshot.Status.OPEN,
+            "accept_url": self.url_of("accept", row.pk),
+            "reject_url": self.url_of("reject", row.pk),
+        }
+
+    def accept_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        reason = ReasonForm(request.POST).text()
+
+        def act(actor: Actor) -> object:
+            return accept_held_snapshot(actor, pk, reason=reason)
+
+        done = "Accepted: the next visit compares with this snapshot and stores what it then reads."
+        return answer_act(request, act, done=done, back=self.url_of("change", pk))
+
+    def reject_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        reason = ReasonForm(request.POST).text()
+
+        def act(actor: Actor) -> object:
+            return reject_held_snapshot(actor, pk, reason=reason)
+
+        return answer_act(
+            request, act, done="Rejected. The mirror stays as it was.", back=self.url_of("change", pk)
+        )

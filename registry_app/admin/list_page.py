@@ -1,0 +1,157 @@
+"""What every screen of ours shares: a list that only shows, and pages beside it."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, Generic
+
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
+from django.db import models
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+
+from registry_app.admin.actor import actor_of
+from registry_app.admin.paging import CappedPaginator
+from registry_app.admin.site import Row, ThemedAdmin
+from registry_app.queries.access import may_read
+
+# Ciphertext is decrypted when a column is loaded: a list neither needs it nor should fail for it.
+PROVIDER_SECRETS = ("provider__secret", "provider__client_key")
+
+
+class FilteredList(ChangeList):
+    """The stock list, with the filters as a form of ours instead of the theme's drawer."""
+
+    def get_filters(self, request: HttpRequest) -> Any:
+        specs, _has, params, duplicates, active = super().get_filters(request)
+        return specs, False, params, duplicates, active
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        # The theme shows both beside the title where they differ; ours are counted up to a limit only.
+        self.full_result_count = self.result_count
+
+
+class ListPage(ThemedAdmin[Row], Generic[Row]):
+    """A list and its pages. Nothing is added, changed or deleted here but through a mutation of the app.
+
+    Everybody who may read sees it, as in the API; acting is decided by the mutation.
+    """
+
+    change_list_template = "dnsadmin/list.html"
+    paginator = CappedPaginator
+    show_full_result_count = False
+    list_per_page = 50
+    list_max_show_all = 0
+    actions_on_top = True
+    list_disable_select_all = True
+    list_fullwidth = True
+    page_template: ClassVar[str] = "dnsadmin/page.html"
+
+    # --- who
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
+        return may_read(actor_of(request))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
+        return False
+
+    # --- the list
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return FilteredList
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        # Stock Django lets a URL filter by any column and lookup, hashes and regular expressions included.
+        return lookup in {getattr(spec, "parameter_name", "") for spec in self.get_list_filter(request)}
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        """Why an unfiltered list shows nothing, and what to do about it."""
+        return f"There are no {self.opts.verbose_name_plural} yet."
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        context = {
+            "title": str(self.opts.verbose_name_plural).capitalize(),
+            "empty_text": partial(self.empty_reason, request),
+            "list_links": self.list_links(request),
+            **(extra_context or {}),
+        }
+        return super().changelist_view(request, context)
+
+    def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        """Label and address of what can be begun from the list."""
+        return []
+
+    # --- pages
+
+    def urls_beside(self) -> list[URLPattern]:
+        """More pages under the address of the list; see `page_path`."""
+        return []
+
+    def get_urls(self) -> list[URLPattern]:
+        return self.urls_beside() + super().get_urls()
+
+    def page_path(self, route: str, view: Callable[..., HttpResponseBase], name: str) -> URLPattern:
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not self.has_view_permission(request):
+                raise PermissionDenied
+            return view(request, *args, **kwargs)
+
+        return path(route, self.admin_site.admin_view(guarded), name=self.url_name(name))
+
+    def url_name(self, name: str) -> str:
+        return f"{self.opts.app_label}_{self.opts.model_name}_{name}"
+
+    def url_of(self, name: str, *args: Any) -> str:
+        return reverse(f"admin:{self.url_name(name)}", args=args)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        row = self.find_row(request, object_id)
+        return self.show(request, self.page_template, self.title_of(row), self.page_context(request, row))
+
+    def find_row(self, request: HttpRequest, object_id: str | int) -> Row:
+        row = self.get_object(request, str(object_id))
+        if row is None:
+            raise Http404(f"There is no {self.opts.verbose_name} {object_id}.")
+        return row
+
+    def title_of(self, row: Row) -> str:
+        return str(row)
+
+    def page_context(self, request: HttpRequest, row: Row) -> dict[str, Any]:
+        """What the page of one row shows."""
+        return {"row": row}
+
+    def show(
+        self, request: HttpRequest, template: str, title: str, context: dict[str, Any], *, status: int = 200
+    ) -> HttpResponse:
+        """One of our pages, inside the theme."""
+        values = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": title,
+            "list_url": self.url_of("changelist"),
+            "is_fullwidth": "1",
+            **context,
+        }
+        return TemplateResponse(request, template, values, status=status)

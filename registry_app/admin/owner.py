@@ -1,0 +1,158 @@
+"""Owners: who signs claims, where they run, and what they hold."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from registry_app.actor import Actor
+from registry_app.admin.config_page import ConfigForm, ConfigPage
+from registry_app.admin.fields import LinesField
+from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
+from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
+from registry_app.inventory.change_owner import change_owner
+from registry_app.inventory.register_owner import register_owner
+from registry_app.models import Cluster, Finding, Owner, Provider
+from registry_app.queries.name_range import build_prefix_query
+from registry_app.queries.owner_counts import count_by_provider
+
+
+class OwnerIdFilter(TextFilter):
+    title = "owner id begins with"
+    parameter_name = "id"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(build_prefix_query("owner_id", self.typed)) if self.typed else queryset
+
+
+class OwnerForm(ConfigForm):
+    name_patterns = LinesField(
+        required=False,
+        help_text="Suffixes of the names this owner is responsible for, one a line, as in --domain-filter.",
+    )
+
+    class Meta:
+        model = Owner
+        fields = (
+            "owner_id",
+            "status",
+            "policy",
+            "cluster",
+            "team",
+            "registry_profile",
+            "name_patterns",
+            "description",
+        )
+
+
+@admin.register(Owner)
+class OwnerPageAdmin(ConfigPage[Owner]):
+    list_display = ("owner_id_shown", "status_shown", "cluster", "profile_shown", "policy", "counts_shown")
+    list_filter = (
+        OwnerIdFilter,
+        build_choice_filter("status", "status", Owner.Status.choices),
+        build_row_filter("cluster", "cluster", Cluster),
+    )
+    list_select_related = ("cluster", "registry_profile")
+    sortable_by = ()
+    form_class = OwnerForm
+    noun = "owner"
+    page_template = "dnsadmin/owner.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Owner]:
+        return super().get_queryset(request).defer("registry_profile__encryption_key")
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changes = super().get_changelist_instance(request)
+        # One query for the whole page: the counts ride on the rows that are shown.
+        rows = list(changes.result_list)
+        counts = describe_counts([row.pk for row in rows])
+        for row in rows:
+            row.counts_text = counts.get(row.pk, NOTHING)
+        changes.result_list = rows
+        return changes
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        return "No owner was seen in a claim yet, and none is registered."
+
+    @admin.display(description="owner id")
+    def owner_id_shown(self, row: Owner) -> SafeString:
+        return format_html('<bdi class="dn-name">{}</bdi>', format_foreign(row.owner_id))
+
+    @admin.display(description="status")
+    def status_shown(self, row: Owner) -> SafeString:
+        return format_badge(row.status, row.get_status_display())
+
+    @admin.display(description="registry profile")
+    def profile_shown(self, row: Owner) -> str:
+        return str(row.registry_profile or "default")
+
+    @admin.display(description="record sets")
+    def counts_shown(self, row: Owner) -> str:
+        return str(getattr(row, "counts_text", NOTHING))
+
+    def register(self, actor: Actor, values: Mapping[str, Any]) -> Owner:
+        return register_owner(actor, values)
+
+    def change(
+        self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
+    ) -> Owner:
+        return change_owner(actor, pk, changes, expected_updated_at=expected_updated_at)
+
+    def page_context(self, request: HttpRequest, row: Owner) -> dict[str, Any]:
+        counts = count_by_provider([row.pk]).get(row.pk, [])
+        names = dict(Provider.objects.values_list("pk", "name"))
+        owned = reverse("admin:registry_app_recordset_changelist")
+        return {
+            **super().page_context(request, row),
+            "counts": [
+                (
+                    names.get(count.provider, NOTHING),
+                    count.record_sets,
+                    f"{owned}?{urlencode({'owner': row.pk, 'provider': count.provider})}",
+                )
+                for count in counts
+            ],
+            "total": sum(count.record_sets for count in counts),
+            "findings": row.findings.exclude(state=Finding.State.RESOLVED)[:20],
+        }
+
+    def page_links(self, request: HttpRequest, row: Owner) -> list[tuple[str, str]]:
+        everything = urlencode({"kind": "transfer", "owner": row.owner_id})
+        reformat = urlencode({"kind": "reformat", "owner": row.owner_id})
+        form = reverse("admin:registry_app_transfer_request")
+        return [
+            ("Transfer everything of this owner", f"{form}?{everything}"),
+            ("Re-format its claims", f"{form}?{reformat}"),
+            *super().page_links(request, row),
+        ]
+
+    def facts(self, row: Owner) -> list[tuple[str, object]]:
+        return [
+            ("Status", format_badge(row.status, row.get_status_display())),
+            ("Policy", row.get_policy_display()),
+            ("Cluster", row.cluster or NOTHING),
+            ("Team", row.team or NOTHING),
+            ("Registry profile", row.registry_profile or "default"),
+            ("Names it is responsible for", ", ".join(map(str, row.name_patterns)) or NOTHING),
+            ("Description", row.description or NOTHING),
+            ("First seen", format_ago(row.created_at)),
+        ]
+
+
+def describe_counts(owner_pks: list[int]) -> dict[int, SafeString]:
+    """`12 at samples-a, 3 at samples-b` for each owner, in two queries for all of them."""
+    names = dict(Provider.objects.values_list("pk", "name"))
+    return {
+        pk: format_html_join(
+            ", ", "{} at {}", ((c.record_sets, names.get(c.provider, NOTHING)) for c in counts)
+        )
+        for pk, counts in count_by_provider(owner_pks).items()
+    }

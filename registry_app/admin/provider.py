@@ -1,0 +1,166 @@
+"""Providers: the list, the page of one, its form, and what can be asked of it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from registry_app.actor import Actor
+from registry_app.admin.actor import actor_of
+from registry_app.admin.answer import answer_act, refuse
+from registry_app.admin.config_page import ConfigPage
+from registry_app.admin.filters import build_choice_filter
+from registry_app.admin.provider_form import ProviderForm
+from registry_app.admin.wording import NOTHING, format_ago, format_badge
+from registry_app.errors import DnsadminError
+from registry_app.inventory.change_provider import change_provider
+from registry_app.inventory.probe_provider import probe_provider
+from registry_app.inventory.register_provider import register_provider
+from registry_app.models import OwnershipState, Provider
+from registry_app.queries.access import may_operate
+from registry_app.queries.freshness import describe_freshness
+from registry_app.queries.provider_page import fetch_provider_page, providers_for_display
+from registry_app.reconcile.request_visit import request_visit
+
+
+@admin.register(Provider)
+class ProviderPageAdmin(ConfigPage[Provider]):
+    list_display = (
+        "name",
+        "status_shown",
+        "freshness_shown",
+        "record_set_count",
+        "claim_count",
+        "next_shown",
+        "approval_shown",
+    )
+    list_filter = (build_choice_filter("status", "status", Provider.Status.choices),)
+    sortable_by = ()
+    form_class = ProviderForm
+    noun = "provider"
+    page_template = "dnsadmin/provider.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
+        return providers_for_display()
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        return (
+            "No provider is registered. Register the address of the first webhook server to see its records."
+        )
+
+    def urls_beside(self) -> list[URLPattern]:
+        return [
+            *super().urls_beside(),
+            self.page_path("<int:pk>/visit/", self.visit_view, "visit"),
+            self.page_path("<int:pk>/test/", self.test_view, "test"),
+        ]
+
+    # --- columns
+
+    @admin.display(description="status")
+    def status_shown(self, row: Provider) -> SafeString:
+        badge = format_badge(row.status, row.get_status_display())
+        return badge if row.is_enabled else format_html("{} {}", badge, format_badge("off", "Not visited"))
+
+    @admin.display(description="mirror")
+    def freshness_shown(self, row: Provider) -> str:
+        return describe_freshness(row, timezone.now())
+
+    @admin.display(description="next visit")
+    def next_shown(self, row: Provider) -> SafeString | str:
+        return format_ago(row.next_visit_at, never="at the next tick") if row.is_enabled else NOTHING
+
+    @admin.display(description="approval")
+    def approval_shown(self, row: Provider) -> str:
+        return row.get_approval_policy_display()
+
+    # --- mutations
+
+    def register(self, actor: Actor, values: Mapping[str, Any]) -> Provider:
+        return register_provider(actor, values)
+
+    def change(
+        self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
+    ) -> Provider:
+        return change_provider(actor, pk, changes, expected_updated_at=expected_updated_at)
+
+    def visit_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        back = self.url_of("change", pk)
+        done = "Asked for a visit: it begins within seconds. Reload to see it."
+        return answer_act(request, lambda actor: request_visit(actor, pk), done=done, back=back)
+
+    def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Ask the provider what ExternalDNS would ask, and show the answer; nothing changes."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        row = self.find_row(request, pk)
+        try:
+            report = probe_provider(actor_of(request), pk)
+        except DnsadminError as error:
+            refuse(request, error)
+            return redirect(self.url_of("change", pk))
+        if report.is_ok:
+            messages.success(request, "The provider answered. Nothing was changed.")
+        context = {"row": row, "report": report, "back": self.url_of("change", pk)}
+        return self.show(request, "dnsadmin/connection_report.html", f"Connection to {row}", context)
+
+    # --- the page of one
+
+    def page_context(self, request: HttpRequest, row: Provider) -> dict[str, Any]:
+        now = timezone.now()
+        page = fetch_provider_page(row, now)
+        labels = dict(OwnershipState.choices)
+        freeze_form = f"{reverse('admin:registry_app_freeze_start')}?provider={row.pk}"
+        return {
+            **super().page_context(request, row),
+            "page": page,
+            "states": [(state, labels[state], amount) for state, amount in page.states.items()],
+            "freshness": describe_freshness(row, now),
+            "may_operate": may_operate(actor_of(request), row),
+            "freeze_form": freeze_form,
+        }
+
+    def facts(self, row: Provider) -> list[tuple[str, object]]:
+        lease = format_html("held by {} until {}", row.lease_holder, format_ago(row.lease_until))
+        return [
+            ("Address", row.url),
+            ("Description", row.description or NOTHING),
+            ("Authentication", self._describe_credentials(row)),
+            ("Visited", f"every {row.interval_seconds} s" if row.is_enabled else "no: switched off"),
+            ("Next visit", self.next_shown(row)),
+            ("Last visit", format_ago(row.last_visit_at)),
+            ("Lease", lease if row.lease_holder else "free"),
+            ("Domain filter", _describe_filter(row.domain_filter)),
+            ("Writes", f"{row.get_write_mode_display()}; {row.effective_batch_size} record sets at a time"),
+            ("Approval", row.get_approval_policy_display()),
+            (
+                "Largest transfer",
+                f"{row.max_transfer_count}, and {row.max_transfer_percent} % of what it holds",
+            ),
+        ]
+
+    def _describe_credentials(self, row: Provider) -> str:
+        parts = [row.get_authentication_display()]
+        if row.username:
+            parts.append(f"user {row.username}")
+        parts.append("secret set" if getattr(row, "has_secret", False) else "no secret")
+        if row.client_certificate:
+            parts.append("client certificate")
+        return ", ".join(parts)
+
+
+def _join(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _describe_filter(stored: Mapping[str, Any]) -> str:
+    parts = [f"{key}: {_join(value)}" for key, value in stored.items() if value]
+    return "; ".join(parts) or "none: everything"

@@ -1,0 +1,215 @@
+"""Record sets: the list over all providers, and the page of one."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin, messages
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
+from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
+from registry_app.admin.transfer_draft import sign_selection
+from registry_app.admin.wording import NOTHING, format_badge, format_foreign, format_targets
+from registry_app.models import Owner, OwnershipState, Provider, RecordSet, Transfer
+from registry_app.queries.freshness import describe_freshness
+from registry_app.queries.name_range import build_prefix_query, build_suffix_query, read_name
+from registry_app.queries.record_set_page import fetch_record_set_page
+from registry_app.transfer.selection import Selection
+
+_Answer = HttpResponseRedirect | None
+_SHOWN_TYPES = ("A", "AAAA", "CNAME", "TXT", "MX", "NS", "SRV", "PTR", "NAPTR", "DNAME")
+_SELECTABLE = {
+    # parameter of the list -> parameter of the transfer form: what a selection can say without naming rows
+    "owner": "owner",
+    "provider": "provider",
+    "type": "record_types",
+    "state": "states",
+    "below": "name_suffix",
+}
+_OF_STATE = {
+    OwnershipState.OWNED: (Transfer.Kind.TRANSFER, Transfer.Kind.RELEASE, Transfer.Kind.REFORMAT),
+    OwnershipState.UNMANAGED: (Transfer.Kind.ADOPT,),
+    OwnershipState.CONFLICT: (Transfer.Kind.TRANSFER, Transfer.Kind.RELEASE),
+    OwnershipState.UNKNOWN: (),
+}
+
+
+class NameFilter(TextFilter):
+    title = "name begins with"
+    parameter_name = "name"
+    hint = "www.example.org"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not self.typed:
+            return queryset
+        return queryset.filter(build_prefix_query("name", read_prefix(self.typed)))
+
+
+class BelowFilter(TextFilter):
+    title = "at or below"
+    parameter_name = "below"
+    hint = "example.org"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(build_suffix_query(self.typed)) if self.typed else queryset
+
+
+class MissingFilter(build_choice_filter("missing", "missing", [("yes", "Missing"), ("no", "Present")])):  # type: ignore[misc]  # a class made by a factory
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        wanted = {"yes": Q(missing_since__isnull=False), "no": Q(missing_since__isnull=True)}
+        return queryset.filter(wanted[self.typed]) if self.typed in wanted else queryset
+
+
+def read_prefix(text: str) -> str:
+    """The beginning of a name as typed, which need not be a whole name."""
+    cleaned = text.strip().lower()
+    return cleaned if cleaned.endswith(".") else read_name(cleaned)
+
+
+@admin.register(RecordSet)
+class RecordSetPageAdmin(ListPage[RecordSet]):
+    list_display = (
+        "name_shown",
+        "record_type",
+        "targets_shown",
+        "ttl_shown",
+        "owner_shown",
+        "state_shown",
+        "provider_shown",
+        "seen_shown",
+    )
+    list_filter = (
+        NameFilter,
+        BelowFilter,
+        build_row_filter("owner", "owner", Owner, label_column="owner_id"),
+        build_row_filter("provider", "provider", Provider),
+        build_choice_filter("type", "type", [(name, name) for name in _SHOWN_TYPES], column="record_type"),
+        build_choice_filter("state", "state", OwnershipState.choices),
+        MissingFilter,
+    )
+    list_select_related = ("provider", "owner")
+    sortable_by = ()
+    actions = ("transfer_picked", "adopt_picked", "release_picked", "reformat_picked")
+    page_template = "dnsadmin/record_set.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[RecordSet]:
+        return super().get_queryset(request).defer(*PROVIDER_SECRETS)
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        # Below a name, the order of the index that finds them: sorting a whole zone by name would not scale.
+        return ("name_reversed", "id") if request.GET.get("below") else ("name", "id")
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        providers = Provider.objects.defer("secret", "client_key")
+        if not providers.exists():
+            return "There are no record sets yet, because no provider is registered. Register the first one."
+        if not providers.filter(accepted_at__isnull=False).exists():
+            return "There are no record sets yet: the first visit is under way, or it failed. See Providers."
+        return "The providers hold no record sets."
+
+    def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        chosen = {key: value for key, value in request.GET.items() if value}
+        is_bounded = bool(chosen.keys() & {"owner", "below"})
+        if not is_bounded or chosen.keys() - _SELECTABLE.keys() - {"p"}:
+            return []
+        query = {_SELECTABLE[key]: value for key, value in chosen.items() if key in _SELECTABLE}
+        address = reverse("admin:registry_app_transfer_request")
+        return [("Transfer all that match", f"{address}?{urlencode(query)}")]
+
+    # --- columns
+
+    @admin.display(description="name")
+    def name_shown(self, row: RecordSet) -> SafeString:
+        identifier = f" ({format_foreign(row.set_identifier)})" if row.set_identifier else ""
+        return format_html('<bdi class="dn-name">{}{}</bdi>', format_foreign(row.name), identifier)
+
+    @admin.display(description="targets")
+    def targets_shown(self, row: RecordSet) -> SafeString:
+        return format_html('<bdi class="dn-targets">{}</bdi>', format_targets(row.targets))
+
+    @admin.display(description="TTL")
+    def ttl_shown(self, row: RecordSet) -> str:
+        return str(row.ttl) if row.ttl else NOTHING
+
+    @admin.display(description="owner")
+    def owner_shown(self, row: RecordSet) -> SafeString | str:
+        return NOTHING if row.owner is None else link_to(row.owner)
+
+    @admin.display(description="state")
+    def state_shown(self, row: RecordSet) -> SafeString:
+        badge = format_badge(row.state, row.get_state_display())
+        if row.missing_since is None:
+            return badge
+        return format_html("{} {}", badge, format_badge("missing", "Missing"))
+
+    @admin.display(description="provider")
+    def provider_shown(self, row: RecordSet) -> SafeString:
+        return link_to(row.provider)
+
+    @admin.display(description="last seen")
+    def seen_shown(self, row: RecordSet) -> SafeString:
+        seen = row.missing_since or row.provider.accepted_at
+        line = describe_freshness(row.provider, timezone.now())
+        return format_html(
+            '<span title="{}">{}</span>', seen.isoformat(timespec="seconds") if seen else "", line
+        )
+
+    # --- acts on a selection
+
+    @admin.action(description="Transfer to another owner")
+    def transfer_picked(self, request: HttpRequest, picked: QuerySet[RecordSet]) -> _Answer:
+        return self._begin(request, Transfer.Kind.TRANSFER, picked)
+
+    @admin.action(description="Adopt (first claim)")
+    def adopt_picked(self, request: HttpRequest, picked: QuerySet[RecordSet]) -> _Answer:
+        return self._begin(request, Transfer.Kind.ADOPT, picked)
+
+    @admin.action(description="Release (remove the claim)")
+    def release_picked(self, request: HttpRequest, picked: QuerySet[RecordSet]) -> _Answer:
+        return self._begin(request, Transfer.Kind.RELEASE, picked)
+
+    @admin.action(description="Re-format claims")
+    def reformat_picked(self, request: HttpRequest, picked: QuerySet[RecordSet]) -> _Answer:
+        return self._begin(request, Transfer.Kind.REFORMAT, picked)
+
+    def _begin(self, request: HttpRequest, kind: Transfer.Kind, picked: QuerySet[RecordSet]) -> _Answer:
+        # The stock form can ask for "all across pages"; ours picks by filter instead, without naming rows.
+        ids = tuple(picked.values_list("pk", flat=True)[: self.list_per_page + 1])
+        if len(ids) > self.list_per_page:
+            messages.error(
+                request, "Nothing was begun: pick on one page, or transfer all that match a filter."
+            )
+            return None
+        return HttpResponseRedirect(build_transfer_url(kind, Selection(record_set_ids=ids)))
+
+    # --- the page of one
+
+    def page_context(self, request: HttpRequest, row: RecordSet) -> dict[str, Any]:
+        page = fetch_record_set_page(row)
+        selection = Selection(record_set_ids=(row.pk,))
+        return {
+            "row": row,
+            "page": page,
+            "freshness": describe_freshness(row.provider, timezone.now()),
+            "acts": [
+                (kind.label, build_transfer_url(kind, selection))
+                for kind in _OF_STATE[OwnershipState(row.state)]
+            ],
+        }
+
+
+def build_transfer_url(kind: str, selection: Selection) -> str:
+    """Where the form for a transfer of `selection` is."""
+    query = urlencode({"kind": kind, "picked": sign_selection(selection)})
+    return f"{reverse('admin:registry_app_transfer_request')}?{query}"
+
+
+def link_to(row: Owner | Provider) -> SafeString:
+    """A link to the page of an owner or a provider."""
+    address = reverse(f"admin:registry_app_{row._meta.model_name}_change", args=[row.pk])
+    return format_html('<a class="dn-link" href="{}">{}</a>', address, row)

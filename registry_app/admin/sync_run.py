@@ -1,0 +1,89 @@
+"""Visits: what each read, stored, or failed at."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from registry_app.admin.filters import build_choice_filter, build_row_filter
+from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
+from registry_app.admin.wording import NOTHING, format_ago, format_badge
+from registry_app.models import Provider, SyncRun
+
+
+@admin.register(SyncRun)
+class SyncRunPageAdmin(ListPage[SyncRun]):
+    list_display = (
+        "id_shown",
+        "provider",
+        "status_shown",
+        "trigger",
+        "started_shown",
+        "seen",
+        "created",
+        "changed",
+        "vanished",
+        "returned",
+        "took_shown",
+        "error_code",
+    )
+    list_filter = (
+        build_row_filter("provider", "provider", Provider),
+        build_choice_filter("status", "status", SyncRun.Status.choices),
+    )
+    list_select_related = ("provider",)
+    sortable_by = ()
+    page_template = "dnsadmin/facts.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[SyncRun]:
+        return super().get_queryset(request).defer(*PROVIDER_SECRETS)
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        return "No provider was visited yet. Visits begin when one is registered and the scheduler runs."
+
+    @admin.display(description="visit")
+    def id_shown(self, row: SyncRun) -> str:
+        return f"#{row.pk}"
+
+    @admin.display(description="status")
+    def status_shown(self, row: SyncRun) -> SafeString:
+        return format_badge(row.status, row.get_status_display())
+
+    @admin.display(description="started")
+    def started_shown(self, row: SyncRun) -> SafeString:
+        return format_ago(row.started_at)
+
+    @admin.display(description="took")
+    def took_shown(self, row: SyncRun) -> str:
+        parts = [part for part in (row.fetch_milliseconds, row.store_milliseconds) if part is not None]
+        return f"{sum(parts)} ms" if parts else NOTHING
+
+    def page_context(self, request: HttpRequest, row: SyncRun) -> dict[str, Any]:
+        counts = ("seen", "created", "changed", "vanished", "returned", "purged", "set_aside", "claims")
+        return {
+            "row": row,
+            "facts": [
+                ("Provider", row.provider),
+                ("Status", self.status_shown(row)),
+                ("Trigger", f"{row.get_trigger_display()} {row.requested_by}".strip()),
+                ("Started", format_ago(row.started_at)),
+                ("Finished", format_ago(row.finished_at, never="not yet")),
+                (
+                    "Fetched in",
+                    _format_milliseconds(row.fetch_milliseconds),
+                ),
+                (
+                    "Stored in",
+                    _format_milliseconds(row.store_milliseconds),
+                ),
+                ("Answer", f"{row.body_bytes} bytes" if row.body_bytes is not None else NOTHING),
+                *((name.replace("_", " ").capitalize(), getattr(row, name)) for name in counts),
+                ("Error", f"{row.error_code}: {row.error}" if row.error_code else NOTHING),
+            ],
+        }
+
+
+def _format_milliseconds(number: int | None) -> str:
+    return NOTHING if number is None else f"{number} ms"

@@ -1,0 +1,233 @@
+"""Transfers: the list, the form, and the page of one with its progress and what may be done."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern
+from django.utils.safestring import SafeString
+
+from registry_app.actor import Actor
+from registry_app.admin.actor import actor_of
+from registry_app.admin.answer import refuse
+from registry_app.admin.fields import ThemedForm
+from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
+from registry_app.admin.list_page import ListPage
+from registry_app.admin.transfer_request_page import answer_transfer_request
+from registry_app.admin.transfer_undo_page import answer_undo
+from registry_app.admin.wording import NOTHING, format_ago, format_badge
+from registry_app.errors import DnsadminError
+from registry_app.models import Owner, Provider, Transfer, TransferItem
+from registry_app.queries.transfer import allowed_actions, progress
+from registry_app.queries.transfer_page import transfers_for_display
+from registry_app.transfer.approve_transfer import approve_transfer
+from registry_app.transfer.cancel_transfer import cancel_transfer
+from registry_app.transfer.decide_transfer import decide_transfer
+from registry_app.transfer.reject_transfer import reject_transfer
+
+ITEMS_A_PAGE = 100
+_Act = Callable[[Actor, Transfer, Mapping[str, str]], Transfer]
+
+
+def _approve(actor: Actor, transfer: Transfer, values: Mapping[str, str]) -> Transfer:
+    return approve_transfer(actor, transfer.public_id, fingerprint=values.get("fingerprint", ""))
+
+
+def _reject(actor: Actor, transfer: Transfer, values: Mapping[str, str]) -> Transfer:
+    return reject_transfer(actor, transfer.public_id, reason=values.get("reason", ""))
+
+
+def _cancel(actor: Actor, transfer: Transfer, values: Mapping[str, str]) -> Transfer:
+    return cancel_transfer(actor, transfer.public_id, reason=values.get("reason", ""))
+
+
+def _decide(decision: str) -> _Act:
+    def act(actor: Actor, transfer: Transfer, values: Mapping[str, str]) -> Transfer:
+        reason = values.get("reason", "")
+        return decide_transfer(actor, transfer.public_id, decision=decision, reason=reason)
+
+    return act
+
+
+_ACTS: Final[Mapping[str, tuple[_Act, str]]] = {
+    "approve": (_approve, "Approved. It is sent as soon as a worker is free."),
+    "reject": (_reject, "Rejected. Nothing was sent."),
+    "cancel": (_cancel, "Cancelled. Nothing was sent."),
+    "look_again": (_decide("look_again"), "A worker looks at the provider again."),
+    "send_again": (_decide("send_again"), "A worker sends again what is not as wanted."),
+    "keep_as_is": (_decide("keep_as_is"), "Closed as the provider has it now."),
+}
+
+
+class ActForm(ThemedForm):
+    """The reason for an act on a transfer; an approval carries the plan it is for."""
+
+    reason = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 2}))
+    fingerprint = forms.CharField(required=False, max_length=64)
+
+
+class GroupFilter(TextFilter):
+    title = "requested together"
+    parameter_name = "group"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not self.typed:
+            return queryset
+        try:
+            return queryset.filter(group=UUID(self.typed))
+        except ValueError:
+            return queryset.none()
+
+
+@admin.register(Transfer)
+class TransferPageAdmin(ListPage[Transfer]):
+    list_display = (
+        "id_shown",
+        "kind_shown",
+        "status_shown",
+        "from_shown",
+        "to_shown",
+        "provider",
+        "item_count",
+        "requested_by_name",
+        "created_shown",
+    )
+    list_filter = (
+        build_choice_filter("status", "status", Transfer.Status.choices),
+        build_choice_filter("kind", "kind", Transfer.Kind.choices),
+        build_row_filter("provider", "provider", Provider),
+        build_row_filter("to owner", "target_owner", Owner, label_column="owner_id"),
+        GroupFilter,
+    )
+    sortable_by = ()
+    page_template = "dnsadmin/transfer.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Transfer]:
+        return transfers_for_display()
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        return "Nothing was transferred yet. Pick record sets in their list, or begin with “New transfer”."
+
+    def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        return [("New transfer", self.url_of("request"))]
+
+    def urls_beside(self) -> list[URLPattern]:
+        return [
+            self.page_path("request/", self.request_view, "request"),
+            self.page_path("<int:pk>/undo/", self.undo_view, "undo"),
+            self.page_path("<int:pk>/progress/", self.progress_view, "progress"),
+            self.page_path("<int:pk>/<str:action>/act/", self.act_view, "act"),
+        ]
+
+    # --- columns
+
+    @admin.display(description="transfer")
+    def id_shown(self, row: Transfer) -> str:
+        return f"#{row.pk}"
+
+    @admin.display(description="what")
+    def kind_shown(self, row: Transfer) -> str:
+        return f"Undo of #{row.undo_of_id}" if row.undo_of_id else row.get_kind_display()
+
+    @admin.display(description="status")
+    def status_shown(self, row: Transfer) -> SafeString:
+        return format_badge(row.status, row.get_status_display())
+
+    @admin.display(description="from")
+    def from_shown(self, row: Transfer) -> str:
+        return str(row.source_owner or NOTHING)
+
+    @admin.display(description="to")
+    def to_shown(self, row: Transfer) -> str:
+        return str(row.target_owner or NOTHING)
+
+    @admin.display(description="requested")
+    def created_shown(self, row: Transfer) -> SafeString:
+        return format_ago(row.created_at)
+
+    # --- pages
+
+    def request_view(self, request: HttpRequest) -> HttpResponse:
+        return answer_transfer_request(self, request)
+
+    def undo_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        return answer_undo(self, request, self.find_row(request, pk))
+
+    def find_row(self, request: HttpRequest, object_id: str | int) -> Transfer:
+        """By row, or by the public id the API uses."""
+        text = str(object_id)
+        rows = self.get_queryset(request)
+        if text.isascii() and text.isdigit() and len(text) <= 18:
+            row = rows.filter(pk=int(text)).first()
+        else:
+            try:
+                row = rows.filter(public_id=UUID(text)).first()
+            except ValueError:
+                row = None
+        if row is None:
+            raise Http404(f"There is no transfer {text[:40]}.")
+        return row
+
+    def title_of(self, row: Transfer) -> str:
+        return f"Transfer #{row.pk}: {row.get_kind_display().lower()}"
+
+    def page_context(self, request: HttpRequest, row: Transfer) -> dict[str, Any]:
+        page = self._page_of_items(row, request.GET.get("page", ""))
+        state = progress(row)
+        return {
+            "row": row,
+            "progress": state,
+            "undo_url": self.url_of("undo", row.pk),
+            "progress_url": self.url_of("progress", row.pk),
+            "items": page,
+            "steps": row.steps.order_by("id")[:200],
+            "actions": [
+                (action, self.url_of("act", row.pk, action.action))
+                for action in allowed_actions(actor_of(request), row)
+            ],
+            "together": transfers_for_display().filter(group=row.group).exclude(pk=row.pk)[:100],
+            "undos": transfers_for_display().filter(undo_of=row)[:20],
+        }
+
+    def _page_of_items(self, row: Transfer, number: str) -> "Page[TransferItem]":
+        return Paginator(row.items.order_by("ordinal"), ITEMS_A_PAGE).get_page(number)
+
+    def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
+        """What the page asks for while it is open: how far the transfer is, nothing else."""
+        row = self.find_row(request, pk)
+        state = progress(row)
+        values = {
+            "status": row.status,
+            "label": row.get_status_display(),
+            "percent": state.percent,
+            "summary": state.summary,
+            "is_moving": state.is_moving,
+        }
+        return JsonResponse(values)
+
+    def act_view(self, request: HttpRequest, pk: int, action: str) -> HttpResponse:
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        row = self.find_row(request, pk)
+        if action not in _ACTS:
+            raise Http404("There is no such act.")
+        act, done = _ACTS[action]
+        form = ActForm(request.POST)
+        values = form.cleaned_data if form.is_valid() else {}
+        try:
+            moved = act(actor_of(request), row, values)
+        except DnsadminError as error:
+            status = refuse(request, error)
+            context = self.page_context(request, self.find_row(request, pk))
+            typed = {"typed_action": action, "typed": values}
+            return self.show(
+                request, self.page_template, self.title_of(row), {**context, **typed}, status=status
+            )
+        messages.success(request, done)
+        return redirect(self.url_of("change", moved.pk))

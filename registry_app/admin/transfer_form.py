@@ -1,0 +1,175 @@
+"""The first step of a transfer: what, to whom, why."""
+
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from registry_app.admin.fields import LinesField, ThemedForm
+from registry_app.admin.transfer_draft import Draft, read_selection, sign_selection
+from registry_app.errors import InvalidRequest
+from registry_app.models import Claim, Owner, OwnershipState, Provider, Transfer
+from registry_app.transfer.selection import Selection
+
+MOST_NAMES = 10_000
+_REQUESTABLE = [(kind.value, kind.label) for kind in Transfer.Kind if kind != Transfer.Kind.UNDO]
+_CLEANED = (Claim.Verdict.ORPHAN, Claim.Verdict.OBSOLETE, Claim.Verdict.SUPERSEDED)
+_NEEDS_TARGET = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT)
+
+
+class TransferForm(ThemedForm):
+    """Everything a request says but the confirmation. What is allowed, the preview finds out."""
+
+    kind = forms.ChoiceField(label="What to do", choices=_REQUESTABLE)
+    picked = forms.CharField(required=False, widget=forms.HiddenInput)
+    names = LinesField(
+        label="Names",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text="One a line, in any spelling: every record set at each name.",
+    )
+    owner = forms.ModelChoiceField(
+        Owner.objects.all(),
+        label="Everything of owner",
+        required=False,
+        to_field_name="owner_id",
+        help_text="On its own: all record sets of this owner. With names or other limits: only its own.",
+    )
+    provider = forms.ModelChoiceField(
+        Provider.objects.defer("secret", "client_key"), label="Only at provider", required=False
+    )
+    name_suffix = forms.CharField(
+        label="Only at or below", required=False, max_length=253, help_text="For example example.org"
+    )
+    record_types = LinesField(
+        label="Only types", required=False, widget=forms.TextInput, help_text="For example A AAAA CNAME"
+    )
+    states = forms.MultipleChoiceField(
+        label="Only in state",
+        required=False,
+        choices=OwnershipState.choices,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    claim_verdicts = forms.MultipleChoiceField(
+        label="Only claims that are",
+        required=False,
+        choices=[(verdict.value, verdict.label) for verdict in _CLEANED],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="For a clean-up.",
+    )
+    target_owner_id = forms.ModelChoiceField(
+        Owner.objects.exclude(status=Owner.Status.DECOMMISSIONED),
+        label="New owner",
+        required=False,
+        to_field_name="owner_id",
+        help_text="The owner id the claims will name. For transfer and adopt.",
+    )
+    target_intent = forms.ChoiceField(
+        label="What the new owner's ExternalDNS wants of them",
+        choices=Transfer.TargetIntent.choices,
+        initial=Transfer.TargetIntent.UNKNOWN,
+        widget=forms.RadioSelect,
+        help_text="dnsadmin cannot see this yet. At its next sync, an instance with policy sync deletes what "
+        "it owns and does not want.",
+    )
+    reason = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), help_text="It stands in the audit.")
+    ticket = forms.CharField(required=False, max_length=200)
+
+    def clean_names(self) -> list[str]:
+        names: list[str] = self.cleaned_data["names"]
+        if len(names) > MOST_NAMES:
+            raise forms.ValidationError(f"At most {MOST_NAMES} names at once; these are {len(names)}.")
+        return names
+
+    def clean_picked(self) -> Selection | None:
+        text: str = self.cleaned_data["picked"]
+        try:
+            return read_selection(text) if text else None
+        except InvalidRequest as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def clean(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        if (
+            values.get("kind") in _NEEDS_TARGET
+            and not values.get("target_owner_id")
+            and "target_owner_id" not in self.errors
+        ):
+            self.add_error("target_owner_id", "Choose the owner that shall have them.")
+        limits = ("picked", "names", "owner", "name_suffix")
+        if not self.errors and not any(values.get(name) for name in limits):
+            raise forms.ValidationError(
+                "Say which record sets: names, an owner, or a suffix. The rest only narrows."
+            )
+        return values
+
+    def to_draft(self) -> Draft:
+        values = self.cleaned_data
+        target: Owner | None = values["target_owner_id"]
+        return Draft(
+            kind=values["kind"],
+            selection=values["picked"] or self._selection(),
+            target_owner_id=target.owner_id if target and values["kind"] in _NEEDS_TARGET else "",
+            target_intent=values["target_intent"],
+            reason=values["reason"],
+            ticket=values["ticket"],
+        )
+
+    def _selection(self) -> Selection:
+        values = self.cleaned_data
+        is_clean_up = values["kind"] == Transfer.Kind.CLEAN_UP
+        return Selection(
+            names=tuple(values["names"]),
+            owner_id=values["owner"].owner_id if values["owner"] else "",
+            provider_id=values["provider"].pk if values["provider"] else None,
+            name_suffix=values["name_suffix"],
+            record_types=tuple(record_type.upper() for record_type in values["record_types"]),
+            states=tuple(values["claim_verdicts" if is_clean_up else "states"]),
+        )
+
+
+def build_initial(query: QueryDict) -> dict[str, Any]:
+    """What a link to the form fills in. Record lists link owners by row, findings by owner id."""
+    initial: dict[str, Any] = {
+        name: query[name]
+        for name in (
+            "kind",
+            "picked",
+            "provider",
+            "name_suffix",
+            "target_owner_id",
+            "target_intent",
+            "reason",
+            "ticket",
+        )
+        if name in query
+    }
+    initial["names"] = query.getlist("names")
+    initial["record_types"] = query.getlist("record_types")
+    initial["states"] = query.getlist("states")
+    initial["claim_verdicts"] = query.getlist("claim_verdicts")
+    if owner := query.get("owner"):
+        initial["owner"] = owner
+    return initial
+
+
+def build_initial_from_draft(draft: Draft) -> dict[str, Any]:
+    """The form as it was, from a draft: going back loses nothing."""
+    selection = draft.selection
+    is_clean_up = draft.kind == Transfer.Kind.CLEAN_UP
+    is_picked = bool(selection.record_set_ids or selection.claim_ids)
+    return {
+        "kind": draft.kind,
+        "picked": sign_selection(selection) if is_picked else "",
+        "names": list(selection.names),
+        "owner": selection.owner_id,
+        "provider": selection.provider_id,
+        "name_suffix": selection.name_suffix,
+        "record_types": list(selection.record_types),
+        "states": [] if is_clean_up else list(selection.states),
+        "claim_verdicts": list(selection.states) if is_clean_up else [],
+        "target_owner_id": draft.target_owner_id,
+        "target_intent": draft.target_intent,
+        "reason": draft.reason,
+        "ticket": draft.ticket,
+    }

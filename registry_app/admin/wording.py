@@ -1,0 +1,170 @@
+"""Values as people read them: times, states, targets, and text that somebody else wrote."""
+
+import json
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+NOTHING: Final = "\N{EN DASH}"
+_OWNER: Final = "external-dns/owner="
+_QUOTE: Final = '"'
+_SHOWN_TARGETS = 3
+_LONGEST_TARGET = 80
+
+_TONES: Final = {
+    # record sets and claims
+    "owned": "good",
+    "unmanaged": "plain",
+    "conflict": "bad",
+    "unknown": "warn",
+    "effective": "good",
+    "superseded": "plain",
+    "obsolete": "plain",
+    "conflicting": "bad",
+    "orphan": "warn",
+    "unreadable": "bad",
+    "missing": "warn",
+    # providers and visits
+    "new": "plain",
+    "ok": "good",
+    "failing": "bad",
+    "held": "warn",
+    "running": "busy",
+    "unchanged": "good",
+    "stored": "good",
+    "failed": "bad",
+    "abandoned": "warn",
+    # transfers, their items and steps
+    "requested": "warn",
+    "approved": "busy",
+    "sending": "busy",
+    "sent": "busy",
+    "answered": "busy",
+    "verified": "good",
+    "rejected": "plain",
+    "cancelled": "plain",
+    "expired": "plain",
+    "stale": "warn",
+    "rolled_back": "plain",
+    "needs_operator": "bad",
+    "pending": "plain",
+    "not_sent": "plain",
+    "no_op": "good",
+    "retarget": "warn",
+    "delete": "bad",
+    # findings, held snapshots, owners
+    "open": "warn",
+    "acknowledged": "plain",
+    "resolved": "good",
+    "accepted": "good",
+    "cleared": "good",
+    "discovered": "warn",
+    "registered": "good",
+    "decommissioned": "plain",
+    "40": "bad",
+    "30": "bad",
+    "20": "warn",
+    "10": "plain",
+}
+
+
+def format_badge(value: object, label: object = None) -> SafeString:
+    """A state as a word on a colour; the word alone says it."""
+    tone = _TONES.get(str(value), "plain")
+    return format_html('<span class="dn-badge dn-{}">{}</span>', tone, label if label is not None else value)
+
+
+def format_ago(at: datetime | None, *, never: str = "never") -> SafeString:
+    """A time as its distance, with the exact one on hover."""
+    if at is None:
+        return format_html("<span>{}</span>", never)
+    iso = at.astimezone(tz=timezone.get_default_timezone()).isoformat(timespec="seconds")
+    distance = timezone.now() - at
+    words = f"in {format_span(-distance)}" if distance < timedelta(0) else f"{format_span(distance)} ago"
+    return format_html('<time datetime="{}" title="{}">{}</time>', iso, iso, words)
+
+
+def format_span(span: timedelta) -> str:
+    """A length of time in its largest unit."""
+    seconds = int(span.total_seconds())
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def format_foreign(text: object) -> str:
+    """Text from a provider or a cluster, with what cannot be seen made visible.
+
+    Control and format characters (right-to-left overrides among them) would let it look like something
+    else. Escaping for HTML is the template's.
+    """
+    return "".join(
+        f"\\u{ord(character):04x}" if unicodedata.category(character)[0] == "C" else character
+        for character in str(text)
+    )
+
+
+def format_targets(targets: Sequence[str]) -> str:
+    """The first few targets in one line, and how many more there are."""
+    shown = [_cut(format_foreign(target)) for target in targets[:_SHOWN_TARGETS]]
+    more = len(targets) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def format_json(value: Any) -> str:
+    """A JSON value for people: two-space indentation, nothing hidden."""
+    return "\n".join(
+        format_foreign(line) for line in json.dumps(value, indent=2, ensure_ascii=False).splitlines()
+    )
+
+
+def describe_claim_change(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> list[str]:
+    """What happens to the claims of one record set, one line a TXT: `~` changed, `+` new, `-` gone."""
+    old, new = _by_name(before), _by_name(after)
+    lines = []
+    for name in dict.fromkeys((*old, *new)):
+        if name not in new:
+            lines.append(f"- TXT {name} {old[name]}")
+        elif name not in old:
+            lines.append(f"+ TXT {name} {new[name]}")
+        else:
+            lines.append(f"~ TXT {name} {old[name]} \N{RIGHTWARDS ARROW} {new[name]}")
+    return lines
+
+
+def _by_name(endpoints: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """The claims of each TXT endpoint, shortened; a set identifier tells endpoints of one name apart."""
+    claims = {}
+    for endpoint in endpoints:
+        identifier = endpoint.get("setIdentifier")
+        name = str(endpoint.get("dnsName", "")) + (f" ({identifier})" if identifier else "")
+        claims[format_foreign(name)] = ", ".join(map(_shorten_claim, endpoint.get("targets") or []))
+    return claims
+
+
+def _shorten_claim(target: object) -> str:
+    """The owner in a heritage text, and that there is more around it; what is not plain text is said so."""
+    text = format_foreign(target)
+    _before, found, rest = text.partition(_OWNER)
+    if not found:
+        return "(encrypted or not a plain claim)"
+    return f'"\N{HORIZONTAL ELLIPSIS}owner={rest.partition(",")[0].strip(_QUOTE)}\N{HORIZONTAL ELLIPSIS}"'
+
+
+def format_claim_endpoints(endpoints: Sequence[dict[str, Any]]) -> list[str]:
+    """Ownership TXT endpoints of a transfer item, one line each."""
+    return [
+        f"{format_foreign(endpoint.get('dnsName', ''))} {endpoint.get('recordType', 'TXT')} "
+        + ", ".join(format_foreign(target) for target in endpoint.get("targets") or [])
+        for endpoint in endpoints
+    ]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TARGET else text[: _LONGEST_TARGET - 1] + "…"

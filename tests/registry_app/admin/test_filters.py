@@ -1,0 +1,99 @@
+"""Lists are narrowed by a form of their own, and by nothing else."""
+
+import pytest
+
+from registry_app.models import OwnershipState
+from tests.factories import make_administrator, make_finding, make_owner, make_record_set
+from tests.registry_app.admin.world import address, make_claimed, make_fresh_provider, read_text, sign_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"name": "api"}, ["api.blue.example.org", "api.green.example.org"]),
+        ({"name": "API.Blue"}, ["api.blue.example.org"]),
+        ({"below": "blue.example.org"}, ["blue.example.org", "api.blue.example.org"]),
+        ({"below": ".Blue.Example.ORG."}, ["blue.example.org", "api.blue.example.org"]),
+        ({"below": "lue.example.org"}, []),
+        ({"type": "AAAA"}, ["api.green.example.org"]),
+        ({"state": "owned"}, ["blue.example.org"]),
+        ({"missing": "yes"}, []),
+        ({"missing": "no", "name": "blue"}, ["blue.example.org"]),
+        ({"provider": "999999"}, []),
+        ({"owner": "no number"}, []),
+        ({"name": "%"}, []),
+        ({"name": "\0"}, []),
+        ({"below": "\0"}, []),
+        ({"name": "api.blue.example.org", "type": "MX"}, []),
+    ],
+)
+def test_record_sets_are_found_by(query: dict[str, str], found: list[str]) -> None:
+    provider = make_fresh_provider()
+    make_claimed(provider, make_owner(), "blue.example.org")
+    make_record_set(provider, "api.blue.example.org")
+    make_record_set(provider, "api.green.example.org", record_type="AAAA", state=OwnershipState.UNKNOWN)
+    client = sign_in(make_administrator())
+
+    response = client.get(address("recordset_changelist"), query)
+
+    assert [row.name for row in response.context["cl"].result_list] == found
+
+
+@pytest.mark.parametrize(
+    "query", [{"name__regex": "(a+)+$"}, {"provider__secret__startswith": "h"}, {"resource__contains": "x"}]
+)
+def test_a_list_takes_no_lookup_it_did_not_offer(query: dict[str, str]) -> None:
+    client = sign_in(make_administrator())
+
+    response = client.get(address("recordset_changelist"), query)
+
+    assert response.status_code == 400
+
+
+def test_a_filter_without_a_match_says_so_and_can_be_cleared() -> None:
+    make_record_set(make_fresh_provider())
+    client = sign_in(make_administrator())
+
+    page = read_text(client.get(address("recordset_changelist"), {"name": "nowhere"}))
+
+    assert "Nothing matches this filter." in page
+    assert 'href="?"' in page
+
+
+def test_resolved_findings_are_shown_when_asked_for() -> None:
+    make_finding(state="resolved")
+    make_finding(state="open")
+    client = sign_in(make_administrator())
+
+    shown = [
+        client.get(address("finding_changelist"), query).context["cl"].result_count
+        for query in ({}, {"state": "resolved"}, {"state": "all"})
+    ]
+
+    assert shown == [1, 1, 2]
+
+
+def test_the_page_after_the_last_leads_back_to_the_list() -> None:
+    provider = make_fresh_provider()
+    for number in range(51):
+        make_record_set(provider, f"www-{number}.example.org")
+    client = sign_in(make_administrator())
+
+    response = client.get(address("recordset_changelist"), {"p": "7"})
+
+    assert response.status_code == 302
+
+
+def test_all_that_match_a_filter_can_be_transferred_without_naming_each() -> None:
+    owner = make_owner()
+    make_claimed(make_fresh_provider(), owner)
+    client = sign_in(make_administrator())
+
+    owner_pk = str(owner.pk)
+    page = read_text(client.get(address("recordset_changelist"), {"owner": owner_pk, "type": "A"}))
+    form = client.get(address("transfer_request"), {"owner": owner_pk, "record_types": "A"}).context["form"]
+
+    assert f"owner={owner.pk}&amp;record_types=A" in page
+    assert (form["owner"].value(), form["record_types"].value()) == ("blue-cluster", "A")

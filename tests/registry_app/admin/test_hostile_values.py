@@ -1,0 +1,107 @@
+"""What providers and clusters say is shown, never obeyed."""
+
+import pytest
+
+from registry_app.models import RecordEvent
+from tests.factories import make_administrator, make_finding, make_owner, make_record_set
+from tests.registry_app.admin.world import (
+    address,
+    make_claim,
+    make_fresh_provider,
+    make_transfer,
+    read_text,
+    sign_in,
+)
+
+pytestmark = pytest.mark.django_db
+
+SCRIPT = "<script>alert(1)</script>"
+OVERRIDE = "\u202egro.elpmaxe"
+LONG_NAME = ".".join(["x" * 62] * 4)
+
+
+def test_a_hostile_record_set_is_escaped_in_its_list_and_on_its_page() -> None:
+    owner = make_owner(f"o{SCRIPT}")
+    provider = make_fresh_provider(f"zone {SCRIPT}")
+    row = make_record_set(
+        provider,
+        LONG_NAME,
+        record_type="TXT",
+        owner=owner,
+        targets=[SCRIPT, OVERRIDE, "{{ 7|add:7 }}"],
+        resource=SCRIPT,
+        set_identifier=SCRIPT,
+        provider_specific=[{"name": SCRIPT, "value": SCRIPT}],
+    )
+    make_claim(
+        row,
+        owner,
+        txt_name=SCRIPT,
+        raw=f'"{SCRIPT}{OVERRIDE}"',
+        labels={SCRIPT: SCRIPT},
+        set_identifier=SCRIPT,
+    )
+    RecordEvent.objects.create(
+        provider=provider, name=LONG_NAME, record_type="TXT", set_identifier=SCRIPT, kind="changed",
+        before={"targets": [SCRIPT]}, after={"targets": [OVERRIDE]}, at=row.changed_at, writer=SCRIPT,
+    )  # fmt: skip
+    make_finding(
+        provider=provider, name=LONG_NAME, record_type="TXT", explanation=SCRIPT, details={"x": SCRIPT}
+    )
+    client = sign_in(make_administrator())
+
+    pages = [
+        read_text(client.get(url))
+        for url in (
+            address("recordset_changelist"),
+            address("recordset_change", row.pk),
+            address("owner_changelist"),
+            address("owner_change", owner.pk),
+            address("provider_change", provider.pk),
+            address("finding_changelist"),
+            address("transfer_request"),
+        )
+    ]
+
+    assert all("alert(1)" in page for page in pages)
+    assert not [page for page in pages if SCRIPT in page]
+    assert not [page for page in pages if "\u202e" in page]
+    assert "\\u202e" in pages[1]
+    assert LONG_NAME in pages[1]
+    assert "{{ 7|add:7 }}" in pages[1]
+
+
+def test_a_hostile_transfer_is_escaped() -> None:
+    blue, green = make_owner(), make_owner("green-cluster")
+    transfer = make_transfer(make_fresh_provider(), blue, green, reason=SCRIPT, status_reason=SCRIPT)
+    claim = {"dnsName": SCRIPT, "recordType": "TXT", "targets": [f'"{OVERRIDE}"']}
+    transfer.items.update(name=SCRIPT, before=[claim], after=[], verdict_reason=SCRIPT, status_reason=SCRIPT)
+    client = sign_in(make_administrator())
+
+    page = read_text(client.get(address("transfer_change", transfer.pk)))
+
+    assert SCRIPT not in page
+    assert "\u202e" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_a_filter_that_was_typed_comes_back_escaped() -> None:
+    client = sign_in(make_administrator())
+
+    page = read_text(client.get(address("recordset_changelist"), {"name": '"><script>alert(1)</script>'}))
+
+    assert "&quot;&gt;&lt;script&gt;" in page
+    assert "<script>alert(1)" not in page
+
+
+def test_no_page_carries_an_inline_script_or_handler() -> None:
+    blue, green = make_owner(), make_owner("green-cluster")
+    transfer = make_transfer(make_fresh_provider(), blue, green)
+    client = sign_in(make_administrator())
+
+    response = client.get(address("transfer_change", transfer.pk))
+    page = read_text(response)
+
+    assert page.count("<script") == page.count("<script src=") + page.count('<script id="django-admin')
+    assert "onclick=" not in page
+    assert "'unsafe-inline'" not in response.headers["Content-Security-Policy"].partition("style-src")[0]
