@@ -1,0 +1,1 @@
+"""From the wire to one frozen snapshot; writes nothing."""

@@ -1,0 +1,55 @@
+"""The client of one provider, with its secrets, its limits and the deployment's rules of where to go."""
+
+import ipaddress
+
+from django.conf import settings
+
+from providers.client.address_policy import AddressPolicy
+from providers.client.bounded_http import Limits
+from providers.client.credentials import BasicLogin, BearerLogin, Credentials, Login
+from providers.client.webhook_client import WebhookClient
+from registry_app.mirror.secret_reference import fetch_secret_value
+from registry_app.models import Provider
+
+
+def build_client(provider: Provider) -> WebhookClient:
+    """A client for one visit or transfer. Raises SecretUnavailable or a ProviderError; sends nothing."""
+    return WebhookClient(
+        provider.url,
+        credentials=_build_credentials(provider),
+        policy=build_address_policy(),
+        limits=Limits(
+            seconds=float(provider.deadline_seconds),
+            max_body_bytes=provider.max_body_bytes,
+            max_items=provider.max_items,
+        ),
+    )
+
+
+def build_address_policy() -> AddressPolicy:
+    """Where this deployment lets us go."""
+    hosts = settings.DNSADMIN_ALLOWED_HOSTS_FOR_PROVIDERS
+    networks = settings.DNSADMIN_ALLOWED_NETWORKS
+    return AddressPolicy(
+        schemes=frozenset(settings.DNSADMIN_PROVIDER_SCHEMES),
+        hosts=frozenset(hosts) if hosts else None,
+        networks=tuple(ipaddress.ip_network(text) for text in networks) if networks else None,
+        allow_loopback=settings.DNSADMIN_ALLOW_LOOPBACK,
+    )
+
+
+def _build_credentials(provider: Provider) -> Credentials:
+    return Credentials(
+        login=_build_login(provider),
+        ca_pem=provider.ca_certificate,
+        client_certificate_pem=provider.client_certificate,
+        client_key_pem=fetch_secret_value(provider.client_key),
+    )
+
+
+def _build_login(provider: Provider) -> Login | None:
+    if provider.authentication == Provider.Authentication.BASIC:
+        return BasicLogin(provider.username, fetch_secret_value(provider.secret))
+    if provider.authentication == Provider.Authentication.BEARER:
+        return BearerLogin(fetch_secret_value(provider.secret))
+    return None

@@ -1,0 +1,56 @@
+"""The registry profiles that claims at one provider are read under."""
+
+from django.db.models import Q
+
+from providers.registries.claim import TxtProfile
+from providers.registries.encryption import parse_encryption_key
+from providers.registries.errors import InvalidEncryptionKey
+from registry_app.errors import SecretUnavailable
+from registry_app.mirror.secret_reference import fetch_secret_value
+from registry_app.models import Provider, RegistryProfile
+
+
+def fetch_txt_profiles(provider: Provider) -> list[TxtProfile]:
+    """All profiles that name this provider or none, in a fixed order, and ExternalDNS's default one.
+
+    `reference` is the row's primary key as text, empty for a default that nobody registered. Raises
+    SecretUnavailable where a key cannot be had: read without it, its claims would look like no claims.
+    """
+    rows = (
+        RegistryProfile.objects.filter(Q(providers=provider) | Q(providers__isnull=True))
+        .order_by("pk")
+        .distinct()
+    )
+    profiles = [build_txt_profile(row) for row in rows]
+    if not any(_is_default(profile) for profile in profiles):
+        profiles.append(TxtProfile())
+    return profiles
+
+
+def build_txt_profile(row: RegistryProfile) -> TxtProfile:
+    """One row as the value the TXT registry speaks in. Raises SecretUnavailable."""
+    return TxtProfile(
+        reference=str(row.pk),
+        prefix=row.prefix,
+        suffix=row.suffix,
+        wildcard_replacement=row.wildcard_replacement,
+        encryption_key=_fetch_key(row),
+    )
+
+
+def _fetch_key(row: RegistryProfile) -> bytes | None:
+    if not row.encryption_key:
+        return None
+    try:
+        return parse_encryption_key(fetch_secret_value(row.encryption_key))
+    except InvalidEncryptionKey as error:
+        raise SecretUnavailable(
+            f"The encryption key of the registry profile {row.name} cannot be used: {error}",
+            now="Nothing was read with it.",
+            todo="Enter the key of --txt-encrypt-aes-key again.",
+        ) from error
+
+
+def _is_default(profile: TxtProfile) -> bool:
+    affixes = profile.prefix or profile.suffix or profile.wildcard_replacement
+    return not affixes and profile.encryption_key is None

@@ -1,0 +1,76 @@
+"""How a provider's answer is read: all we know beside the answer itself that shapes what is stored of it."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from providers.registries.claim import TxtProfile
+from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.models import Owner, Provider
+
+# Raised whenever decoding, pairing or findings change: what an older release accepted is then read again.
+READING_VERSION = 1
+_DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True)
+class OwnerFacts:
+    """What a person said of an owner: its status, where it writes, and under which profile."""
+
+    owner_id: str
+    status: str
+    name_patterns: tuple[str, ...]
+    profile_reference: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The profiles and owners a snapshot is read with. `digest` covers all of it.
+
+    Discovered owners are not in it: nobody said anything of them, and each new one would make every
+    provider's answer new.
+    """
+
+    profiles: tuple[TxtProfile, ...]
+    owners: Mapping[str, OwnerFacts]
+    digest: bytes
+
+
+def fetch_reading(provider: Provider) -> Reading:
+    """Database read. Raises SecretUnavailable where a profile's key cannot be had."""
+    profiles = tuple(fetch_txt_profiles(provider))
+    owners = {facts.owner_id: facts for facts in _fetch_owner_facts()}
+    return Reading(profiles, owners, _digest(profiles, tuple(owners.values()), provider))
+
+
+def compute_accepted_digest(body_digest: str, reading: Reading) -> str:
+    """What `Provider.accepted_digest` holds: the answer and the reading, so that either voids it."""
+    return _blake2b(bytes.fromhex(body_digest) + reading.digest).hex()
+
+
+def _fetch_owner_facts() -> list[OwnerFacts]:
+    rows = (
+        Owner.objects.exclude(status=Owner.Status.DISCOVERED)
+        .order_by("owner_id")
+        .values_list("owner_id", "status", "name_patterns", "registry_profile_id")
+    )
+    return [
+        OwnerFacts(
+            owner_id,
+            status,
+            tuple(str(pattern).lower().removesuffix(".") for pattern in patterns),
+            str(profile or ""),
+        )
+        for owner_id, status, patterns, profile in rows
+    ]
+
+
+def _digest(profiles: tuple[TxtProfile, ...], owners: tuple[OwnerFacts, ...], provider: Provider) -> bytes:
+    told = (READING_VERSION, profiles, owners, provider.allow_empty)
+    return _blake2b(msgspec.msgpack.encode(told))
+
+
+def _blake2b(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()

@@ -1,0 +1,57 @@
+"""The move of a held snapshot by a person's decision, the same for either word."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from registry_app.actor import Actor
+from registry_app.audit import record_audit
+from registry_app.errors import NotAllowed, StateMoved
+from registry_app.models import HeldSnapshot
+from registry_app.queries.access import may_operate
+from registry_app.reconcile.find_subject import find_held_snapshot
+
+
+def decide_held_snapshot(
+    actor: Actor,
+    held_id: int,
+    status: HeldSnapshot.Status,
+    *,
+    reason: str,
+    also: Callable[[HeldSnapshot, datetime], None],
+) -> HeldSnapshot:
+    """From open to `status`, by compare-and-swap, with its audit line and whatever `also` writes.
+
+    Raises NotFound, NotAllowed, StateMoved.
+    """
+    held = find_held_snapshot(held_id)
+    if not may_operate(actor, held.provider):
+        raise NotAllowed(
+            f"{actor.name} may not decide on snapshots of {held.provider}.",
+            todo="Ask somebody with the right to operate this provider.",
+        )
+    now = timezone.now()
+    decision = {"status": status, "decided_at": now, "decided_by": actor.name[:200]}
+    # The digest too: a person decides on what they saw, not on what a later visit put in its place.
+    waiting = HeldSnapshot.objects.filter(
+        pk=held.pk, status=HeldSnapshot.Status.OPEN, body_digest=held.body_digest
+    )
+    with transaction.atomic():
+        if not waiting.update(**decision):
+            raise StateMoved(
+                f"The held snapshot {held.pk} does not wait for a decision, or shows something else now.",
+                todo="Look at the provider again.",
+            )
+        also(held, now)
+        record_audit(
+            actor,
+            f"held_snapshot.{status.value}",
+            held,
+            reason=reason,
+            before={"status": HeldSnapshot.Status.OPEN.value},
+            after={"status": status.value, "reasons": held.reasons},
+        )
+    held.refresh_from_db(fields=["status", "decided_at", "decided_by"])
+    return held

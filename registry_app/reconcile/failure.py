@@ -1,0 +1,92 @@
+"""A visit that failed: its reason, the next try, and a finding when it goes on. The mirror stays."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from providers.client.errors import ProviderError
+from providers.wire.errors import WireError
+from registry_app.errors import DnsadminError
+from registry_app.models import Provider, SyncRun
+from registry_app.queries.provider import SHORTEST_SILENCE
+from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity, compute_fingerprint
+from registry_app.reconcile.lease import Lease, raise_if_lost
+from registry_app.reconcile.schedule import compute_next_try
+from registry_app.reconcile.store_findings import open_finding, resolve_finding
+from registry_app.reconcile.sync_run import close_run
+
+FAILURES_BEFORE_FINDING = 3
+_LONGEST_ERROR = 2000
+
+
+def store_failure(lease: Lease, provider: Provider, run: SyncRun, error: Exception) -> SyncRun:
+    """One fenced transaction. Raises LeaseLost if another run has the lease: then its word counts."""
+    now = timezone.now()
+    code, text = describe_failure(error)
+    failures = provider.consecutive_failures + 1
+    retry_after = error.retry_after if isinstance(error, ProviderError) else None
+    with transaction.atomic():
+        raise_if_lost(lease)
+        Provider.objects.filter(pk=provider.pk).update(
+            status=Provider.Status.FAILING,
+            consecutive_failures=F("consecutive_failures") + 1,
+            last_error_code=code,
+            last_error=text,
+            last_visit_at=now,
+            next_visit_at=compute_next_try(now, provider.interval_seconds, failures, retry_after),
+        )
+        close_run(run, SyncRun.Status.FAILED, now, error_code=code, error=text)
+        if failures >= FAILURES_BEFORE_FINDING:
+            explanation = f"The last {failures} visits to {provider.name} failed. {text}"
+            open_finding(provider.pk, draft_failing(explanation, code), now)
+    return run
+
+
+def describe_failure(error: Exception) -> tuple[str, str]:
+    """A stable code and words that hold no secret and no body: only our own errors speak for themselves."""
+    if isinstance(error, ProviderError):
+        return error.code, f"{error} {error.hint}".strip()[:_LONGEST_ERROR]
+    if isinstance(error, WireError):
+        text = f"The answer cannot be read: {error}. Nothing of it was used."
+        return "undecodable", text[:_LONGEST_ERROR]
+    if isinstance(error, DnsadminError):
+        return error.code, str(error)[:_LONGEST_ERROR]
+    text = f"Something unexpected happened in this visit ({type(error).__name__}); the log tells more."
+    return "unexpected", text
+
+
+def draft_failing(explanation: str, code: str) -> FindingDraft:
+    """The finding of a provider that fails or is silent: one for each provider."""
+    return FindingDraft(
+        kind=Kind.PROVIDER_FAILING,
+        severity=Severity.ERROR,
+        subject="",
+        explanation=f"{explanation} The mirror shows what was last true.",
+        details={"error_code": code},
+    )
+
+
+def resolve_failing(provider: Provider, now: datetime) -> None:
+    """The provider answered: it neither fails nor is silent. `provider` is as it was before the visit.
+    Inside the transaction that stores the visit."""
+    was_failing = provider.status == Provider.Status.FAILING
+    due_at = provider.next_visit_at
+    # Only one that was visited late can have been called silent: most visits need no statement here.
+    if was_failing or due_at is None or due_at < now - SHORTEST_SILENCE:
+        resolve_finding(failing_fingerprint(provider.pk), now)
+
+
+def failing_fingerprint(provider_id: int) -> bytes:
+    """Under which that finding is stored."""
+    return compute_fingerprint(Kind.PROVIDER_FAILING, provider_id, "")
+
+
+def mark_lost(run: SyncRun, error: DnsadminError, now: datetime) -> SyncRun:
+    """End a run that lost its lease. It touches nothing but its own row: the provider is another's now."""
+    SyncRun.objects.filter(pk=run.pk, status=SyncRun.Status.RUNNING).update(
+        status=SyncRun.Status.ABANDONED, finished_at=now, error_code=error.code, error=str(error)
+    )
+    run.refresh_from_db()
+    return run

@@ -1,0 +1,56 @@
+"""Findings about the answer itself: its type, its filter, what was set aside."""
+
+from collections.abc import Iterator
+
+from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
+from registry_app.reconcile.findings.scene import Scene
+
+
+def find_set_aside(scene: Scene) -> Iterator[FindingDraft]:
+    """Items that could not be taken over: the others were."""
+    for item in scene.snapshot.set_aside:
+        # The index moves with every shuffle of the answer; name, field and reason stay.
+        field = item.path.partition("]")[2].lstrip(".")
+        what = f"An item named {item.name}" if item.name else "An item without a readable name"
+        yield FindingDraft(
+            kind=Kind.SET_ASIDE,
+            severity=Severity.WARNING,
+            subject=f"{item.name}\0{field}\0{item.reason}",
+            explanation=(
+                f"{what} was set aside: {item.reason}. The rest of the answer was taken over; what it may "
+                "replace or claim is left as it was."
+            ),
+            name=item.name,
+            details={"path": item.path, "reason": item.reason},
+        )
+
+
+def find_wrong_content_type(scene: Scene) -> Iterator[FindingDraft]:
+    """Records under another media type: read all the same, as ExternalDNS reads them."""
+    if not scene.snapshot.has_webhook_type:
+        said = scene.snapshot.content_type or "none"
+        yield FindingDraft(
+            kind=Kind.WRONG_CONTENT_TYPE,
+            severity=Severity.INFO,
+            subject="",
+            explanation=(
+                f"{scene.provider_name} sends its records with the Content-Type {said}; the protocol says "
+                f"{WEBHOOK_MEDIA_TYPE}."
+            ),
+        )
+
+
+def find_filter_matches_all(scene: Scene) -> Iterator[FindingDraft]:
+    """A filter list under a name that ExternalDNS does not read: it then matches everything."""
+    said = scene.domain_filter
+    if said is not None and said.said_filters and said.matches_everything:
+        yield FindingDraft(
+            kind=Kind.FILTER_MATCHES_ALL,
+            severity=Severity.WARNING,
+            subject="",
+            explanation=(
+                f"{scene.provider_name} negotiates its domain filter as `filters`, which ExternalDNS does "
+                "not read: to it the provider manages every name. The list must be called `include`."
+            ),
+        )

@@ -1,0 +1,128 @@
+"""Findings about single claims: orphan, unreadable, legacy, superseded, obsolete."""
+
+from collections.abc import Iterator
+
+from providers.registries.claim import Claim, ClaimFormat, ClaimVerdict
+from providers.wire.endpoint import EndpointKey
+from registry_app.reconcile.findings.draft import FindingDraft, JsonObject, Kind, Severity
+from registry_app.reconcile.findings.scene import Scene
+from registry_app.reconcile.findings.words import name_claimed, select_claim, select_records
+from registry_app.reconcile.record_digest import compute_claim_identity, txt_name_of
+
+
+def find_orphan_claims(scene: Scene) -> Iterator[FindingDraft]:
+    """Claims for record sets that are not there: they keep other owners from creating them."""
+    for claim in _with_verdict(scene, ClaimVerdict.ORPHAN):
+        yield _draft(
+            claim,
+            Kind.ORPHAN_CLAIM,
+            Severity.WARNING,
+            f"The TXT record {txt_name_of(claim)} says that {claim.owner_id} owns {name_claimed(claim)}, but "
+            f"nothing is there. No other owner can create it while the claim stands. {claim.problem}".strip(),
+            _clean_up(scene, claim),
+        )
+
+
+def find_unreadable_claims(scene: Scene) -> Iterator[FindingDraft]:
+    """Claims that cannot be read, so that nobody knows whose their record sets are."""
+    for claim in _with_verdict(scene, ClaimVerdict.UNREADABLE):
+        yield _draft(
+            claim,
+            Kind.UNREADABLE_CLAIM,
+            Severity.WARNING,
+            f"The TXT record {txt_name_of(claim)} looks like a claim for {name_claimed(claim)} and cannot be "
+            f"read: {claim.problem} What it may speak for is left alone.",
+            {},
+        )
+
+
+def find_legacy_claims(scene: Scene) -> Iterator[FindingDraft]:
+    """Claims in the format before ExternalDNS 0.12 that still decide."""
+    for claim in _with_verdict(scene, ClaimVerdict.EFFECTIVE):
+        if claim.format is ClaimFormat.LEGACY:
+            selection = {"provider_id": scene.provider_id, "names": [claim.record_name]}
+            yield _draft(
+                claim,
+                Kind.LEGACY_CLAIM,
+                Severity.INFO,
+                f"The TXT record {txt_name_of(claim)} claims {name_claimed(claim)} for {claim.owner_id} in "
+                "the legacy format, which never speaks for AAAA records.",
+                {"kind": "reformat", "selection": selection},
+            )
+
+
+def find_superseded_claims(scene: Scene) -> Iterator[FindingDraft]:
+    """Legacy-format claims beside new ones of the same owner: left over."""
+    for claim in _with_verdict(scene, ClaimVerdict.SUPERSEDED):
+        yield _draft(
+            claim,
+            Kind.SUPERSEDED_CLAIM,
+            Severity.INFO,
+            f"The TXT record {txt_name_of(claim)} claims {name_claimed(claim)} for {claim.owner_id} in the "
+            "legacy format, beside a claim of the same owner in the new one. It can be removed.",
+            _clean_up(scene, claim),
+        )
+
+
+def find_obsolete_claims(scene: Scene) -> Iterator[FindingDraft]:
+    """`cname-` claims of alias records that have their own claim by now."""
+    for claim in _with_verdict(scene, ClaimVerdict.OBSOLETE):
+        key = EndpointKey(claim.record_name, "A", claim.set_identifier)
+        yield _draft(
+            claim,
+            Kind.OBSOLETE_CLAIM,
+            Severity.INFO,
+            f"The TXT record {txt_name_of(claim)} claims the alias {key.name} A for {claim.owner_id} as if "
+            "it were a CNAME, beside its own claim. It can be removed.",
+            _clean_up(scene, claim),
+        )
+
+
+def find_conflicts(scene: Scene) -> Iterator[FindingDraft]:
+    """Record sets whose claims name different owners: nobody is taken for the owner."""
+    claims = scene.snapshot.claims
+    for record in scene.snapshot.records:
+        if record.state != "conflict":
+            continue
+        said = [claims[index] for index in record.claims if claims[index].owner_id]
+        named = ", ".join(f"{txt_name_of(claim)} names {claim.owner_id}" for claim in said)
+        key = record.key
+        yield FindingDraft(
+            kind=Kind.CONFLICT,
+            severity=Severity.ERROR,
+            subject="\0".join(key),
+            explanation=(
+                f"The claims for {key.name} {key.record_type} disagree: {named}. Nobody is taken for its "
+                "owner until a person decides: move it to one of them."
+            ),
+            name=key.name,
+            record_type=key.record_type,
+            set_identifier=key.set_identifier,
+            suggestion={"kind": "transfer", "selection": select_records(scene.provider_id, [key])},
+            details={"owner_ids": sorted({claim.owner_id for claim in said})},
+        )
+
+
+def _with_verdict(scene: Scene, verdict: ClaimVerdict) -> Iterator[Claim]:
+    return (claim for claim in scene.snapshot.claims if claim.verdict is verdict)
+
+
+def _clean_up(scene: Scene, claim: Claim) -> JsonObject:
+    return {"kind": "clean_up", "selection": select_claim(scene.provider_id, claim)}
+
+
+def _draft(
+    claim: Claim, kind: Kind, severity: Severity, explanation: str, suggestion: JsonObject
+) -> FindingDraft:
+    return FindingDraft(
+        kind=kind,
+        severity=severity,
+        subject=compute_claim_identity(claim).hex(),
+        explanation=explanation,
+        name=claim.record_name,
+        record_type=claim.record_type,
+        set_identifier=claim.set_identifier,
+        owner_id=claim.owner_id,
+        suggestion=suggestion,
+        details={"txt_name": txt_name_of(claim)},
+    )

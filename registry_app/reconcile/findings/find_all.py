@@ -1,0 +1,39 @@
+"""Every kind of finding over one scene, each kind bounded."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from registry_app.reconcile.findings import answers, claims, owners, records, transfers
+from registry_app.reconcile.findings.draft import FindingDraft
+from registry_app.reconcile.findings.scene import Scene
+
+# Ten thousand of a kind at one provider are one problem, not ten thousand; the first ones tell of it.
+MOST_OF_A_KIND = 10_000
+
+Finder = Callable[[Scene], Iterator[FindingDraft]]
+
+FINDERS: tuple[Finder, ...] = (
+    answers.find_set_aside,
+    answers.find_wrong_content_type,
+    answers.find_filter_matches_all,
+    claims.find_conflicts,
+    claims.find_orphan_claims,
+    claims.find_unreadable_claims,
+    claims.find_legacy_claims,
+    claims.find_superseded_claims,
+    claims.find_obsolete_claims,
+    owners.find_unregistered_owners,
+    owners.find_unmanaged_in_patterns,
+    owners.find_split_owners,
+    records.find_long_txt_names,
+    records.find_cnames_beside_others,
+    records.find_flapping,
+    records.find_second_readings,
+    transfers.find_undone_transfers,
+)
+
+
+def find_all(scene: Scene) -> Iterator[FindingDraft]:
+    """All findings of a scene, in a fixed order. Pure."""
+    for finder in FINDERS:
+        yield from islice(finder(scene), MOST_OF_A_KIND)

@@ -1,0 +1,130 @@
+"""Findings about owners: not registered, their patterns not claimed, a name split between two."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+
+from providers.registries.claim import OwnershipState, PairedEndpoint
+from registry_app.models import Owner
+from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
+from registry_app.reconcile.findings.scene import Scene
+from registry_app.reconcile.findings.words import name_record, select_records, subject_of
+
+# What ExternalDNS manages unless told otherwise; the zone's own NS, MX or SPF records are nobody's to claim.
+MANAGED_TYPES = frozenset({"A", "AAAA", "CNAME"})
+
+
+def find_unregistered_owners(scene: Scene) -> Iterator[FindingDraft]:
+    """Owner ids in claims that nobody registered, or that were decommissioned: one finding for each."""
+    counts = Counter(claim.owner_id for claim in scene.snapshot.claims if claim.owner_id)
+    for owner_id, count in sorted(counts.items()):
+        facts = scene.owners.get(owner_id)
+        if facts is not None and facts.status == Owner.Status.REGISTERED:
+            continue
+        what = "was decommissioned" if facts is not None else "is not registered"
+        yield FindingDraft(
+            kind=Kind.UNREGISTERED_OWNER,
+            severity=Severity.WARNING,
+            subject=owner_id,
+            explanation=(
+                f"Claims at {scene.provider_name} name the owner {owner_id}, which {what}. Nobody knows "
+                "where it runs and what it would do to its record sets."
+            ),
+            owner_id=owner_id,
+            suggestion={"kind": "register_owner", "owner_id": owner_id},
+            details={"claims": count},
+        )
+
+
+def find_unmanaged_in_patterns(scene: Scene) -> Iterator[FindingDraft]:
+    """Record sets without claim where a registered owner is responsible."""
+    responsible = _owners_by_suffix(scene)
+    if not responsible:
+        return
+    for record in scene.snapshot.records:
+        if record.state is not OwnershipState.UNMANAGED or record.key.record_type not in MANAGED_TYPES:
+            continue
+        owner_ids = _find_responsible(record.key.name, responsible)
+        if owner_ids:
+            yield _draft_unmanaged(scene, record, owner_ids)
+
+
+def find_split_owners(scene: Scene) -> Iterator[FindingDraft]:
+    """Names whose A and AAAA record sets belong to different owners."""
+    records = scene.snapshot.records
+    # Sorted by key, an A and its AAAA lie close; with set identifiers others come between them.
+    previous: dict[str, PairedEndpoint] = {}
+    name = ""
+    for record in records:
+        if record.key.name != name:
+            name, previous = record.key.name, {}
+        if record.key.record_type == "A" and record.owner_id:
+            previous[record.key.set_identifier] = record
+        first = previous.get(record.key.set_identifier)
+        is_other = record.key.record_type == "AAAA" and record.owner_id
+        if is_other and first is not None and first.owner_id != record.owner_id:
+            yield FindingDraft(
+                kind=Kind.SPLIT_OWNER,
+                severity=Severity.WARNING,
+                subject=subject_of(record.key),
+                explanation=(
+                    f"{name_record(first.key)} belongs to {first.owner_id} and {name_record(record.key)} to "
+                    f"{record.owner_id}: one name, answered by two owners."
+                ),
+                name=record.key.name,
+                record_type=record.key.record_type,
+                set_identifier=record.key.set_identifier,
+                owner_id=record.owner_id,
+                suggestion={
+                    "kind": "transfer",
+                    "target_owner_id": first.owner_id,
+                    "selection": select_records(scene.provider_id, [record.key]),
+                },
+            )
+
+
+def _owners_by_suffix(scene: Scene) -> dict[str, list[str]]:
+    """Owners by pattern; a pattern with a leading dot holds only what lies below."""
+    responsible: dict[str, list[str]] = defaultdict(list)
+    for facts in scene.owners.values():
+        if facts.status == Owner.Status.REGISTERED:
+            for pattern in facts.name_patterns:
+                responsible[pattern].append(facts.owner_id)
+    return responsible
+
+
+def _find_responsible(name: str, responsible: Mapping[str, list[str]]) -> list[str]:
+    """The owners of the longest pattern a name falls under."""
+    exact = responsible.get(name)
+    if exact:
+        return exact
+    dot = name.find(".")
+    while dot >= 0:
+        found = responsible.get(name[dot:], []) + responsible.get(name[dot + 1 :], [])
+        if found:
+            return sorted(set(found))
+        dot = name.find(".", dot + 1)
+    return []
+
+
+def _draft_unmanaged(scene: Scene, record: PairedEndpoint, owner_ids: list[str]) -> FindingDraft:
+    key = record.key
+    only = owner_ids[0] if len(owner_ids) == 1 else ""
+    return FindingDraft(
+        kind=Kind.UNMANAGED_IN_PATTERN,
+        severity=Severity.INFO,
+        subject=subject_of(key),
+        explanation=(
+            f"{name_record(key)} has no claim, and lies where {' and '.join(owner_ids)} is responsible. "
+            "ExternalDNS will not touch it; if it should, it must be adopted."
+        ),
+        name=key.name,
+        record_type=key.record_type,
+        set_identifier=key.set_identifier,
+        owner_id=only,
+        suggestion={
+            "kind": "adopt",
+            "target_owner_id": only,
+            "selection": select_records(scene.provider_id, [key]),
+        },
+        details={"owner_ids": owner_ids},
+    )

@@ -1,0 +1,56 @@
+"""All that findings look at: one snapshot, and what is known beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from providers.registries.claim import TxtProfile
+from providers.wire.endpoint import EndpointKey
+from registry_app.mirror.domain_filter import NegotiatedFilter
+from registry_app.mirror.reading import OwnerFacts
+from registry_app.mirror.snapshot import Snapshot
+from registry_app.queries.record_event import count_changing_runs
+from registry_app.queries.transfer_items import VerifiedItem, verified_since
+from registry_app.reconcile.look import Look, Visit
+
+FLAPPING_WINDOW = timedelta(hours=1)
+FLAPPING_CHANGES = 3
+TRANSFER_WATCH = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """`owners` are those a person said something of. `changing` counts the visits of the last hour in
+    which a record set had another value or owner, this one included."""
+
+    provider_id: int
+    provider_name: str
+    snapshot: Snapshot
+    owners: Mapping[str, OwnerFacts]
+    profiles: Mapping[str, TxtProfile]
+    domain_filter: NegotiatedFilter | None
+    changing: Mapping[EndpointKey, int]
+    verified: tuple[VerifiedItem, ...]
+
+
+def fetch_scene(visit: Visit, look: Look, now: datetime) -> Scene:
+    """Database read: two queries, whatever the size of the snapshot."""
+    provider_id = visit.provider.pk
+    return Scene(
+        provider_id=provider_id,
+        provider_name=visit.provider.name,
+        snapshot=look.snapshot,
+        owners=visit.reading.owners,
+        profiles={profile.reference: profile for profile in visit.reading.profiles},
+        domain_filter=look.domain_filter or look.known_filter,
+        changing=_count_changes(provider_id, look, now),
+        verified=tuple(verified_since(provider_id, now - TRANSFER_WATCH)),
+    )
+
+
+def _count_changes(provider_id: int, look: Look, now: datetime) -> dict[EndpointKey, int]:
+    earlier = count_changing_runs(provider_id, now - FLAPPING_WINDOW, at_least=FLAPPING_CHANGES - 1)
+    if not earlier:
+        return {}
+    changed_now = {look.snapshot.records[index].key for _, index in look.plan.changed}
+    return {key: count + (key in changed_now) for key, count in earlier.items()}

@@ -1,0 +1,41 @@
+"""Words and requests that several findings share."""
+
+from collections.abc import Iterable
+
+from providers.registries.claim import Claim
+from providers.wire.endpoint import EndpointKey
+from registry_app.reconcile.findings.draft import JsonObject
+from registry_app.reconcile.record_digest import compute_claim_identity
+
+ANY_TYPE = "of every type but AAAA"
+
+
+def name_record(key: EndpointKey) -> str:
+    """A record set as a sentence names it."""
+    identifier = f" ({key.set_identifier})" if key.set_identifier else ""
+    return f"{key.name} {key.record_type}{identifier}"
+
+
+def name_claimed(claim: Claim) -> str:
+    """What a claim speaks for, as a sentence names it."""
+    return f"{claim.record_name} {claim.record_type or ANY_TYPE}"
+
+
+def subject_of(key: EndpointKey) -> str:
+    """What makes a finding about a record set the same the next time."""
+    return "\0".join(key)
+
+
+def select_records(provider_id: int, keys: Iterable[EndpointKey]) -> JsonObject:
+    """The selection of a transfer's request: record sets by name and type."""
+    wanted = list(keys)
+    return {
+        "provider_id": provider_id,
+        "names": sorted({key.name for key in wanted}),
+        "record_types": sorted({key.record_type for key in wanted}),
+    }
+
+
+def select_claim(provider_id: int, claim: Claim) -> JsonObject:
+    """The selection of a clean-up's request: a claim by its identity (`Claim.identity`, hexadecimal)."""
+    return {"provider_id": provider_id, "claim_refs": [compute_claim_identity(claim).hex()]}

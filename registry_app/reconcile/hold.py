@@ -1,0 +1,158 @@
+"""A suspicious snapshot is kept for a person to see. The mirror stays as it was (I3)."""
+
+import zlib
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from registry_app.actor import SYSTEM
+from registry_app.audit import record_audit
+from registry_app.models import HeldSnapshot, Provider, SyncRun
+from registry_app.queries.held_snapshot import last_snapshot
+from registry_app.reconcile.failure import resolve_failing
+from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity, compute_fingerprint
+from registry_app.reconcile.lease import raise_if_lost
+from registry_app.reconcile.look import Look, Visit
+from registry_app.reconcile.schedule import compute_next_visit
+from registry_app.reconcile.store_findings import open_finding, resolve_finding
+from registry_app.reconcile.suspicion import Suspicion
+from registry_app.reconcile.sync_run import close_run
+
+_FASTEST = 1
+_OPEN = HeldSnapshot.Status.OPEN
+_WAITING = (_OPEN, HeldSnapshot.Status.ACCEPTED)
+_SETTLED = {
+    HeldSnapshot.Status.OPEN: HeldSnapshot.Status.CLEARED,
+    HeldSnapshot.Status.ACCEPTED: HeldSnapshot.Status.STORED,
+}
+
+
+def store_held(visit: Visit, look: Look, suspicions: Sequence[Suspicion], sighting: str) -> SyncRun:
+    """Keep the snapshot beside the mirror, one a provider, with its reasons and the difference."""
+    now = timezone.now()
+    snapshot = look.snapshot
+    values: dict[str, object] = {
+        "sync_run": visit.run,
+        "reasons": [{"code": suspicion.code, "text": suspicion.text} for suspicion in suspicions],
+        "difference": _describe(look, sighting),
+        "body": zlib.compress(snapshot.body, _FASTEST),
+        "body_digest": snapshot.body_digest,
+    }
+    with transaction.atomic():
+        raise_if_lost(visit.lease)
+        held = _keep(visit, values, now)
+        _store_provider(visit, now)
+        close_run(
+            visit.run,
+            SyncRun.Status.HELD,
+            now,
+            seen=len(snapshot.records),
+            claims=len(snapshot.claims),
+            set_aside=len(snapshot.set_aside),
+        )
+        open_finding(visit.provider.pk, _draft(visit.provider, held), now)
+    return visit.run
+
+
+def note_still_held(visit: Visit, held: HeldSnapshot) -> SyncRun:
+    """The same suspicious answer again, waiting or rejected: counted, not looked at again."""
+    now = timezone.now()
+    with transaction.atomic():
+        raise_if_lost(visit.lease)
+        HeldSnapshot.objects.filter(pk=held.pk).update(
+            last_seen_at=now, occurrences=F("occurrences") + 1, sync_run=visit.run
+        )
+        _store_provider(visit, now)
+        close_run(visit.run, SyncRun.Status.HELD, now, seen=held.difference.get("seen", 0))
+    return visit.run
+
+
+def settle_waiting(visit: Visit, now: datetime) -> None:
+    """A snapshot was stored: what waited was accepted and is stored with it, or is cleared by it.
+    Inside the storing transaction."""
+    held = visit.held
+    if held is None:
+        return
+    status = _SETTLED.get(HeldSnapshot.Status(held.status))
+    # Either word of it: a person may have decided while this visit looked.
+    if status and HeldSnapshot.objects.filter(pk=held.pk, status__in=_WAITING).update(status=status):
+        record_audit(SYSTEM, f"held_snapshot.{status.value}", held, after={"status": status.value})
+    resolve_finding(held_fingerprint(visit.provider.pk), now)
+
+
+def held_fingerprint(provider_id: int) -> bytes:
+    """Under which the finding of a held snapshot is stored."""
+    return compute_fingerprint(Kind.SNAPSHOT_HELD, provider_id, "")
+
+
+def _keep(visit: Visit, values: dict[str, object], now: datetime) -> HeldSnapshot:
+    last = last_snapshot(visit.provider.pk)
+    if last is not None and _is_decided(visit, last, values):
+        _refresh(last, {}, now)
+    elif last is not None and last.status in _WAITING:
+        if last.status == HeldSnapshot.Status.ACCEPTED:
+            _audit(last, values)
+        _refresh(last, {**values, "status": _OPEN, "decided_at": None, "decided_by": ""}, now)
+    else:
+        last = HeldSnapshot.objects.create(
+            provider=visit.provider, created_at=now, last_seen_at=now, **values
+        )
+        _audit(last, values)
+    return last
+
+
+def _is_decided(visit: Visit, last: HeldSnapshot, values: dict[str, object]) -> bool:
+    """Whether a person's word stands: they looked at exactly this and said no, or they said yes while this
+    visit looked, and the next one holds what it sees against what they accepted."""
+    if last.status == HeldSnapshot.Status.REJECTED:
+        return last.body_digest == values["body_digest"]
+    was_accepted = visit.held is not None and visit.held.status == HeldSnapshot.Status.ACCEPTED
+    return last.status == HeldSnapshot.Status.ACCEPTED and not was_accepted
+
+
+def _refresh(held: HeldSnapshot, values: dict[str, object], now: datetime) -> None:
+    HeldSnapshot.objects.filter(pk=held.pk).update(
+        **values, last_seen_at=now, occurrences=F("occurrences") + 1
+    )
+    held.refresh_from_db(fields=["reasons", "difference", "status", "last_seen_at"])
+
+
+def _audit(held: HeldSnapshot, values: dict[str, object]) -> None:
+    record_audit(SYSTEM, "held_snapshot.opened", held, after={"reasons": values["reasons"]})
+
+
+def _store_provider(visit: Visit, now: datetime) -> None:
+    Provider.objects.filter(pk=visit.provider.pk).update(
+        status=Provider.Status.HELD,
+        consecutive_failures=0,
+        last_error_code="",
+        last_error="",
+        last_visit_at=now,
+        next_visit_at=compute_next_visit(now, visit.provider.interval_seconds),
+    )
+    resolve_failing(visit.provider, now)
+
+
+def _describe(look: Look, sighting: str) -> dict[str, object]:
+    said: dict[str, object] = {**look.plan.tally.to_json(), "sighting": sighting}
+    if look.is_filter_changed and look.known_filter and look.domain_filter:
+        said["domain_filter"] = {"before": look.known_filter.to_json(), "now": look.domain_filter.to_json()}
+    return said
+
+
+def _draft(provider: Provider, held: HeldSnapshot) -> FindingDraft:
+    reasons = " ".join(reason["text"] for reason in held.reasons)
+    return FindingDraft(
+        kind=Kind.SNAPSHOT_HELD,
+        severity=Severity.CRITICAL,
+        subject="",
+        explanation=(
+            f"What {provider.name} said was not believed. {reasons} The mirror stays as it was. A person "
+            "accepts or rejects it; the next normal answer clears it."
+        ),
+        suggestion={"kind": "accept_snapshot", "held_snapshot_id": held.pk},
+        details={"difference": held.difference},
+    )

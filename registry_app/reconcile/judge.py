@@ -1,0 +1,82 @@
+"""Whether a snapshot is believed: the rules of suspicion, with the baseline they are held against."""
+
+import hashlib
+import zlib
+
+import msgspec
+
+from providers.wire.errors import WireError
+from registry_app.errors import DnsadminError
+from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filter
+from registry_app.mirror.snapshot import Snapshot, decode_snapshot
+from registry_app.models import HeldSnapshot, Provider
+from registry_app.queries.sync_run import last_stored_set_aside
+from registry_app.reconcile.comparison import compare_snapshots
+from registry_app.reconcile.look import Look, Visit
+from registry_app.reconcile.suspicion import Circumstances, Suspicion, find_suspicions
+
+
+def judge(visit: Visit, look: Look) -> list[Suspicion]:
+    """Why not to believe what was seen; empty: store it. Beside a snapshot that a person accepted,
+    that one is the measure, not the mirror."""
+    snapshot, tally = look.snapshot, look.plan.tally
+    accepted = accepted_baseline(visit)
+    if accepted is not None:
+        if accepted.body_digest == snapshot.body_digest and not look.is_filter_changed:
+            return []
+        baseline = _decode_held(visit, accepted)
+        tally, set_aside_before = compare_snapshots(baseline, snapshot), len(baseline.set_aside)
+    else:
+        set_aside_before = last_stored_set_aside(visit.provider.pk) if snapshot.set_aside else 0
+    around = Circumstances(
+        item_count=snapshot.item_count,
+        set_aside=len(snapshot.set_aside),
+        set_aside_before=set_aside_before,
+        excused=len(visit.transfers),
+        allow_empty=visit.provider.allow_empty,
+        is_filter_changed=look.is_filter_changed,
+    )
+    return find_suspicions(tally, around)
+
+
+def accepted_baseline(visit: Visit) -> HeldSnapshot | None:
+    """The held snapshot that a person accepted and that waits to be stored."""
+    held = visit.held
+    return held if held is not None and held.status == HeldSnapshot.Status.ACCEPTED else None
+
+
+def known_filter_of(provider: Provider, held: HeldSnapshot | None) -> NegotiatedFilter | None:
+    """The filter the provider is expected to negotiate: the accepted one, else the mirror's."""
+    if held is not None and held.status == HeldSnapshot.Status.ACCEPTED:
+        accepted = held.difference.get("domain_filter")
+        if accepted:
+            return read_known_filter(accepted["now"])
+    return read_known_filter(provider.domain_filter)
+
+
+def compute_sighting(body_digest: str, reading_digest: bytes, said: NegotiatedFilter | None) -> str:
+    """All that decided that a snapshot was held: seen again, it is held again without another look."""
+    words = msgspec.structs.replace(said, negotiated_at="") if said else None
+    text = msgspec.msgpack.encode((body_digest, reading_digest, words))
+    return hashlib.blake2b(text, digest_size=16).hexdigest()
+
+
+def is_still_held(held: HeldSnapshot, sighting: str) -> bool:
+    """Whether what is seen is what waits for a person already, or what a person rejected."""
+    is_undecided = held.status in {HeldSnapshot.Status.OPEN, HeldSnapshot.Status.REJECTED}
+    return is_undecided and bool(held.difference.get("sighting") == sighting)
+
+
+def _decode_held(visit: Visit, held: HeldSnapshot) -> Snapshot:
+    body = HeldSnapshot.objects.values_list("body", flat=True).get(pk=held.pk)
+    try:
+        return decode_snapshot(
+            zlib.decompress(body), visit.reading.profiles, max_items=visit.provider.max_items
+        )
+    except WireError as error:
+        raise DnsadminError(
+            f"The accepted snapshot {held.pk} can no longer be read: {error}.",
+            now="The mirror is as it was.",
+            todo="Reject it; the next visit holds what the provider says now.",
+            code="held_snapshot_unreadable",
+        ) from error

@@ -1,0 +1,73 @@
+"""The right to visit a provider, for a limited time, with an epoch that fences every write (I14)."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from registry_app.errors import LeaseLost
+from registry_app.models import Provider
+
+
+@dataclass(frozen=True)
+class Lease:
+    """Who may visit which provider until when. A later holder has a greater epoch."""
+
+    provider_id: int
+    epoch: int
+    holder: str
+    until: datetime
+
+
+def take_lease(provider_id: int, holder: str) -> Lease | None:
+    """The lease, if it is free or its time is over; None if somebody has it (or there is no provider)."""
+    now = timezone.now()
+    until = now + settings.DNSADMIN_LEASE
+    taken = Provider.objects.filter(
+        Q(lease_until__isnull=True) | Q(lease_until__lt=now), pk=provider_id
+    ).update(lease_epoch=F("lease_epoch") + 1, lease_holder=holder, lease_until=until)
+    if not taken:
+        return None
+    epoch = (
+        Provider.objects.filter(pk=provider_id, lease_holder=holder)
+        .values_list("lease_epoch", flat=True)
+        .first()
+    )
+    return Lease(provider_id, epoch, holder, until) if epoch is not None else None
+
+
+def renew_lease(lease: Lease, *, seconds: float = 0) -> Lease:
+    """The lease for another lease time, and `seconds` more for what is about to take long.
+
+    Raises LeaseLost if another run has it. A lease whose time is over and that nobody took is renewed.
+    """
+    until = timezone.now() + settings.DNSADMIN_LEASE + timedelta(seconds=seconds)
+    if not _held_by(lease).update(lease_until=until):
+        raise _lost(lease)
+    return replace(lease, until=until)
+
+
+def raise_if_lost(lease: Lease) -> None:
+    """The fence: inside a transaction, nobody can take the lease until it ends. Raises LeaseLost."""
+    # An UPDATE, not a SELECT: it takes the row lock on PostgreSQL and the write lock on SQLite.
+    if not _held_by(lease).update(lease_epoch=lease.epoch):
+        raise _lost(lease)
+
+
+def release_lease(lease: Lease) -> None:
+    """Give the lease back. Nothing happens if it was lost."""
+    _held_by(lease).update(lease_holder="", lease_until=None)
+
+
+def _held_by(lease: Lease) -> "QuerySet[Provider]":
+    return Provider.objects.filter(pk=lease.provider_id, lease_epoch=lease.epoch, lease_holder=lease.holder)
+
+
+def _lost(lease: Lease) -> LeaseLost:
+    return LeaseLost(
+        f"The lease of provider {lease.provider_id} (epoch {lease.epoch}) was lost to another run.",
+        now="Nothing was stored by this run.",
+        todo="Nothing: the run that has the lease, or the next one, looks again.",
+    )

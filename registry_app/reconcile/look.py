@@ -1,0 +1,42 @@
+"""One look at a provider, gathered step by step: what was known before, what was said now."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from providers.wire.endpoint import EndpointKey
+from registry_app.mirror.domain_filter import NegotiatedFilter
+from registry_app.mirror.reading import Reading
+from registry_app.mirror.snapshot import Snapshot
+from registry_app.models import HeldSnapshot, Provider, SyncRun
+from registry_app.reconcile.lease import Lease
+from registry_app.reconcile.plan import Plan
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Who looks, under which lease, and with what knowledge. `held` is the provider's last held snapshot,
+    unless all was well at the last visit. `transfers` maps each record set that a transfer of ours touched
+    since the mirror was last true to that transfer."""
+
+    lease: Lease
+    provider: Provider
+    run: SyncRun
+    reading: Reading
+    held: HeldSnapshot | None
+    transfers: Mapping[EndpointKey, int]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen: the snapshot, how the mirror differs from it, and the filter as negotiated last."""
+
+    snapshot: Snapshot
+    plan: Plan
+    domain_filter: NegotiatedFilter | None
+    known_filter: NegotiatedFilter | None
+
+    @property
+    def is_filter_changed(self) -> bool:
+        """Whether the provider negotiated another filter than the one the mirror was made under."""
+        known, now = self.known_filter, self.domain_filter
+        return known is not None and now is not None and not known.says_the_same(now)

@@ -1,0 +1,29 @@
+"""Visits whose worker died: their lease is over, and nobody will end them (I7)."""
+
+from django.db.models import F, Q
+from django.utils import timezone
+
+from registry_app.models import SyncRun
+
+_MOST_AT_ONCE = 500
+
+
+def mark_abandoned_runs() -> int:
+    """End running visits whose lease is over or somebody else's. The provider is due anyway."""
+    now = timezone.now()
+    is_over = (
+        Q(provider__lease_until__isnull=True)
+        | Q(provider__lease_until__lt=now)
+        | Q(provider__lease_epoch__gt=F("epoch"))
+    )
+    running = SyncRun.objects.filter(is_over, status=SyncRun.Status.RUNNING)
+    pks = list(running.order_by("pk").values_list("pk", flat=True)[:_MOST_AT_ONCE])
+    if not pks:
+        return 0
+    return SyncRun.objects.filter(pk__in=pks, status=SyncRun.Status.RUNNING).update(
+        status=SyncRun.Status.ABANDONED,
+        finished_at=now,
+        error_code="abandoned",
+        error="The worker of this visit stopped before its end. The mirror is as the last stored slice "
+        "left it; the next visit compares all of it again.",
+    )

@@ -1,0 +1,77 @@
+"""What must change in the mirror to match a snapshot, and how the two differ. Values only."""
+
+from dataclasses import dataclass, field
+
+SAMPLE_SIZE = 20
+
+
+@dataclass
+class Tally:
+    """How what was known and what was said differ, counted while they are compared.
+
+    `owned` are known record sets with an owner that are still there; `owner_changed` those of them that
+    now have another one, or none, and not by a transfer of ours.
+    """
+
+    known: int = 0
+    still_there: int = 0
+    seen: int = 0
+    owned: int = 0
+    owner_changed: int = 0
+    value_changed: int = 0
+    claims_known: int = 0
+    claims_seen: int = 0
+    samples: dict[str, list[str]] = field(default_factory=dict)
+
+    def sample(self, kind: str, text: str) -> None:
+        """Keep the first few of a kind, to show."""
+        kept = self.samples.setdefault(kind, [])
+        if len(kept) < SAMPLE_SIZE:
+            kept.append(text)
+
+    def to_json(self) -> dict[str, object]:
+        """Counts and samples of what would change."""
+        return {
+            "known": self.known,
+            "seen": self.seen,
+            "still_there": self.still_there,
+            "vanished": self.known - self.still_there,
+            "appeared": self.seen - self.still_there,
+            "owner_changed": self.owner_changed,
+            "value_changed": self.value_changed,
+            "claims_known": self.claims_known,
+            "claims_seen": self.claims_seen,
+            "samples": self.samples,
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Row ids of the mirror and indexes into the snapshot. `changed` pairs both; a missing record set
+    that is there again is among them. `record_digests` and `claim_digests` go by the snapshot's indexes."""
+
+    record_digests: list[bytes]
+    created: list[int]
+    changed: list[tuple[int, int]]
+    vanished: list[int]
+    returned: int
+    claim_digests: dict[int, tuple[bytes, bytes]]
+    claims_created: list[int]
+    claims_changed: list[tuple[int, int]]
+    claims_gone: list[int]
+    claim_count: int
+    tally: Tally
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the mirror says the same already."""
+        return not any(
+            (
+                self.created,
+                self.changed,
+                self.vanished,
+                self.claims_created,
+                self.claims_changed,
+                self.claims_gone,
+            )
+        )

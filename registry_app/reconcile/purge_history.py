@@ -1,0 +1,56 @@
+"""What is older than the retention settings say goes, some thousand rows a transaction."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from registry_app.models import Finding, HeldSnapshot, RecordEvent, SyncRun
+
+_BATCH = 1_000
+
+
+@dataclass(frozen=True)
+class Purged:
+    """How many rows went."""
+
+    events: int
+    sync_runs: int
+    findings: int
+    held_snapshots: int
+
+
+def purge_history() -> Purged:
+    """Delete old history, visits, resolved findings and decided snapshots. What is open always stays."""
+    now = timezone.now()
+    runs_before = now - settings.DNSADMIN_RETENTION_RUNS
+    # The last stored visit of each provider stays: it tells what the mirror was made of.
+    stored = SyncRun.objects.filter(status=SyncRun.Status.STORED).values("provider_id").order_by()
+    last_stored = stored.annotate(last=models.Max("pk")).values("last")
+    old_runs = (
+        SyncRun.objects.filter(started_at__lt=runs_before)
+        .exclude(status=SyncRun.Status.RUNNING)
+        .exclude(pk__in=last_stored)
+    )
+    decided = HeldSnapshot.objects.filter(last_seen_at__lt=runs_before).exclude(
+        status__in=[HeldSnapshot.Status.OPEN, HeldSnapshot.Status.ACCEPTED]
+    )
+    resolved = Finding.objects.filter(
+        state=Finding.State.RESOLVED, resolved_at__lt=now - settings.DNSADMIN_RETENTION_FINDINGS
+    )
+    return Purged(
+        events=_delete(RecordEvent.objects.filter(at__lt=now - settings.DNSADMIN_RETENTION_EVENTS)),
+        sync_runs=_delete(old_runs),
+        findings=_delete(resolved),
+        held_snapshots=_delete(decided),
+    )
+
+
+def _delete(old: models.QuerySet[models.Model]) -> int:
+    """In batches, each its own transaction: nobody waits long for the write lock."""
+    deleted = 0
+    while pks := list(old.order_by("pk").values_list("pk", flat=True)[:_BATCH]):
+        old.model._default_manager.filter(pk__in=pks).delete()
+        deleted += len(pks)
+    return deleted

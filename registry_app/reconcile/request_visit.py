@@ -1,0 +1,33 @@
+"""A person wants a provider visited now: it is due at once, and a worker finds it."""
+
+from django.db import transaction
+from django.utils import timezone
+
+from registry_app.actor import Actor
+from registry_app.audit import record_audit
+from registry_app.errors import NotAllowed, RefusedBySafety
+from registry_app.models import Provider
+from registry_app.queries.access import may_operate
+from registry_app.reconcile.find_subject import find_provider
+
+
+def request_visit(actor: Actor, provider_id: int) -> Provider:
+    """Make the next visit due. Raises NotFound, NotAllowed, RefusedBySafety (it is switched off)."""
+    provider = find_provider(provider_id)
+    if not may_operate(actor, provider):
+        raise NotAllowed(
+            f"{actor.name} may not have {provider} visited.",
+            todo="Ask somebody with the right to operate this provider.",
+        )
+    if not provider.is_enabled:
+        raise RefusedBySafety(
+            f"{provider} is switched off and is not visited.",
+            todo="Switch its visits on first.",
+            code="provider_disabled",
+        )
+    now = timezone.now()
+    with transaction.atomic():
+        Provider.objects.filter(pk=provider.pk).update(next_visit_at=now)
+        record_audit(actor, "provider.visit_requested", provider)
+    provider.next_visit_at = now
+    return provider

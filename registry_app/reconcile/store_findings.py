@@ -1,0 +1,189 @@
+"""Findings of a snapshot against those that are stored, in bulk: what did not change is not written."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.db.models import F
+
+from registry_app.models import Finding
+from registry_app.reconcile.bulk import Row, insert_rows, json_text, plain_text, stored_time, update_rows
+from registry_app.reconcile.findings.draft import FindingDraft, Kind
+from registry_app.reconcile.slices import Write, in_chunks
+
+# These tell of visits and transfers, not of what a snapshot holds; whoever opens them closes them.
+KINDS_BESIDE_SNAPSHOTS = (Kind.PROVIDER_FAILING, Kind.SNAPSHOT_HELD, Kind.TRANSFER_STUCK)
+# These end by time alone: an answer that does not change must be looked at again now and then.
+KINDS_THAT_PASS = (Kind.FLAPPING, Kind.CHANGED_BACK, Kind.DELETED_AFTER_TRANSFER)
+PASSING_AFTER = timedelta(hours=1)
+_CHUNK = 500
+_INSERTED = (
+    "fingerprint",
+    "kind",
+    "severity",
+    "provider_id",
+    "owner_id",
+    "name",
+    "record_type",
+    "set_identifier",
+    "explanation",
+    "suggestion",
+    "details",
+    "state",
+    "first_seen_at",
+    "last_seen_at",
+    "occurrences",
+    "acknowledged_by",
+)
+_UPDATED = ("severity", "owner_id", "explanation", "suggestion", "details", "last_seen_at")
+
+
+@dataclass
+class _Difference:
+    """Drafts that are no rows yet, rows whose words changed, rows seen again, rows not seen any more."""
+
+    new: dict[bytes, FindingDraft]
+    changed: list[tuple[int, FindingDraft]]
+    again: list[tuple[int, FindingDraft]]
+    gone: list[int]
+
+
+def iterate_finding_writes(
+    provider_id: int, drafts: Iterable[FindingDraft], owner_keys: Mapping[str, int], now: datetime
+) -> Iterator[Write]:
+    """The writes that make the stored findings of a provider those of its snapshot.
+
+    An acknowledged one stays so while it is there. One that comes back is opened again, unless muted.
+    """
+    difference = _compare_with_stored(
+        provider_id, {draft.fingerprint(provider_id): draft for draft in drafts}, now
+    )
+    update = partial(_store_changed, owner_keys=owner_keys, now=now)
+    for changed in in_chunks(difference.changed, _CHUNK):
+        yield Write(len(changed), partial(update, changed))
+    for again in in_chunks(difference.again, _CHUNK):
+        yield Write(2 * len(again), partial(_reopen, again, owner_keys, now))
+    for gone in in_chunks(difference.gone, _CHUNK):
+        yield Write(len(gone), partial(resolve_findings, gone, now))
+    for new in in_chunks(difference.new.items(), _CHUNK):
+        rows = [_inserted(provider_id, f, d, owner_keys, now) for f, d in new]
+        yield Write(len(rows), partial(insert_rows, Finding, _INSERTED, rows))
+
+
+def open_finding(provider_id: int, draft: FindingDraft, now: datetime) -> None:
+    """Open or refresh one finding beside the snapshots. Inside the caller's transaction."""
+    fingerprint = draft.fingerprint(provider_id)
+    pk, state = Finding.objects.filter(fingerprint=fingerprint).values_list("pk", "state").first() or (
+        None,
+        "",
+    )
+    if pk is None:
+        insert_rows(Finding, _INSERTED, [_inserted(provider_id, fingerprint, draft, {}, now)])
+    elif state == Finding.State.RESOLVED:
+        _reopen([(pk, draft)], {}, now)
+    else:
+        _store_changed([(pk, draft)], owner_keys={}, now=now)
+
+
+def resolve_findings(pks: Sequence[int], now: datetime) -> None:
+    """Mark findings as gone. Inside the caller's transaction."""
+    Finding.objects.filter(pk__in=pks).exclude(state=Finding.State.RESOLVED).update(
+        state=Finding.State.RESOLVED, resolved_at=now
+    )
+
+
+def resolve_finding(fingerprint: bytes, now: datetime) -> None:
+    """Mark one finding as gone, if it is there. Inside the caller's transaction."""
+    Finding.objects.filter(fingerprint=fingerprint).exclude(state=Finding.State.RESOLVED).update(
+        state=Finding.State.RESOLVED, resolved_at=now
+    )
+
+
+def has_passing_findings(provider_id: int, now: datetime) -> bool:
+    """Whether an open finding may have ended by time alone."""
+    return (
+        Finding.objects.filter(
+            provider_id=provider_id, kind__in=KINDS_THAT_PASS, last_seen_at__lt=now - PASSING_AFTER
+        )
+        .exclude(state=Finding.State.RESOLVED)
+        .exists()
+    )
+
+
+def _compare_with_stored(provider_id: int, drafts: dict[bytes, FindingDraft], now: datetime) -> _Difference:
+    difference = _Difference(drafts, [], [], [])
+    stored = (
+        Finding.objects.filter(provider_id=provider_id)
+        .exclude(kind__in=KINDS_BESIDE_SNAPSHOTS)
+        .order_by()
+        .values_list("pk", "fingerprint", "state", "severity", "explanation", "suggestion", "last_seen_at")
+    )
+    for pk, fingerprint, state, severity, explanation, suggestion, last_seen_at in stored.iterator():
+        draft = drafts.pop(bytes(fingerprint), None)
+        if draft is None:
+            if state != Finding.State.RESOLVED:
+                difference.gone.append(pk)
+        elif state == Finding.State.RESOLVED:
+            difference.again.append((pk, draft))
+        elif (severity, explanation, suggestion) != _words_of(draft) or (
+            draft.kind in KINDS_THAT_PASS and last_seen_at < now - PASSING_AFTER
+        ):
+            difference.changed.append((pk, draft))
+    return difference
+
+
+def _words_of(draft: FindingDraft) -> tuple[int, str, object]:
+    return draft.severity.value, plain_text(draft.explanation), dict(draft.suggestion)
+
+
+def _inserted(
+    provider_id: int, fingerprint: bytes, draft: FindingDraft, owner_keys: Mapping[str, int], now: datetime
+) -> Row:
+    return (
+        fingerprint,
+        draft.kind.value,
+        draft.severity.value,
+        provider_id,
+        owner_keys.get(draft.owner_id),
+        draft.name,
+        draft.record_type,
+        draft.set_identifier,
+        plain_text(draft.explanation),
+        json_text(dict(draft.suggestion)),
+        json_text(dict(draft.details)),
+        Finding.State.OPEN.value,
+        stored_time(now),
+        stored_time(now),
+        1,
+        "",
+    )
+
+
+def _store_changed(
+    changed: Sequence[tuple[int, FindingDraft]], *, owner_keys: Mapping[str, int], now: datetime
+) -> None:
+    rows: list[Row] = [
+        (
+            draft.severity.value,
+            owner_keys.get(draft.owner_id),
+            plain_text(draft.explanation),
+            json_text(dict(draft.suggestion)),
+            json_text(dict(draft.details)),
+            stored_time(now),
+            pk,
+        )
+        for pk, draft in changed
+    ]
+    update_rows(Finding, _UPDATED, rows)
+
+
+def _reopen(again: Sequence[tuple[int, FindingDraft]], owner_keys: Mapping[str, int], now: datetime) -> None:
+    _store_changed(again, owner_keys=owner_keys, now=now)
+    resolved = Finding.objects.filter(pk__in=[pk for pk, _ in again], state=Finding.State.RESOLVED)
+    resolved.filter(muted_until__gt=now).update(
+        state=Finding.State.ACKNOWLEDGED, resolved_at=None, occurrences=F("occurrences") + 1
+    )
+    resolved.update(
+        state=Finding.State.OPEN, resolved_at=None, occurrences=F("occurrences") + 1, acknowledged_by=""
+    )

@@ -1,0 +1,139 @@
+"""A snapshot that is believed becomes the mirror: rows, history and findings, fenced by the epoch."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import chain
+from time import monotonic
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from registry_app.actor import SYSTEM
+from registry_app.audit import record_audit
+from registry_app.crash_point import crash_point
+from registry_app.mirror.domain_filter import NegotiatedFilter
+from registry_app.mirror.reading import compute_accepted_digest
+from registry_app.models import Provider, SyncRun
+from registry_app.reconcile.bulk import rows_per_transaction
+from registry_app.reconcile.claim_rows import ClaimRowMaker
+from registry_app.reconcile.discover_owners import discover_owners
+from registry_app.reconcile.failure import resolve_failing
+from registry_app.reconcile.findings.find_all import find_all
+from registry_app.reconcile.findings.scene import fetch_scene
+from registry_app.reconcile.hold import settle_waiting
+from registry_app.reconcile.lease import raise_if_lost
+from registry_app.reconcile.look import Look, Visit
+from registry_app.reconcile.mirror_writes import iterate_claim_writes, iterate_record_writes
+from registry_app.reconcile.missing_records import count_absence, has_missing, purge_missing
+from registry_app.reconcile.record_rows import RowMaker
+from registry_app.reconcile.schedule import compute_next_visit
+from registry_app.reconcile.slices import Write, store_in_slices
+from registry_app.reconcile.store_findings import iterate_finding_writes
+from registry_app.reconcile.sync_run import close_run
+
+
+def store_snapshot(visit: Visit, look: Look) -> SyncRun:
+    """Make the mirror match. One transaction for a small difference, several for a large one; what says
+    that the mirror is true comes with the last. Raises LeaseLost."""
+    started, now = monotonic(), timezone.now()
+    crash_point("visit.before_store")
+    store_in_slices(
+        visit.lease,
+        _iterate_writes(visit, look, now),
+        lambda: _accept(visit, look, now, started),
+        rows_per_transaction=rows_per_transaction(),
+    )
+    crash_point("visit.after_store")
+    _purge(visit, now)
+    return visit.run
+
+
+def note_unchanged(visit: Visit, said: NegotiatedFilter | None) -> SyncRun:
+    """The answer is the one the mirror was made of: an accepted snapshot like any other, and cheap."""
+    now = timezone.now()
+    with transaction.atomic():
+        raise_if_lost(visit.lease)
+        is_any_missing = has_missing(visit.provider.pk)
+        if is_any_missing:
+            count_absence(visit.provider.pk)
+        settle_waiting(visit, now)
+        _store_provider(visit, now, domain_filter=said.to_json() if said else {})
+        provider = visit.provider
+        close_run(
+            visit.run,
+            SyncRun.Status.UNCHANGED,
+            now,
+            seen=provider.record_set_count,
+            claims=provider.claim_count,
+        )
+    if is_any_missing:
+        _purge(visit, now)
+    return visit.run
+
+
+def _iterate_writes(visit: Visit, look: Look, now: datetime) -> Iterator[Write]:
+    snapshot, plan, provider = look.snapshot, look.plan, visit.provider
+    said = {claim.owner_id for claim in snapshot.claims if claim.owner_id}
+    owner_keys = discover_owners(visit.lease, provider, said)
+    records = RowMaker(provider.pk, snapshot, plan, owner_keys, visit.transfers, visit.run.pk, now)
+    claims = ClaimRowMaker(provider.pk, snapshot, plan, owner_keys, now)
+    scene = fetch_scene(visit, look, now)
+    return chain(
+        iterate_record_writes(records, is_baseline=provider.accepted_snapshots == 0),
+        iterate_claim_writes(claims),
+        iterate_finding_writes(provider.pk, find_all(scene), owner_keys, now),
+    )
+
+
+def _accept(visit: Visit, look: Look, now: datetime, started: float) -> None:
+    snapshot, plan = look.snapshot, look.plan
+    count_absence(visit.provider.pk)
+    settle_waiting(visit, now)
+    known = plan.tally.known - len(plan.vanished) + plan.returned + len(plan.created)
+    said = look.domain_filter or look.known_filter
+    _store_provider(
+        visit,
+        now,
+        domain_filter=said.to_json() if said else {},
+        accepted_digest=compute_accepted_digest(snapshot.body_digest, visit.reading),
+        record_set_count=known,
+        claim_count=plan.claim_count,
+    )
+    counts: dict[str, int | str | None] = {
+        "seen": len(snapshot.records),
+        "created": len(plan.created),
+        "changed": plan.tally.value_changed,
+        "vanished": len(plan.vanished),
+        "returned": plan.returned,
+        "set_aside": len(snapshot.set_aside),
+        "claims": plan.claim_count,
+    }
+    status = SyncRun.Status.UNCHANGED if plan.is_empty else SyncRun.Status.STORED
+    elapsed = int((monotonic() - started) * 1000)
+    close_run(visit.run, status, now, store_milliseconds=elapsed, **counts)
+    if not plan.is_empty:
+        record_audit(SYSTEM, "snapshot.stored", visit.provider, after={"sync_run": visit.run.pk, **counts})
+
+
+def _store_provider(visit: Visit, now: datetime, **values: object) -> None:
+    provider = visit.provider
+    Provider.objects.filter(pk=provider.pk).update(
+        status=Provider.Status.OK,
+        accepted_at=now,
+        accepted_snapshots=F("accepted_snapshots") + 1,
+        consecutive_failures=0,
+        last_error_code="",
+        last_error="",
+        last_visit_at=now,
+        next_visit_at=compute_next_visit(now, provider.interval_seconds),
+        **values,
+    )
+    resolve_failing(provider, now)
+
+
+def _purge(visit: Visit, now: datetime) -> None:
+    purged = purge_missing(visit.lease, visit.run.pk, now)
+    if purged:
+        SyncRun.objects.filter(pk=visit.run.pk).update(purged=purged)
+        visit.run.purged = purged

@@ -1,0 +1,79 @@
+"""When a snapshot is not believed: the rules of the safety text, over counts alone. Pure."""
+
+from dataclasses import dataclass
+
+from registry_app.reconcile.plan import Tally
+
+SHRINK_FLOOR = 10
+SHRINK_PERCENT = 70
+OWNERS_PERCENT = 30
+SET_ASIDE_PERCENT = 1
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """One reason not to believe a snapshot: a stable code, and a sentence for people."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What else the rules look at. `set_aside_before` is how many the last stored snapshot had set aside:
+    a share that a person accepted once is no news."""
+
+    item_count: int
+    set_aside: int
+    set_aside_before: int
+    excused: int
+    allow_empty: bool
+    is_filter_changed: bool
+
+
+def find_suspicions(tally: Tally, around: Circumstances) -> list[Suspicion]:
+    """Every rule the snapshot breaks; empty for a normal one."""
+    is_empty_allowed = around.allow_empty and around.item_count == 0
+    found = [] if is_empty_allowed else _find_losses(tally, around)
+    if tally.owned and tally.owner_changed * 100 > OWNERS_PERCENT * tally.owned:
+        found.append(
+            Suspicion(
+                "owners_changed",
+                f"The owners of {tally.owner_changed} of {tally.owned} owned record sets changed.",
+            )
+        )
+    if around.is_filter_changed:
+        found.append(Suspicion("domain_filter_changed", "The provider negotiated another domain filter."))
+    is_news = around.set_aside > around.set_aside_before
+    if is_news and around.set_aside * 100 > SET_ASIDE_PERCENT * around.item_count:
+        found.append(
+            Suspicion(
+                "set_aside",
+                f"{around.set_aside} of {around.item_count} items could not be taken over.",
+            )
+        )
+    return found
+
+
+def _find_losses(tally: Tally, around: Circumstances) -> list[Suspicion]:
+    if not tally.known and not tally.claims_known:
+        return []
+    if around.item_count == 0:
+        return [Suspicion("empty", f"The answer is empty; the mirror holds {tally.known} record sets.")]
+    found: list[Suspicion] = []
+    if tally.known >= SHRINK_FLOOR and tally.still_there * 100 < SHRINK_PERCENT * tally.known:
+        found.append(
+            Suspicion(
+                "shrunk", f"Only {tally.still_there} of {tally.known} known record sets are still there."
+            )
+        )
+    if tally.known and not tally.still_there:
+        found.append(
+            Suspicion(
+                "another_service",
+                "None of the known record sets is there: another service may answer at this address.",
+            )
+        )
+    if tally.claims_known > around.excused and not tally.claims_seen:
+        found.append(Suspicion("claims_gone", f"All {tally.claims_known} known claims are gone."))
+    return found

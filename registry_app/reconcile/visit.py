@@ -1,0 +1,197 @@
+"""One visit to one provider: ask, decode, compare, believe or not, store."""
+
+import os
+import socket
+import threading
+import uuid
+from dataclasses import dataclass, replace
+
+from django.utils import timezone
+
+from providers.client.errors import ProviderError
+from providers.client.webhook_client import RecordsAnswer
+from providers.wire.errors import WireError
+from registry_app.actor import Actor
+from registry_app.crash_point import crash_point
+from registry_app.errors import LeaseLost, SecretUnavailable
+from registry_app.mirror.client import build_client
+from registry_app.mirror.domain_filter import NegotiatedFilter, fetch_domain_filter, is_negotiation_due
+from registry_app.mirror.reading import Reading, compute_accepted_digest, fetch_reading
+from registry_app.mirror.snapshot import Snapshot, decode_answer
+from registry_app.models import Provider, SyncRun
+from registry_app.models.provider import MEBIBYTE
+from registry_app.queries.held_snapshot import last_snapshot
+from registry_app.queries.transfer_items import touched_since
+from registry_app.reconcile.comparison import compare_with_mirror
+from registry_app.reconcile.failure import mark_lost, store_failure
+from registry_app.reconcile.hold import note_still_held, store_held
+from registry_app.reconcile.judge import compute_sighting, is_still_held, judge, known_filter_of
+from registry_app.reconcile.lease import Lease, release_lease, renew_lease, take_lease
+from registry_app.reconcile.look import Look, Visit
+from registry_app.reconcile.store_findings import has_passing_findings
+from registry_app.reconcile.store_snapshot import note_unchanged, store_snapshot
+from registry_app.reconcile.sync_run import open_run
+
+
+def visit_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun | None:
+    """Visit once, if the lease is to be had; None if it is not (somebody else is there).
+
+    What goes wrong between us and the provider ends in a failed run, not in an exception. Anything
+    unexpected also fails the run, and is raised again for the log.
+    """
+    lease = take_lease(provider_id, name_holder())
+    if lease is None:
+        return None
+    try:
+        provider = Provider.objects.get(pk=provider_id)
+        return _visit_in_a_run(lease, provider, trigger, actor.name, None)
+    finally:
+        release_lease(lease)
+
+
+def visit_under_lease(
+    lease: Lease,
+    provider: Provider,
+    *,
+    trigger: str,
+    transfer_id: int | None = None,
+    snapshot: Snapshot | None = None,
+    requested_by: str = "",
+) -> SyncRun:
+    """Visit under a lease the caller has and keeps. With `snapshot`, what the caller just read is taken
+    for the answer and nothing is asked.
+
+    A lease lost on the way ends in an abandoned run that stored nothing. `provider` is read again.
+    """
+    provider.refresh_from_db()
+    requested_by = requested_by or (f"transfer {transfer_id}" if transfer_id else "")
+    return _visit_in_a_run(lease, provider, trigger, requested_by, snapshot)
+
+
+def name_holder() -> str:
+    """A name for one holder of a lease: where it runs, and which of the runs there it is."""
+    where = f"{socket.gethostname()[:100]}:{os.getpid()}:{threading.get_ident()}"
+    return f"{where}:{uuid.uuid4().hex[:8]}"
+
+
+def _visit_in_a_run(
+    lease: Lease, provider: Provider, trigger: str, requested_by: str, snapshot: Snapshot | None
+) -> SyncRun:
+    run = open_run(lease, trigger, requested_by, timezone.now())
+    try:
+        return _visit(lease, provider, run, snapshot)
+    except LeaseLost as error:
+        return mark_lost(run, error, timezone.now())
+    except (ProviderError, WireError, SecretUnavailable) as error:
+        return _fail(lease, provider, run, error)
+    except Exception as error:
+        # The one place for it: whatever is wrong with one visit must not stop the others (I17).
+        _fail(lease, provider, run, error)
+        raise
+
+
+def _visit(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | None) -> SyncRun:
+    # A held provider may fail in between: what was held then still waits.
+    held = last_snapshot(provider.pk) if provider.status != Provider.Status.OK else None
+    reading = fetch_reading(provider)
+    known_filter = known_filter_of(provider, held)
+    heard = (
+        _ask(lease, provider, known_filter) if snapshot is None else Heard(known_filter, snapshot=snapshot)
+    )
+    run.fetch_milliseconds, run.body_bytes = int(heard.seconds * 1000), heard.size
+    run.body_digest = heard.digest
+    crash_point("visit.fetched")
+    visit = Visit(lease, provider, run, reading, held, {})
+    if heard.is_filter_as(known_filter) and _is_known_answer(visit, heard.digest):
+        return note_unchanged(visit, heard.domain_filter)
+    sighting = compute_sighting(heard.digest, reading.digest, heard.domain_filter)
+    if held is not None and is_still_held(held, sighting):
+        return note_still_held(visit, held)
+    return _look_closely(visit, heard, known_filter, sighting)
+
+
+def _look_closely(
+    visit: Visit, heard: "Heard", known_filter: NegotiatedFilter | None, sighting: str
+) -> SyncRun:
+    provider = visit.provider
+    # Reading and comparing a MiB takes about a tenth of a second; ten times that is allowed for.
+    seconds = heard.size / MEBIBYTE
+    renew_lease(visit.lease, seconds=seconds)
+    snapshot = heard.decode(visit.reading, provider.max_items)
+    renew_lease(visit.lease, seconds=seconds)
+    visit = replace(visit, transfers=touched_since(provider.pk, provider.accepted_at))
+    plan = compare_with_mirror(provider.pk, snapshot, visit.transfers)
+    renew_lease(visit.lease)
+    look = Look(snapshot, plan, heard.domain_filter, known_filter)
+    suspicions = judge(visit, look)
+    if suspicions:
+        return store_held(visit, look, suspicions, sighting)
+    return store_snapshot(visit, look)
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What a provider said: an answer not decoded yet, or a snapshot that somebody decoded before."""
+
+    domain_filter: NegotiatedFilter | None
+    answer: RecordsAnswer | None = None
+    snapshot: Snapshot | None = None
+
+    @property
+    def digest(self) -> str:
+        """The digest of the body, in hexadecimal."""
+        if self.snapshot is not None:
+            return self.snapshot.body_digest
+        return self.answer.digest.hex() if self.answer else ""
+
+    @property
+    def seconds(self) -> float:
+        """How long the provider took."""
+        if self.snapshot is not None:
+            return self.snapshot.fetch_seconds
+        return self.answer.seconds if self.answer else 0.0
+
+    @property
+    def size(self) -> int:
+        """The bytes of the body."""
+        if self.snapshot is not None:
+            return len(self.snapshot.body)
+        return len(self.answer.body) if self.answer else 0
+
+    def is_filter_as(self, known: NegotiatedFilter | None) -> bool:
+        """Whether the filter is the known one, as far as both are known."""
+        return known is None or self.domain_filter is None or known.says_the_same(self.domain_filter)
+
+    def decode(self, reading: Reading, max_items: int) -> Snapshot:
+        """The snapshot. Raises WireError."""
+        if self.snapshot is not None:
+            return self.snapshot
+        if self.answer is None:
+            raise ValueError("neither an answer nor a snapshot")
+        return decode_answer(self.answer, reading.profiles, max_items=max_items)
+
+
+def _ask(lease: Lease, provider: Provider, known: NegotiatedFilter | None) -> Heard:
+    """What the provider says now. Raises ProviderError, SecretUnavailable, LeaseLost."""
+    now = timezone.now()
+    with build_client(provider) as client:
+        said = known
+        if is_negotiation_due(provider, known, now):
+            said = fetch_domain_filter(client, now)
+        # A slow answer may take longer than a lease.
+        renew_lease(lease, seconds=provider.deadline_seconds)
+        return Heard(said, answer=client.records())
+
+
+def _is_known_answer(visit: Visit, body_digest: str) -> bool:
+    provider = visit.provider
+    if provider.accepted_digest != compute_accepted_digest(body_digest, visit.reading):
+        return False
+    return not has_passing_findings(provider.pk, timezone.now())
+
+
+def _fail(lease: Lease, provider: Provider, run: SyncRun, error: Exception) -> SyncRun:
+    try:
+        return store_failure(lease, provider, run, error)
+    except LeaseLost as lost:
+        return mark_lost(run, lost, timezone.now())

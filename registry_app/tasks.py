@@ -1,0 +1,61 @@
+"""The only room that has heard of Celery. A task is an alarm: rows say what there is to do, and ringing
+twice, late or not at all comes to the same. Arguments are ids only.
+"""
+
+from celery import shared_task
+from django.utils import timezone
+
+from registry_app.actor import SYSTEM
+from registry_app.models import SyncRun
+from registry_app.queries.provider import find_due
+from registry_app.queries.transfer import due_transfers
+from registry_app.reconcile import mark_abandoned_runs as abandoned
+from registry_app.reconcile import note_silent_providers as silence
+from registry_app.reconcile.purge_history import purge_history
+from registry_app.reconcile.visit import visit_provider
+from registry_app.transfer import expire_transfers as expiry
+from registry_app.transfer import run_transfer as running
+
+# A visit that nobody began by then is asked for again by a later tick.
+VISIT_EXPIRES_SECONDS = 60
+
+
+@shared_task
+def tick() -> None:
+    """Every few seconds: find what is due and ring for each. Rings only, so that nothing it calls for can
+    keep the rest from being called."""
+    for provider_id in find_due(timezone.now()):
+        visit.apply_async((provider_id,), expires=VISIT_EXPIRES_SECONDS)
+    for transfer_id in due_transfers():
+        run_transfer.apply_async((transfer_id,), expires=VISIT_EXPIRES_SECONDS)
+
+
+@shared_task
+def sweep() -> None:
+    """Now and then: end the visits of workers that died, and say which providers nobody visits."""
+    abandoned.mark_abandoned_runs()
+    silence.note_silent_providers()
+
+
+@shared_task
+def expire_transfers() -> None:
+    """Now and then: end the transfers that nobody approved in time."""
+    expiry.expire_transfers()
+
+
+@shared_task
+def visit(provider_id: int) -> None:
+    """Visit one provider, if its lease is to be had."""
+    visit_provider(provider_id, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
+
+
+@shared_task
+def run_transfer(transfer_id: int) -> None:
+    """Bring one transfer as far as it goes, if its provider's lease is to be had."""
+    running.run_transfer(transfer_id)
+
+
+@shared_task
+def purge() -> None:
+    """Once an hour: delete what is older than the retention settings say."""
+    purge_history()

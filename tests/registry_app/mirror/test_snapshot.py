@@ -1,0 +1,94 @@
+"""A body as a snapshot."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from providers.wire.errors import WireError
+from providers.wire.json_codec import encode_endpoints
+from registry_app.mirror.snapshot import Snapshot, decode_snapshot
+from tests.reference_server import make_claim, make_record, make_zone
+
+
+def _decode(body: bytes) -> Snapshot:
+    return decode_snapshot(body, [], max_items=1_000)
+
+
+def test_it_tells_record_sets_and_claims_apart() -> None:
+    snapshot = _decode(encode_endpoints(make_zone(count=5)))
+
+    assert (len(snapshot.records), len(snapshot.claims), snapshot.item_count) == (5, 5, 10)
+    assert {record.owner_id for record in snapshot.records} == {"blue-cluster"}
+
+
+def test_endpoints_of_one_key_become_one_record_set_with_all_their_targets() -> None:
+    targets = [(f"192.0.2.{number}",) for number in (1, 2, 2)]
+
+    snapshot = _decode(encode_endpoints(make_record(targets=target) for target in targets))
+
+    assert [record.endpoint.targets for record in snapshot.records] == [("192.0.2.1", "192.0.2.2")]
+
+
+def test_set_identifiers_tell_record_sets_apart() -> None:
+    zone = [make_record(set_identifier="eu"), make_record(set_identifier="us")]
+
+    snapshot = _decode(encode_endpoints(zone))
+
+    assert [record.key.set_identifier for record in snapshot.records] == ["eu", "us"]
+
+
+def test_an_owner_id_no_column_holds_makes_its_record_set_unknown() -> None:
+    zone = [make_record(), make_claim(owner="o" * 256)]
+
+    snapshot = _decode(encode_endpoints(zone))
+
+    assert [(record.state, record.owner_id) for record in snapshot.records] == [("unknown", "")]
+    assert [(claim.verdict, claim.owner_id) for claim in snapshot.claims] == [("unreadable", "")]
+
+
+def test_a_record_type_no_column_holds_is_set_aside() -> None:
+    zone = [make_record(), make_record("odd.example.org", "T" * 21)]
+
+    snapshot = _decode(encode_endpoints(zone))
+
+    assert [record.key.name for record in snapshot.records] == ["www.example.org"]
+    assert [item.name for item in snapshot.set_aside] == ["odd.example.org"]
+
+
+def test_what_is_set_aside_casts_doubt_on_what_it_may_claim() -> None:
+    bad_claim = b'{"dnsName":"a-www.example.org","recordType":"TXT","recordTTL":-1}'
+    body = encode_endpoints([make_record(), make_record("other.example.org")])
+
+    snapshot = _decode(body.replace(b"[", b"[" + bad_claim + b",", 1))
+
+    assert {record.key.name: record.state for record in snapshot.records} == {
+        "www.example.org": "unknown",
+        "other.example.org": "unmanaged",
+    }
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"[", b"[]]", b'[{"dnsName":"www.example.org"}'])
+def test_a_body_that_cannot_be_trusted_is_refused(body: bytes) -> None:
+    with pytest.raises(WireError):
+        _decode(body)
+
+
+def test_a_body_cut_anywhere_is_refused() -> None:
+    body = encode_endpoints(make_zone(count=2))
+
+    accepted = [at for at in range(len(body)) if _is_accepted(body[:at])]
+
+    assert accepted == []
+
+
+@given(st.binary(max_size=300))
+def test_no_body_ends_in_anything_but_a_snapshot_or_a_wire_error(body: bytes) -> None:
+    assert _is_accepted(body) in {True, False}
+
+
+def _is_accepted(body: bytes) -> bool:
+    try:
+        _decode(body)
+    except WireError:
+        return False
+    return True

@@ -1,0 +1,18 @@
+"""A provider that says one thing at one visit and another at the next."""
+
+from collections.abc import Iterable
+
+from providers.wire.domain_filter import DomainFilter
+from providers.wire.endpoint import Endpoint
+from registry_app.models import Provider, SyncRun
+from tests.reference_server import ReferenceProvider
+from tests.registry_app.reconcile.visiting import visit
+
+
+def serve(
+    provider: Provider, endpoints: Iterable[Endpoint], *, domain_filter: DomainFilter | None = None
+) -> SyncRun:
+    """Let a provider say this, at whatever address, and visit it once."""
+    with ReferenceProvider(endpoints, domain_filter=domain_filter) as reference:
+        Provider.objects.filter(pk=provider.pk).update(url=reference.url)
+        return visit(provider)

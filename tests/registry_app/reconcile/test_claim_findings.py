@@ -1,0 +1,153 @@
+"""Findings about claims: each opened by what it tells of, and gone with it."""
+
+import pytest
+
+from providers.registries.claim import TxtProfile
+from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
+from registry_app.models import Claim, Finding, RegistryProfile
+from tests.factories import make_owner, make_provider
+from tests.reference_server import make_claim, make_record, make_zone
+from tests.registry_app.reconcile.serving import serve
+
+pytestmark = pytest.mark.django_db
+Kind = Finding.Kind
+
+
+def _found(kind: str) -> list[Finding]:
+    return list(Finding.objects.filter(kind=kind, state=Finding.State.OPEN).order_by("name"))
+
+
+def test_a_claim_without_record_is_an_orphan_that_may_be_cleaned_up() -> None:
+    provider = make_provider()
+
+    serve(provider, [*make_zone(count=3), make_claim("gone.example.org")])
+
+    (finding,) = _found(Kind.ORPHAN_CLAIM)
+    assert (finding.name, finding.record_type) == ("gone.example.org", "A")
+    assert finding.owner is not None
+    assert finding.owner.owner_id == "blue-cluster"
+    orphan = Claim.objects.get(verdict="orphan")
+    assert finding.suggestion["kind"] == "clean_up"
+    assert finding.suggestion["selection"]["claim_refs"] == [bytes(orphan.identity).hex()]
+
+
+def test_a_finding_goes_with_what_it_tells_of_and_comes_back_with_it() -> None:
+    provider, zone = make_provider(), make_zone(count=3)
+    orphan = make_claim("gone.example.org")
+    serve(provider, [*zone, orphan])
+    first = _found(Kind.ORPHAN_CLAIM)[0]
+
+    serve(provider, zone)
+    first.refresh_from_db()
+    after_it_went = (first.state, first.resolved_at is not None)
+    serve(provider, [*zone, orphan])
+
+    assert after_it_went == (Finding.State.RESOLVED, True)
+    first.refresh_from_db()
+    assert (first.state, first.occurrences, first.resolved_at) == (Finding.State.OPEN, 2, None)
+
+
+def test_claims_that_disagree_are_a_conflict() -> None:
+    record = make_record("www.example.org")
+    rivals = (
+        make_claim("www.example.org", owner="blue-cluster"),
+        make_claim("www.example.org", owner="green-cluster"),
+    )
+    both = Endpoint(
+        dns_name=rivals[0].dns_name, record_type="TXT", targets=(*rivals[0].targets, *rivals[1].targets)
+    )
+
+    serve(make_provider(), [record, both])
+
+    (finding,) = _found(Kind.CONFLICT)
+    assert (finding.name, finding.details["owner_ids"]) == (
+        "www.example.org",
+        ["blue-cluster", "green-cluster"],
+    )
+
+
+def test_an_unregistered_owner_is_one_finding_however_many_claims_it_has() -> None:
+    make_owner("green-cluster")
+    zone = [*make_zone("blue-cluster", 5), *make_zone("green-cluster", 5, domain="green.example.org")]
+
+    serve(make_provider(), zone)
+
+    (finding,) = _found(Kind.UNREGISTERED_OWNER)
+    assert finding.owner is not None
+    assert finding.owner.owner_id == "blue-cluster"
+    assert finding.suggestion == {"kind": "register_owner", "owner_id": "blue-cluster"}
+
+
+def test_registering_the_owner_resolves_it_though_the_answer_is_the_same() -> None:
+    provider, zone = make_provider(), make_zone("blue-cluster", 5)
+    serve(provider, zone)
+    discovered = _found(Kind.UNREGISTERED_OWNER)[0].owner
+    assert discovered is not None
+    discovered.status = "registered"
+    discovered.save()
+
+    serve(provider, zone)
+
+    assert _found(Kind.UNREGISTERED_OWNER) == []
+
+
+def test_a_claim_that_names_no_owner_is_unreadable() -> None:
+    nameless = make_record("a-www.example.org", "TXT", ('"heritage=external-dns,external-dns/resource=x"',))
+
+    serve(make_provider(), [make_record("www.example.org"), nameless])
+
+    (finding,) = _found(Kind.UNREADABLE_CLAIM)
+    assert finding.name == "www.example.org"
+    assert "names no owner" in finding.explanation
+
+
+def test_a_legacy_claim_alone_may_be_reformatted() -> None:
+    legacy = make_record("www.example.org", "TXT", make_claim().targets)
+
+    serve(make_provider(), [make_record("www.example.org"), legacy])
+
+    (finding,) = _found(Kind.LEGACY_CLAIM)
+    assert finding.suggestion["kind"] == "reformat"
+    assert finding.suggestion["selection"]["names"] == ["www.example.org"]
+
+
+def test_a_legacy_claim_beside_a_new_one_is_superseded() -> None:
+    legacy = make_record("www.example.org", "TXT", make_claim().targets)
+
+    serve(make_provider(), [make_record("www.example.org"), make_claim(), legacy])
+
+    (finding,) = _found(Kind.SUPERSEDED_CLAIM)
+    assert finding.suggestion["kind"] == "clean_up"
+    assert _found(Kind.LEGACY_CLAIM) == []
+
+
+def test_a_cname_claim_of_an_alias_is_obsolete() -> None:
+    alias = Endpoint(
+        dns_name="www.example.org",
+        record_type="A",
+        targets=("lb.example.net",),
+        provider_specific=(ProviderSpecificProperty("alias", "true"),),
+    )
+
+    serve(
+        make_provider(), [alias, make_claim("www.example.org", "A"), make_claim("www.example.org", "CNAME")]
+    )
+
+    (finding,) = _found(Kind.OBSOLETE_CLAIM)
+    assert finding.suggestion["kind"] == "clean_up"
+
+
+def test_registering_a_prefix_makes_what_looked_like_an_orphan_its_owners() -> None:
+    provider = make_provider()
+    profile = TxtProfile(prefix="extdns.")
+    zone = [make_record("www.example.org"), make_claim("www.example.org", profile=profile)]
+    serve(provider, zone)
+    (orphan,) = _found(Kind.ORPHAN_CLAIM)
+    RegistryProfile.objects.create(name="with prefix", prefix="extdns.")
+
+    serve(provider, zone)
+
+    assert "not registered" in orphan.explanation
+    assert _found(Kind.ORPHAN_CLAIM) == []
+    claim = Claim.objects.get()
+    assert (claim.verdict, claim.registry_profile) == ("effective", RegistryProfile.objects.get())

@@ -1,0 +1,90 @@
+"""A worker killed anywhere in a visit: the next visit puts it right."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from registry_app.models import Claim, Provider, RecordEvent, RecordSet, SyncRun
+from registry_app.reconcile.bulk import rows_per_transaction
+from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
+from tests.factories import make_provider
+from tests.reference_server import ReferenceProvider, make_zone
+from tests.registry_app.reconcile.apart import visit_and_die
+from tests.registry_app.reconcile.visiting import mirrored, visit
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# (point, record sets in the mirror after the kill)
+BEFORE_THE_END = ("visit.fetched", "visit.before_store", "visit.before_commit")
+
+
+@pytest.mark.parametrize("point", BEFORE_THE_END)
+def test_killed_before_the_end_it_stored_nothing_and_the_next_visit_stores_all(point: str) -> None:
+    with ReferenceProvider(make_zone(count=10)) as reference:
+        provider = make_provider(url=reference.url)
+        visit_and_die(provider, point)
+        rows_after_kill = RecordSet.objects.count()
+        _let_lease_pass(provider)
+
+        abandoned = mark_abandoned_runs()
+        run = visit(provider)
+
+    assert (rows_after_kill, abandoned) == (0, 1)
+    assert (run.status, run.created) == (SyncRun.Status.STORED, 10)
+    assert SyncRun.objects.filter(status=SyncRun.Status.ABANDONED).count() == 1
+    assert len(mirrored(provider)) == 10
+
+
+def test_killed_between_two_slices_the_next_visit_stores_the_rest() -> None:
+    count = rows_per_transaction() * 3 // 4
+    with ReferenceProvider(make_zone(count=count)) as reference:
+        provider = make_provider(url=reference.url)
+        visit_and_die(provider, "visit.between_slices")
+        rows_after_kill = RecordSet.objects.count() + Claim.objects.count()
+        provider.refresh_from_db()
+        digest_after_kill = provider.accepted_digest
+        _let_lease_pass(provider)
+
+        run = visit(provider)
+
+    assert 0 < rows_after_kill < 2 * count
+    assert digest_after_kill == ""
+    assert run.status == SyncRun.Status.STORED
+    assert (RecordSet.objects.count(), Claim.objects.count()) == (count, count)
+    assert not RecordEvent.objects.exists()
+
+
+def test_killed_between_two_slices_of_a_loss_no_absence_is_counted_twice() -> None:
+    provider = make_provider(allow_empty=True)
+    count = rows_per_transaction() * 3 // 4
+    with ReferenceProvider(make_zone(count=count)) as reference:
+        Provider.objects.filter(pk=provider.pk).update(url=reference.url)
+        visit(provider)
+    with ReferenceProvider() as empty:
+        Provider.objects.filter(pk=provider.pk).update(url=empty.url)
+        visit_and_die(provider, "visit.between_slices")
+        _let_lease_pass(provider)
+
+        visit(provider)
+
+    assert set(RecordSet.objects.values_list("missing_snapshots", flat=True)) == {1}
+    assert RecordEvent.objects.filter(kind="vanished").count() == count
+
+
+def test_killed_after_the_end_nothing_is_left_to_do() -> None:
+    with ReferenceProvider(make_zone(count=10)) as reference:
+        provider = make_provider(url=reference.url)
+        visit_and_die(provider, "visit.after_store")
+        rows_after_kill = RecordSet.objects.count()
+        _let_lease_pass(provider)
+
+        run = visit(provider)
+
+    assert rows_after_kill == 10
+    assert run.status == SyncRun.Status.UNCHANGED
+    assert SyncRun.objects.filter(status=SyncRun.Status.STORED).count() == 1
+
+
+def _let_lease_pass(provider: Provider) -> None:
+    Provider.objects.filter(pk=provider.pk).update(lease_until=timezone.now() - timedelta(seconds=1))

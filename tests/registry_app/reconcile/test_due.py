@@ -1,0 +1,80 @@
+"""Which providers are due, and which nobody visits."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from registry_app.models import Finding, SyncRun
+from registry_app.queries.provider import find_due
+from registry_app.reconcile.lease import take_lease
+from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
+from registry_app.reconcile.note_silent_providers import note_silent_providers
+from registry_app.reconcile.sync_run import open_run
+from tests.factories import make_provider
+from tests.reference_server import ReferenceProvider, make_zone
+from tests.registry_app.reconcile.visiting import visit
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_new_provider_and_one_whose_time_came_are_due() -> None:
+    now = timezone.now()
+    new = make_provider("new")
+    late = make_provider("late", next_visit_at=now - timedelta(seconds=1))
+    make_provider("early", next_visit_at=now + timedelta(seconds=60))
+    make_provider("off", is_enabled=False)
+
+    due = find_due(now)
+
+    assert set(due) == {new.pk, late.pk}
+
+
+def test_one_that_is_being_visited_is_not_due() -> None:
+    provider = make_provider()
+    take_lease(provider.pk, "a worker")
+
+    assert find_due(timezone.now()) == []
+
+
+def test_after_a_visit_it_is_due_an_interval_later() -> None:
+    with ReferenceProvider(make_zone(count=1)) as reference:
+        provider = make_provider(url=reference.url, interval_seconds=600)
+
+        visit(provider)
+
+    assert find_due(timezone.now()) == []
+    assert find_due(timezone.now() + timedelta(seconds=700)) == [provider.pk]
+
+
+def test_a_running_visit_with_a_live_lease_is_not_abandoned() -> None:
+    provider = make_provider()
+    lease = take_lease(provider.pk, "a worker")
+    assert lease is not None
+    open_run(lease, SyncRun.Trigger.SCHEDULE, "", timezone.now())
+
+    assert mark_abandoned_runs() == 0
+
+
+def test_a_provider_nobody_visits_gets_one_finding() -> None:
+    long_ago = timezone.now() - timedelta(hours=1)
+    make_provider(interval_seconds=60, next_visit_at=long_ago, last_visit_at=long_ago)
+    make_provider("visited", last_visit_at=timezone.now(), next_visit_at=timezone.now())
+
+    opened = [note_silent_providers(), note_silent_providers()]
+
+    assert opened == [1, 0]
+    assert Finding.objects.get().kind == Finding.Kind.PROVIDER_FAILING
+
+
+def test_the_finding_of_a_silent_provider_goes_with_its_next_visit() -> None:
+    long_ago = timezone.now() - timedelta(hours=1)
+    with ReferenceProvider(make_zone(count=1)) as reference:
+        provider = make_provider(url=reference.url, next_visit_at=long_ago, last_visit_at=long_ago)
+        visit(provider)
+        type(provider).objects.update(next_visit_at=long_ago, last_visit_at=long_ago)
+        note_silent_providers()
+
+        visit(provider)
+
+    assert Finding.objects.get(kind=Finding.Kind.PROVIDER_FAILING).state == Finding.State.RESOLVED

@@ -1,0 +1,144 @@
+"""The lease: one holder at a time, and a fence for whoever lost it."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from registry_app.errors import LeaseLost
+from registry_app.models import Provider, RecordSet, SyncRun
+from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease, renew_lease, take_lease
+from registry_app.reconcile.visit import visit_under_lease
+from tests.factories import make_provider
+from tests.reference_server import ReferenceProvider, make_zone
+from tests.registry_app.reconcile.interrupting import AfterReading
+from tests.registry_app.reconcile.visiting import visit
+
+
+@pytest.mark.django_db
+def test_it_is_not_given_twice() -> None:
+    provider = make_provider()
+
+    first, second = take_lease(provider.pk, "first"), take_lease(provider.pk, "second")
+
+    assert first is not None
+    assert second is None
+
+
+@pytest.mark.django_db
+def test_each_holder_has_a_greater_epoch() -> None:
+    provider = make_provider()
+    first = take_lease(provider.pk, "first")
+    assert first is not None
+    release_lease(first)
+
+    second = take_lease(provider.pk, "second")
+
+    assert second is not None
+    assert second.epoch == first.epoch + 1
+
+
+@pytest.mark.django_db
+def test_one_whose_time_is_over_is_taken_and_its_holder_is_fenced() -> None:
+    provider = make_provider()
+    first = take_lease(provider.pk, "first")
+    assert first is not None
+    _let_pass(provider)
+
+    second = take_lease(provider.pk, "second")
+
+    assert second is not None
+    with pytest.raises(LeaseLost):
+        raise_if_lost(first)
+    with pytest.raises(LeaseLost):
+        renew_lease(first)
+    raise_if_lost(second)
+
+
+@pytest.mark.django_db
+def test_giving_back_a_lost_lease_takes_nothing_from_the_new_holder() -> None:
+    provider = make_provider()
+    first = take_lease(provider.pk, "first")
+    assert first is not None
+    _let_pass(provider)
+    second = take_lease(provider.pk, "second")
+    assert second is not None
+
+    release_lease(first)
+
+    raise_if_lost(second)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_workers_exactly_one_gets_it() -> None:
+    provider = make_provider()
+    got: list[Lease | None] = []
+    barrier = threading.Barrier(8)
+
+    def work(number: int) -> None:
+        barrier.wait()
+        got.append(take_lease(provider.pk, f"worker-{number}"))
+        connection.close()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(got) == 8
+    assert sum(lease is not None for lease in got) == 1
+
+
+@pytest.mark.django_db
+def test_a_visit_that_lost_its_lease_stores_nothing() -> None:
+    with ReferenceProvider(make_zone(count=3)) as reference:
+        provider = make_provider(url=reference.url)
+        lost = take_lease(provider.pk, "slow worker")
+        assert lost is not None
+        _let_pass(provider)
+        assert take_lease(provider.pk, "next worker") is not None
+        provider.refresh_from_db()
+
+        run = visit_under_lease(lost, provider, trigger=SyncRun.Trigger.SCHEDULE)
+
+    assert (run.status, run.error_code) == (SyncRun.Status.ABANDONED, "lease_lost")
+    assert not RecordSet.objects.exists()
+    provider.refresh_from_db()
+    assert (provider.lease_holder, provider.status) == ("next worker", Provider.Status.NEW)
+
+
+@pytest.mark.django_db
+def test_a_lease_lost_just_before_the_store_stores_nothing() -> None:
+    with ReferenceProvider(make_zone(count=3)) as reference:
+        provider = make_provider(url=reference.url)
+        lost = take_lease(provider.pk, "slow worker")
+        assert lost is not None
+
+        def lose() -> None:
+            _let_pass(provider)
+            take_lease(provider.pk, "next worker")
+
+        with connection.execute_wrapper(AfterReading("registry_app_finding", lose)):
+            run = visit_under_lease(lost, provider, trigger=SyncRun.Trigger.SCHEDULE)
+
+    assert (run.status, run.error_code) == (SyncRun.Status.ABANDONED, "lease_lost")
+    assert not RecordSet.objects.exists()
+    provider.refresh_from_db()
+    assert (provider.lease_holder, provider.accepted_digest) == ("next worker", "")
+
+
+@pytest.mark.django_db
+def test_a_visit_gives_its_lease_back() -> None:
+    with ReferenceProvider(make_zone(count=3)) as reference:
+        provider = make_provider(url=reference.url)
+
+        visit(provider)
+
+    assert (provider.lease_holder, provider.lease_until) == ("", None)
+
+
+def _let_pass(provider: Provider) -> None:
+    Provider.objects.filter(pk=provider.pk).update(lease_until=timezone.now() - timedelta(seconds=1))

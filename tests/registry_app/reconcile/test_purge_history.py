@@ -1,0 +1,64 @@
+"""What is older than the retention settings say goes; what is open stays."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from registry_app.models import Finding, HeldSnapshot, Provider, RecordEvent, SyncRun
+from registry_app.reconcile.purge_history import purge_history
+from tests.factories import make_finding, make_provider
+
+pytestmark = pytest.mark.django_db
+LONG_AGO = timezone.now() - timedelta(days=1000)
+
+
+def _run(provider: Provider, status: SyncRun.Status) -> SyncRun:
+    return SyncRun.objects.create(
+        provider=provider, trigger="schedule", status=status, epoch=1, started_at=LONG_AGO
+    )
+
+
+def test_old_visits_go_but_for_the_last_stored_one_and_running_ones() -> None:
+    provider = make_provider()
+    for status in (SyncRun.Status.STORED, SyncRun.Status.FAILED, SyncRun.Status.UNCHANGED):
+        _run(provider, status)
+    kept = {_run(provider, SyncRun.Status.STORED).pk, _run(provider, SyncRun.Status.RUNNING).pk}
+
+    purged = purge_history()
+
+    assert purged.sync_runs == 3
+    assert set(SyncRun.objects.values_list("pk", flat=True)) == kept
+
+
+def test_old_history_goes_in_batches_and_new_history_stays() -> None:
+    provider = make_provider()
+    event = {"provider": provider, "name": "www.example.org", "record_type": "A", "kind": "changed"}
+    RecordEvent.objects.bulk_create([RecordEvent(at=LONG_AGO, **event) for _ in range(2_500)])
+    fresh = RecordEvent.objects.create(at=timezone.now(), **event)
+
+    purged = purge_history()
+
+    assert purged.events == 2_500
+    assert RecordEvent.objects.get() == fresh
+
+
+def test_only_resolved_findings_go() -> None:
+    make_finding(state=Finding.State.RESOLVED, resolved_at=LONG_AGO)
+    open_one = make_finding(last_seen_at=LONG_AGO)
+
+    purged = purge_history()
+
+    assert purged.findings == 1
+    assert Finding.objects.get() == open_one
+
+
+def test_a_snapshot_that_waits_for_a_person_stays() -> None:
+    held = {"body": b"", "body_digest": "", "created_at": LONG_AGO, "last_seen_at": LONG_AGO}
+    waiting = HeldSnapshot.objects.create(provider=make_provider(), **held)
+    HeldSnapshot.objects.create(provider=waiting.provider, status=HeldSnapshot.Status.REJECTED, **held)
+
+    purged = purge_history()
+
+    assert purged.held_snapshots == 1
+    assert HeldSnapshot.objects.get() == waiting

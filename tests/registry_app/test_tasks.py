@@ -1,0 +1,59 @@
+"""The tasks: alarms that may ring twice, late, or not at all."""
+
+from collections.abc import Iterator
+
+import pytest
+from celery import current_app
+
+from dnsadmin.beat_schedule import BEAT_SCHEDULE
+from registry_app import tasks
+from registry_app.models import RecordSet, SyncRun
+from tests.factories import make_provider
+from tests.reference_server import ReferenceProvider, make_zone
+
+
+def test_every_alarm_of_the_schedule_is_a_task() -> None:
+    known = set(current_app.tasks)
+
+    assert {entry["task"] for entry in BEAT_SCHEDULE.values()} <= known
+
+
+@pytest.mark.django_db
+def test_a_visit_that_rings_twice_is_the_same_as_once() -> None:
+    with ReferenceProvider(make_zone(count=5)) as reference:
+        provider = make_provider(url=reference.url)
+
+        tasks.visit(provider.pk)
+        tasks.visit(provider.pk)
+
+    assert RecordSet.objects.count() == 5
+    assert list(SyncRun.objects.order_by("pk").values_list("status", flat=True)) == ["stored", "unchanged"]
+
+
+@pytest.mark.django_db
+def test_a_visit_of_a_provider_that_was_removed_is_nothing() -> None:
+    tasks.visit(4711)
+
+    assert not SyncRun.objects.exists()
+
+
+@pytest.fixture
+def _at_once() -> Iterator[None]:
+    """Celery works off what rings at once, in this process."""
+    current_app.conf.task_always_eager = True
+    yield
+    current_app.conf.task_always_eager = False
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("_at_once")
+def test_a_tick_has_every_provider_visited_that_is_due() -> None:
+    with ReferenceProvider(make_zone(count=5)) as reference:
+        due = [make_provider(name, url=reference.url) for name in ("blue-zone", "green-zone")]
+        make_provider("off", url=reference.url, is_enabled=False)
+
+        tasks.tick()
+        tasks.tick()
+
+    assert list(SyncRun.objects.order_by("pk").values_list("provider_id", flat=True)) == [p.pk for p in due]
+    assert RecordSet.objects.count() == 10
