@@ -15,8 +15,9 @@ def _random_key() -> str:
 
 
 def prepare_state(state_dir: Path) -> None:
-    """Create `state_dir` (0700) and any missing secret in it (0600)."""
+    """Create `state_dir` (0700), its folders, and any missing secret in it (0600)."""
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (state_dir / "static").mkdir(exist_ok=True)
     secrets_dir = state_dir / "secrets"
     secrets_dir.mkdir(mode=0o700, exist_ok=True)
     for name in ("dnsadmin_secret_key", "dnsadmin_encryption_keys", "dnsadmin_audit_key"):

@@ -12,6 +12,7 @@ from registry_app.actor import Actor
 from registry_app.audit import record_audit
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
 from registry_app.models import EncryptedTextField
+from registry_app.models.encrypted_field import find_secret_names
 from registry_app.queries.access import may_administer
 
 Row = TypeVar("Row", bound=models.Model)
@@ -74,8 +75,7 @@ def change_row(
 
 def fetch_row(model: type[Row], row_id: int) -> Row:
     """The row, or NotFound in the words of its noun."""
-    # Secrets are not loaded: one that no key opens must not stand in the way of entering it again.
-    row = model._default_manager.defer(*_secret_names(model)).filter(pk=row_id).first()
+    row = model._default_manager.filter(pk=row_id).first()
     if row is None:
         raise NotFound(f"There is no {model._meta.verbose_name} {row_id}.", todo="Look it up in the list.")
     return row
@@ -129,13 +129,8 @@ def _timestamps(model: type[models.Model]) -> list[str]:
     return [field.name for field in model._meta.concrete_fields if field.name == "updated_at"]
 
 
-def _secret_names(model: type[models.Model]) -> list[str]:
-    fields = model._meta.concrete_fields
-    return [field.name for field in fields if isinstance(field, EncryptedTextField)]
-
-
 def _has_secret(model: type[models.Model], names: Mapping[str, Any]) -> bool:
-    return not names.keys().isdisjoint(_secret_names(model))
+    return not names.keys().isdisjoint(find_secret_names(model))
 
 
 def _validate(row: models.Model) -> None:

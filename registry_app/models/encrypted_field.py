@@ -4,7 +4,7 @@ import base64
 import binascii
 import hashlib
 import os
-from typing import Any
+from typing import Any, TypeVar
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -51,6 +51,24 @@ def _unavailable(column: str) -> SecretUnavailable:
         now="It is still stored as it was.",
         todo="Add the key it was encrypted with to DNSADMIN_ENCRYPTION_KEYS, or enter the secret again.",
     )
+
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+class SecretsLeftBehind(models.Manager[Row]):
+    """Loads rows without their secrets; each is fetched, and decrypted, when it is asked for.
+
+    What no key opens then stands in the way of nothing but its own use.
+    """
+
+    def get_queryset(self) -> models.QuerySet[Row]:
+        return super().get_queryset().defer(*find_secret_names(self.model))
+
+
+def find_secret_names(model: type[models.Model]) -> list[str]:
+    """The fields of a model that are ciphertext at rest."""
+    return [field.name for field in model._meta.concrete_fields if isinstance(field, EncryptedTextField)]
 
 
 class EncryptedTextField(models.TextField):  # type: ignore[type-arg]  # a runtime class, not generic

@@ -3,7 +3,7 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from registry_app.models.encrypted_field import EncryptedTextField
+from registry_app.models.encrypted_field import EncryptedTextField, SecretsLeftBehind
 
 MEBIBYTE = 1024 * 1024
 
@@ -108,8 +108,11 @@ class Provider(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
+    objects = SecretsLeftBehind()
+
     class Meta:
         ordering = ("name",)
+        base_manager_name = "objects"  # reached through a foreign key too
         indexes = [
             models.Index(fields=["next_visit_at"], name="provider_due", condition=models.Q(is_enabled=True))
         ]

@@ -5,7 +5,7 @@ from django.db import models
 
 from providers.registries.encryption import parse_encryption_key
 from providers.registries.errors import InvalidEncryptionKey
-from registry_app.models.encrypted_field import EncryptedTextField
+from registry_app.models.encrypted_field import EncryptedTextField, SecretsLeftBehind
 from registry_app.models.provider import Provider
 
 
@@ -34,8 +34,11 @@ class RegistryProfile(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
+    objects = SecretsLeftBehind()
+
     class Meta:
         ordering = ("name",)
+        base_manager_name = "objects"  # reached through a foreign key too
         constraints = [
             models.CheckConstraint(
                 name="profile_prefix_or_suffix", condition=models.Q(prefix="") | models.Q(suffix="")

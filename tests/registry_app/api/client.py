@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from rest_framework.response import Response
 from rest_framework.test import APIClient
 
-from registry_app.actor import SYSTEM
+from registry_app.actor import Actor
 from registry_app.inventory.issue_token import issue_token
 from registry_app.models import ApiToken
 
@@ -15,9 +15,10 @@ API = "/api/v1"
 
 
 def make_token(user: User, *scopes: str, **bounds: Any) -> tuple[ApiToken, str]:
-    """A token of `user`; with no scope named, all of them."""
+    """A token `user` issued; with no scope named, all of them."""
+    actor = Actor(kind="user", name=user.get_username(), user_id=user.pk)
     return issue_token(
-        SYSTEM, user_id=user.pk, name="deploy", scopes=scopes or tuple(ApiToken.SCOPES), **bounds
+        actor, user_id=user.pk, name="deploy", scopes=scopes or tuple(ApiToken.SCOPES), **bounds
     )
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 from pytest_django import Settings
 
 from registry_app.errors import SecretUnavailable
-from registry_app.models import Provider, RegistryProfile
+from registry_app.models import Provider, RegistryProfile, SyncRun
 from registry_app.models.encrypted_field import decrypt_secret, encrypt_secret
 
 SECRET = "correct horse battery staple"
@@ -46,7 +47,7 @@ def test_a_ciphertext_moved_to_another_column_does_not_decrypt_there() -> None:
         cursor.execute("UPDATE registry_app_registryprofile SET encryption_key = %s", [stolen])
 
     with pytest.raises(SecretUnavailable):
-        RegistryProfile.objects.get(name="edge")
+        _ = RegistryProfile.objects.get(name="edge").encryption_key
 
 
 def test_the_same_secret_is_never_stored_twice_alike() -> None:
@@ -78,3 +79,17 @@ def test_without_its_key_a_secret_says_what_to_do(settings: Settings) -> None:
 def test_a_damaged_ciphertext_is_a_clear_error(stored: str) -> None:
     with pytest.raises(SecretUnavailable):
         decrypt_secret(stored, COLUMN)
+
+
+@pytest.mark.django_db
+def test_a_row_is_loaded_without_its_secrets_until_one_is_asked_for(settings: Settings) -> None:
+    provider = Provider.objects.create(name="public-dns", url="http://127.0.0.1:8888", secret=SECRET)
+    SyncRun.objects.create(provider=provider, trigger="schedule", epoch=1, started_at=timezone.now())
+    settings.DNSADMIN_ENCRYPTION_KEYS = (b"n" * 32,)
+
+    loaded = Provider.objects.get(pk=provider.pk)
+    related = SyncRun.objects.get().provider
+
+    assert (loaded.name, related.name) == ("public-dns", "public-dns")
+    with pytest.raises(SecretUnavailable):
+        _ = loaded.secret
