@@ -1,11 +1,10 @@
-"""What a visit costs: seconds, peak memory, statements. `python bench/visit.py --records 100000`.
+"""What a visit costs: seconds, peak memory, statements, and the ratio to a floor measured in the same run.
 
 N record sets, nearly all with a claim, are served as one static answer by another process. Each visit runs
 in a process of its own, so that its peak memory is its own. The database is a fresh SQLite file, or
 DATABASE_URL, which must then be empty.
 """
 
-import argparse
 import json
 import multiprocessing
 import os
@@ -18,12 +17,20 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from bench.floor import measure_decode, measure_insert
 
 MEDIA_TYPE = "application/external.dns.webhook+json;version=1"
 OWNERS = 40
 UNMANAGED_EVERY = 50
+# What the visit is called, every how many record sets one has another target, whether the order differs.
+STEPS = (
+    ("first visit", 0, False),
+    ("unchanged", 0, False),
+    ("1 % changed", 100, False),
+    ("reordered", 100, True),
+)
 
 
 class StaticAnswers(BaseHTTPRequestHandler):
@@ -140,7 +147,7 @@ def prepare(state: Path, port: int, said: Connection) -> None:
     said.send(provider.pk)
 
 
-def run_apart(target: Callable[..., None], *arguments: object) -> object:
+def run_apart(target: Callable[..., None], *arguments: object) -> Any:
     """Run in a fresh process and return what it said."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
@@ -153,40 +160,39 @@ def run_apart(target: Callable[..., None], *arguments: object) -> object:
         process.join()
 
 
-def main() -> None:
-    """Print one line of JSON for each visit."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, default=100_000)
-    count = parser.parse_args().records
-    with tempfile.TemporaryDirectory(prefix="dnsadmin-bench-") as folder:
+def measure_visits(count: int) -> None:
+    """Print one line of JSON for each visit: first, unchanged, 1 % changed, reordered.
+
+    `floor_seconds` is a bare decode of the same bytes and, for the first visit, bare inserts of as many
+    rows; `ratio` is what the visit took over it.
+    """
+    with tempfile.TemporaryDirectory(prefix="dnsadmin-bench-") as name:
+        folder = Path(name)
         os.environ |= {
-            "DNSADMIN_STATE_DIR": folder,
+            "DNSADMIN_STATE_DIR": name,
             "DNSADMIN_ALLOW_LOOPBACK": "1",
             "DJANGO_SETTINGS_MODULE": "dnsadmin.settings",
         }
-        body = Path(folder) / "records.json"
+        body = folder / "records.json"
         context = multiprocessing.get_context("spawn")
         here, there = context.Pipe()
         server = context.Process(target=serve, args=(body, there), daemon=True)
         server.start()
-        provider_id = run_apart(prepare, Path(folder), here.recv())
-        every = 100
-        steps: tuple[tuple[str, int, bool], ...] = (
-            ("first visit", 0, False),
-            ("unchanged", 0, False),
-            ("1 % changed", every, False),
-            ("reordered", every, True),
-        )
-        for name, changed_every, shuffled in steps:
-            if name != "unchanged":
+        provider_id = run_apart(prepare, folder, here.recv())
+        for visit, changed_every, shuffled in STEPS:
+            if visit != "unchanged":
                 write_body(body, count, changed_every=changed_every, shuffled=shuffled)
             figures = run_apart(measure_visit, provider_id)
-            size = body.stat().st_size // (1024 * 1024)
-            line = {"visit": name, "record_sets": count, "body_mib": size, **figures}  # type: ignore[dict-item]  # a dict, by measure_visit
-            sys.stdout.write(json.dumps(line) + "\n")
-            sys.stdout.flush()
+            floor = measure_decode(body)
+            if visit == "first visit":
+                floor += measure_insert(folder, 2 * count)
+            _print(visit, count, body, floor, figures)
         server.terminate()
 
 
-if __name__ == "__main__":
-    main()
+def _print(visit: str, count: int, body: Path, floor: float, figures: dict[str, Any]) -> None:
+    size = body.stat().st_size // (1024 * 1024)
+    line = {"visit": visit, "record_sets": count, "body_mib": size, **figures}
+    line |= {"floor_seconds": round(floor, 3), "ratio": round(figures["seconds"] / floor, 1)}
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
