@@ -84,7 +84,7 @@ class Transfer(models.Model):
 
     item_count = models.PositiveIntegerField(default=0)
     left_out = models.JSONField(
-        default=list, blank=True, help_text="[{name, type, problem}] of what was selected and is not part of it."
+        default=list, blank=True, help_text="[{name, type, problem}] of what was selected and left out."
     )
     epoch = models.PositiveBigIntegerField(default=0, help_text="The lease it last ran under.")
     attempt = models.PositiveIntegerField(default=0)
@@ -163,8 +163,8 @@ class TransferItem(models.Model):
     )
     before = models.JSONField(default=list)
     after = models.JSONField(default=list)
-    owner_before = models.CharField(
-        max_length=255, blank=True, default="", help_text="Owner ids, as reviewed; comma between two."
+    owner_before = models.TextField(
+        blank=True, default="", help_text="Owner ids, as reviewed; comma between two."
     )
     verdict = models.CharField(max_length=8, choices=Verdict.choices)
     verdict_reason = models.TextField(blank=True, default="")

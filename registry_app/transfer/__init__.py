@@ -1,0 +1,1 @@
+"""Reviewed changes of claims: rows, change set, provider, proof."""

@@ -1,0 +1,79 @@
+"""Approve a transfer, as it was reviewed."""
+
+from uuid import UUID
+
+from django.utils import timezone
+
+from registry_app.actor import Actor
+from registry_app.errors import NotAllowed, RefusedBySafety, StateMoved
+from registry_app.models import Grant, Provider, Transfer
+from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
+from registry_app.queries.transfer_access import may_act_on_transfer
+from registry_app.transfer.advance import advance
+from registry_app.transfer.find_transfer import find_transfer
+from registry_app.transfer.stored_fingerprint import compute_stored_fingerprint
+
+
+def approve_transfer(actor: Actor, public_id: UUID | str, *, fingerprint: str) -> Transfer:
+    """Approve the plan with this fingerprint; a worker sends it when it comes to it.
+
+    Where the provider asks for another person, that is never the requester, whatever else they may do.
+    Raises NotFound, NotAllowed, StateMoved (another plan, too late, somebody was first), RefusedBySafety
+    (a freeze).
+    """
+    transfer = find_transfer(public_id)
+    raise_if_may_not_approve(actor, transfer)
+    # The stored rows are what will be sent: it is they that must be what was reviewed (I8).
+    if fingerprint != transfer.plan_fingerprint or fingerprint != compute_stored_fingerprint(transfer):
+        raise StateMoved(
+            "The plan is not the one that was reviewed.",
+            todo="Open the transfer again and approve what it shows now, or request a new one.",
+            code="plan_moved",
+        )
+    if transfer.expires_at <= timezone.now():
+        raise StateMoved(
+            f"The transfer expired at {transfer.expires_at:%Y-%m-%d %H:%M} UTC.", todo="Request it again."
+        )
+    raise_if_frozen(transfer.provider)
+    return advance(
+        transfer,
+        before=[Transfer.Status.REQUESTED],
+        after=Transfer.Status.APPROVED,
+        actor=actor,
+        approved_by_id=actor.user_id,
+        approved_by_name=actor.name[:200],
+        approved_fingerprint=fingerprint,
+        approved_at=timezone.now(),
+        next_look_at=None,
+    )
+
+
+def raise_if_may_not_approve(actor: Actor, transfer: Transfer) -> None:
+    """Raise NotAllowed unless `actor` may approve both sides and is not the requester."""
+    if transfer.approval_policy == Provider.ApprovalPolicy.OTHER_PERSON:
+        # A person is needed: without one, nobody can say that it is another.
+        if actor.user_id is None or transfer.requested_by_id is None:
+            raise NotAllowed(
+                "This provider asks for another person's approval, and it is not known who asks or asked.",
+                todo="Have it approved by somebody who is signed in.",
+                code="other_person_needed",
+            )
+        if actor.user_id == transfer.requested_by_id:
+            raise NotAllowed(
+                "Who requested a transfer does not approve it.",
+                todo="Ask somebody else who may approve.",
+                code="other_person_needed",
+            )
+    if not may_act_on_transfer(actor, Grant.Action.APPROVE, transfer):
+        raise NotAllowed(
+            f"{actor.name or 'Nobody'} may not approve transfers of these record sets.",
+            todo="Ask somebody who may approve on both sides.",
+        )
+
+
+def raise_if_frozen(provider: Provider) -> None:
+    """Raise RefusedBySafety while a freeze holds for the provider."""
+    for freeze in fetch_active_freezes(provider):
+        raise RefusedBySafety(
+            f"{describe_freeze(freeze)}.", todo="Wait for its end, or have it lifted.", code="frozen"
+        )

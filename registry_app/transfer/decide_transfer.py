@@ -1,0 +1,82 @@
+"""Decide what becomes of a transfer that needs an operator."""
+
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from registry_app.actor import Actor
+from registry_app.errors import InvalidRequest, NotAllowed, StateMoved
+from registry_app.models import Transfer, TransferItem, TransferStep
+from registry_app.queries.access import may_operate
+from registry_app.queries.transfer import DECISIONS
+from registry_app.transfer.advance import advance
+from registry_app.transfer.approve_transfer import raise_if_frozen
+from registry_app.transfer.conclude import resolve_stuck_finding
+from registry_app.transfer.find_transfer import find_transfer
+from registry_app.transfer.steps import UNSETTLED
+
+_ITEM = TransferItem.Status
+_STEP = TransferStep.Status
+_STATUS = Transfer.Status
+
+
+def decide_transfer(actor: Actor, public_id: UUID | str, *, decision: str, reason: str) -> Transfer:
+    """Look again (reads only), send again (what the provider still shows as before), or keep as it is.
+
+    `queries.transfer.DECISIONS` says what follows from each. Raises NotFound, NotAllowed, InvalidRequest,
+    StateMoved, RefusedBySafety (send again under a freeze).
+    """
+    transfer = find_transfer(public_id)
+    if not may_operate(actor, transfer.provider):
+        raise NotAllowed(
+            f"{actor.name or 'Nobody'} may not decide on transfers at {transfer.provider.name}.",
+            todo="Ask somebody who operates this provider.",
+        )
+    if decision not in DECISIONS:
+        raise InvalidRequest(
+            f"There is no decision {decision[:50]!r}.",
+            fields={"decision": [f"One of {', '.join(DECISIONS)}."]},
+        )
+    if not reason.strip():
+        raise InvalidRequest("The decision has no reason.", fields={"reason": ["Say why."]})
+    if transfer.status != _STATUS.NEEDS_OPERATOR:
+        raise StateMoved(
+            f"The transfer is {transfer.get_status_display().lower()}: there is nothing to decide.",
+            todo="Look at it again.",
+        )
+    if decision == "send_again":
+        raise_if_frozen(transfer.provider)
+    with transaction.atomic():
+        decided = advance(
+            transfer,
+            before=[_STATUS.NEEDS_OPERATOR],
+            after=_AFTER[decision],
+            actor=actor,
+            reason=f"{decision}: {reason.strip()}",
+            status_reason=f"{actor.name} decided: {decision.replace('_', ' ')} ({reason.strip()}).",
+            attempt=0,
+            next_look_at=None,
+        )
+        _move_rows(decided, decision)
+        resolve_stuck_finding(decided)
+    return decided
+
+
+_AFTER = {
+    "look_again": _STATUS.SENT,
+    "send_again": _STATUS.SENDING,
+    "keep_as_is": _STATUS.FAILED,
+}
+
+
+def _move_rows(transfer: Transfer, decision: str) -> None:
+    items = transfer.items.filter(status=_ITEM.NEEDS_OPERATOR)
+    unclear = transfer.steps.filter(status__in=(_STEP.NEEDS_OPERATOR, *UNSETTLED))
+    if decision == "look_again":
+        items.update(status=_ITEM.SENDING, status_reason="")
+        unclear.update(status=_STEP.UNKNOWN)
+    elif decision == "send_again":
+        # A fresh reading decides, for each of them, what is still to be sent.
+        items.update(status=_ITEM.PENDING, status_reason="")
+        unclear.update(status=_STEP.NEEDS_OPERATOR, read_back_at=timezone.now())

@@ -1,0 +1,55 @@
+"""The plan of a clean-up: claims that decide nothing go, one item for each TXT record. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from providers.registries.claim import ClaimVerdict
+from registry_app.transfer.claim_edit import ClaimEdit
+from registry_app.transfer.provider_plan import PlannedItem
+from registry_app.transfer.subjects import ClaimFacts, TxtKey
+from registry_app.transfer.verdicts import compute_verdict_without_change
+
+# What may be removed without changing who owns anything.
+REMOVABLE = (ClaimVerdict.ORPHAN, ClaimVerdict.OBSOLETE, ClaimVerdict.SUPERSEDED)
+_REASONS = {
+    ClaimVerdict.ORPHAN: "No record set stands where the claim points.",
+    ClaimVerdict.OBSOLETE: "The alias has a claim of its own that decides.",
+    ClaimVerdict.SUPERSEDED: "A new-format claim of the same owner decides.",
+}
+
+
+def build_clean_up_items(
+    claims: Iterable[ClaimFacts], contents: Mapping[TxtKey, tuple[str, ...]]
+) -> tuple[PlannedItem, ...]:
+    """One item for each TXT record that holds some of `claims`."""
+    by_txt: dict[TxtKey, list[ClaimFacts]] = defaultdict(list)
+    for claim in claims:
+        by_txt[claim.txt].append(claim)
+    return tuple(_build_item(found, contents) for _, found in sorted(by_txt.items()))
+
+
+def _build_item(claims: list[ClaimFacts], contents: Mapping[TxtKey, tuple[str, ...]]) -> PlannedItem:
+    first = claims[0]
+    reason = _REASONS.get(ClaimVerdict(first.verdict), "")
+    verdict = compute_verdict_without_change(f"{reason} No record set changes its owner.".strip())
+    edit = ClaimEdit(contents)
+    kept = [claim for claim in claims if claim.verdict not in REMOVABLE]
+    problem = ""
+    if kept:
+        problem = f"Its claim at {first.txt.name} is {kept[0].verdict}: only claims that decide nothing go."
+    else:
+        for claim in claims:
+            edit.remove(claim)
+    return PlannedItem(
+        name=first.record_name,
+        record_type=first.record_type,
+        set_identifier=first.txt.set_identifier,
+        record_before=None,
+        before=edit.before(),
+        after=edit.after(),
+        verdict=verdict.value,
+        verdict_reason=verdict.reason,
+        problem=problem,
+        problem_code="claim_decides" if problem else "",
+        source_owner_id=",".join(sorted({claim.owner_id for claim in claims if claim.owner_id})),
+    )

@@ -1,0 +1,77 @@
+"""Request a transfer: from a reviewed plan to rows that wait for approval."""
+
+import uuid
+
+from django.db import IntegrityError, transaction
+
+from registry_app.actor import Actor
+from registry_app.errors import DnsadminError, InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
+from registry_app.models import Transfer
+from registry_app.transfer.confirmation import is_confirmed
+from registry_app.transfer.preview import preview_transfer
+from registry_app.transfer.provider_plan import ProviderPlan, Refusal
+from registry_app.transfer.store_transfer import Purpose, store_transfer
+from registry_app.transfer.transfer_request import TransferRequest
+
+
+def request_transfer(actor: Actor, request: TransferRequest) -> list[Transfer]:
+    """Store one transfer for each provider of the request, all of them or none.
+
+    The plan is made again from the mirror. Raises StateMoved where it is not the one whose fingerprint
+    the request carries, or where another request was first; NotAllowed, RefusedBySafety (the first
+    refusal, or a missing confirmation), InvalidRequest, NotFound.
+    """
+    if not request.reason.strip():
+        raise InvalidRequest("The request has no reason.", fields={"reason": ["Say why."]})
+    plans = preview_transfer(actor, request)
+    _raise_if_moved(request, plans)
+    for plan in plans:
+        raise_if_refused(plan.refusals)
+    raise_if_unconfirmed(plans[0].confirmation_text, request.confirmation)
+    purpose = Purpose(
+        kind=request.kind,
+        reason=request.reason.strip(),
+        group=uuid.uuid4(),
+        target_intent=request.target_intent,
+        ticket=request.ticket.strip()[:200],
+        confirmation=request.confirmation.strip()[:255],
+    )
+    try:
+        with transaction.atomic():
+            return [store_transfer(actor, plan, purpose) for plan in plans]
+    except IntegrityError as error:
+        raise StateMoved(
+            "Another request took some of these names a moment ago.",
+            now="Its transfer stands; this one was not stored.",
+            todo="Look at the open transfers, or ask for a new preview.",
+        ) from error
+
+
+def raise_if_refused(refusals: tuple[Refusal, ...]) -> None:
+    """Raise the first refusal as the error it is."""
+    for refusal in refusals:
+        if refusal.is_warning:
+            continue
+        kind: type[DnsadminError] = NotAllowed if refusal.code == NotAllowed.code else RefusedBySafety
+        raise kind(refusal.happened, now=refusal.now, todo=refusal.todo, code=refusal.code)
+
+
+def raise_if_unconfirmed(wanted: str, typed: str) -> None:
+    """Raise RefusedBySafety unless the text that is asked for was typed."""
+    if not is_confirmed(wanted, typed):
+        raise RefusedBySafety(
+            "The next sync of the new owner may delete some of these record sets, or nobody knows.",
+            todo=f"If that is meant, confirm it by typing exactly: {wanted}",
+            code="confirmation_needed",
+        )
+
+
+def _raise_if_moved(request: TransferRequest, plans: tuple[ProviderPlan, ...]) -> None:
+    if not request.fingerprints:
+        return
+    if dict(request.fingerprints) != {plan.provider.pk: plan.fingerprint for plan in plans}:
+        raise StateMoved(
+            "What would be changed is not what was reviewed: the mirror, or the request, moved since.",
+            todo="Look at the new preview, and ask again if it is still right.",
+            code="plan_moved",
+        )

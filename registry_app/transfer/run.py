@@ -1,0 +1,97 @@
+"""What one run of a transfer has in its hands: the row, the provider, the lease, the client."""
+
+import os
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from providers.client.webhook_client import WebhookClient
+from providers.registries.claim import TxtProfile
+from providers.wire.errors import WireError
+from providers.wire.json_codec import decode_records
+from registry_app.models import Provider, Transfer, TransferItem
+from registry_app.reconcile.lease import Lease, raise_if_lost, renew_lease
+from registry_app.transfer.live_zone import LiveZone, build_live_zone
+
+# A run gives way after this time and is picked up again: no task lives for ever.
+LONGEST_RUN = timedelta(minutes=10)
+_ROWS = 500
+# As in a visit: under 70 % of ten or more known.
+_SHRINK_FLOOR = 10
+_SHRINK_PERCENT = 70
+
+
+class UnbelievableAnswer(WireError):
+    """The provider shows so little that its answer proves nothing: not that a claim is gone, nor that one
+    was never written."""
+
+
+@dataclass
+class Hold:
+    """A transfer in the hands of the one worker that has its provider's lease."""
+
+    transfer: Transfer
+    provider: Provider
+    lease: Lease
+
+    def renew(self) -> None:
+        """Keep the lease through the next exchange with the provider. Raises LeaseLost."""
+        self.lease = renew_lease(self.lease, seconds=self.provider.deadline_seconds)
+
+    def store_outcomes(self, outcomes: Mapping[int, tuple[str, str]]) -> None:
+        """Set (status, reason) of items by primary key, while the lease is held. Raises LeaseLost."""
+        with transaction.atomic():
+            raise_if_lost(self.lease)
+            store_outcomes(outcomes)
+
+
+@dataclass
+class Run(Hold):
+    """One run, able to speak to the provider. `zone` is the last reading, as far as it was kept."""
+
+    client: WebhookClient
+    profiles: dict[str, TxtProfile]
+    zone: LiveZone = field(default_factory=LiveZone)
+    started_at: datetime = field(default_factory=timezone.now)
+
+    def is_over_time(self) -> bool:
+        return timezone.now() - self.started_at > LONGEST_RUN
+
+    def raise_if_unbelievable(self, count: int) -> None:
+        """Raise UnbelievableAnswer where a visit would hold a snapshot of `count` endpoints: look again."""
+        known = self.provider.record_set_count
+        is_empty = count == 0 and known > 0 and not self.provider.allow_empty
+        if is_empty or (known >= _SHRINK_FLOOR and count * 100 < known * _SHRINK_PERCENT):
+            raise UnbelievableAnswer(f"{count} endpoints are shown where {known} record sets are known")
+
+    def read(self, names: set[str]) -> LiveZone:
+        """What the provider shows now at `names`. Raises ProviderError, WireError, LeaseLost."""
+        self.renew()
+        answer = self.client.records()
+        decoded = decode_records(answer.body, max_items=self.provider.max_items)
+        self.raise_if_unbelievable(len(decoded.endpoints))
+        self.zone = build_live_zone(decoded.endpoints, names)
+        return self.zone
+
+
+def store_outcomes(outcomes: Mapping[int, tuple[str, str]]) -> None:
+    """Set (status, reason) of items by primary key: one statement for each different pair and few hundred
+    items. Inside the caller's transaction."""
+    grouped: dict[tuple[str, str], list[int]] = {}
+    for pk, outcome in outcomes.items():
+        grouped.setdefault(outcome, []).append(pk)
+    for (status, reason), pks in grouped.items():
+        for start in range(0, len(pks), _ROWS):
+            TransferItem.objects.filter(pk__in=pks[start : start + _ROWS]).update(
+                status=status, status_reason=reason
+            )
+
+
+def name_run(transfer: Transfer) -> str:
+    """The holder's name of a lease: which transfer, in which process."""
+    return f"transfer {transfer.pk} {socket.gethostname()[:100]}:{os.getpid()}:{time.monotonic_ns()}"

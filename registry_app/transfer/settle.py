@@ -1,0 +1,45 @@
+"""Finishing what an earlier run began, by looking: nothing is ever sent from here."""
+
+from django.db import transaction
+
+from registry_app.models import TransferItem, TransferStep
+from registry_app.reconcile.lease import raise_if_lost
+from registry_app.transfer.item_outcomes import judge_items
+from registry_app.transfer.look import look
+from registry_app.transfer.run import Run, store_outcomes
+from registry_app.transfer.run_batch import names_of
+from registry_app.transfer.steps import UNSETTLED, changes_of_step, settle_step
+
+_ITEM = TransferItem.Status
+_STEP = TransferStep.Status
+
+
+def settle_unfinished(run: Run) -> None:
+    """Look what became of every step that was sent, or may have been; call off those that were not.
+
+    Raises ProviderError, WireError, LeaseLost.
+    """
+    for step in run.transfer.steps.filter(status=_STEP.STORED).order_by("pk"):
+        _call_off(run, step)
+    for step in run.transfer.steps.filter(status__in=UNSETTLED).order_by("pk"):
+        _settle(run, step)
+
+
+def _call_off(run: Run, step: TransferStep) -> None:
+    """A step without the mark of its sender never left: its items wait for a new one."""
+    with transaction.atomic():
+        raise_if_lost(run.lease)
+        called_off = run.transfer.steps.filter(pk=step.pk, status=_STEP.STORED).update(
+            status=_STEP.NOT_SENT, answer="Its worker stopped before it was sent."
+        )
+        if called_off and step.phase == TransferStep.Phase.WRITE:
+            items = run.transfer.items.filter(batch=step.batch, status=_ITEM.SENDING)
+            store_outcomes({item.pk: (_ITEM.PENDING, "") for item in items})
+
+
+def _settle(run: Run, step: TransferStep) -> None:
+    changes = changes_of_step(step)
+    items = list(run.transfer.items.filter(batch=step.batch, status=_ITEM.SENDING).order_by("ordinal"))
+    names = names_of(items) | {key.name for key in changes}
+    found = look(run, changes, names, since=step.answered_at or step.stored_at)
+    settle_step(run, step, found, judge_items(items, run.transfer.kind, step.phase, found))

@@ -1,0 +1,134 @@
+"""Storing a step before it is sent, sending it once, and storing what came of it (I5, I6)."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from providers.client.errors import NothingSent, OutcomeUnknown
+from providers.wire.change_set import ChangeSet
+from providers.wire.json_codec import decode_change_set_strict, encode_change_set
+from registry_app.crash_point import crash_point
+from registry_app.errors import LeaseLost
+from registry_app.models import TransferItem, TransferStep
+from registry_app.reconcile.lease import raise_if_lost
+from registry_app.transfer.change_sets import Change, changes_in
+from registry_app.transfer.look import ReadBack
+from registry_app.transfer.run import Run, store_outcomes
+from registry_app.transfer.subjects import TxtKey
+
+_STATUS = TransferStep.Status
+_MOST_ENDPOINTS = 1_000_000
+# Sent, perhaps sent, or answered: only looking tells.
+UNSETTLED = (_STATUS.SENDING, _STATUS.ANSWERED, _STATUS.UNKNOWN)
+
+ItemOutcome = tuple[str, str]  # TransferItem.Status value, reason
+
+
+def store_step(
+    run: Run, phase: str, batch: int, change_set: ChangeSet, items: Sequence[TransferItem]
+) -> TransferStep:
+    """Write down what is about to be sent, and mark its items; committed when this returns."""
+    body = encode_change_set(change_set, capitalized_keys=run.provider.capitalized_changes)
+    with transaction.atomic():
+        raise_if_lost(run.lease)
+        earlier = run.transfer.steps.filter(phase=phase, batch=batch).aggregate(last=Max("attempt"))["last"]
+        step = TransferStep.objects.create(
+            transfer=run.transfer,
+            phase=phase,
+            batch=batch,
+            attempt=(earlier or 0) + 1,
+            change_set=body.decode(),
+            body_digest=hashlib.sha256(body).hexdigest(),
+            epoch=run.lease.epoch,
+            stored_at=timezone.now(),
+        )
+        store_outcomes({item.pk: (TransferItem.Status.SENDING, "") for item in items})
+    crash_point("transfer.stored")
+    crash_point(f"transfer.{phase}_stored")
+    return step
+
+
+def send_step(run: Run, step: TransferStep) -> None:
+    """Send the stored bytes, once, outside any transaction. Raises NothingSent, LeaseLost.
+
+    Before the first byte the step is marked: a step found without the mark was never sent, and one found
+    with it is never sent again, whatever happened to its sender.
+    """
+    run.renew()
+    with transaction.atomic():
+        raise_if_lost(run.lease)
+        moved = TransferStep.objects.filter(pk=step.pk, status=_STATUS.STORED).update(
+            status=_STATUS.SENDING, epoch=run.lease.epoch
+        )
+        if not moved:
+            raise LeaseLost(
+                f"Step {step.pk} is in other hands.", now="This run sent nothing.", todo="Nothing."
+            )
+    crash_point(f"transfer.{step.phase}_marked")
+    if timezone.now() >= run.lease.until:
+        raise LeaseLost("The lease ended before the step was sent.", todo="Nothing: the next run looks.")
+    try:
+        run.client.apply_changes(step.change_set.encode())
+    except NothingSent as error:
+        _store_answer(run, step, _STATUS.NOT_SENT, str(error))
+        raise
+    except OutcomeUnknown as error:
+        crash_point(f"transfer.{step.phase}_sent")
+        _store_answer(run, step, _STATUS.UNKNOWN, str(error))
+    else:
+        crash_point(f"transfer.{step.phase}_sent")
+        _store_answer(run, step, _STATUS.ANSWERED, "The provider answered success.")
+    crash_point(f"transfer.{step.phase}_answered")
+
+
+def settle_step(run: Run, step: TransferStep, found: ReadBack, outcomes: Mapping[int, ItemOutcome]) -> None:
+    """Store what the provider shows for a step, and what that means for each of its items."""
+    crash_point(f"transfer.{step.phase}_looked")
+    with transaction.atomic():
+        raise_if_lost(run.lease)
+        TransferStep.objects.filter(pk=step.pk).update(
+            status=_judge_step(found),
+            read_back=_format_read_back(found),
+            read_back_at=timezone.now(),
+        )
+        store_outcomes(outcomes)
+    crash_point(f"transfer.{step.phase}_settled")
+
+
+def changes_of_step(step: TransferStep) -> dict[TxtKey, Change]:
+    """The changes of a stored step, from its exact bytes."""
+    return changes_in(decode_change_set_strict(step.change_set.encode(), max_items=_MOST_ENDPOINTS))
+
+
+def _store_answer(run: Run, step: TransferStep, status: str, answer: str) -> None:
+    # Not fenced: what came back is true whoever has the lease now, and only the mark's owner gets here.
+    TransferStep.objects.filter(pk=step.pk, status=_STATUS.SENDING, epoch=run.lease.epoch).update(
+        status=status, answer=answer, answered_at=timezone.now()
+    )
+    step.status = status
+
+
+def _judge_step(found: ReadBack) -> str:
+    outcomes = set(found.outcomes.values())
+    if "neither" in outcomes:
+        return _STATUS.NEEDS_OPERATOR
+    return _STATUS.FAILED if "old" in outcomes else _STATUS.VERIFIED
+
+
+def _format_read_back(found: ReadBack) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for key, outcome in found.outcomes.items():
+        live = found.zone.txt(key)
+        rows.append(
+            {
+                "name": key.name,
+                "set_identifier": key.set_identifier,
+                "outcome": outcome,
+                "endpoint": msgspec.to_builtins(live) if live is not None else None,
+            }
+        )
+    return rows

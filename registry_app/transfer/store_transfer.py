@@ -1,0 +1,120 @@
+"""A reviewed plan as rows."""
+
+import uuid
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.utils import timezone
+
+from registry_app.actor import SYSTEM, Actor
+from registry_app.audit import record_audit
+from registry_app.models import Provider, Transfer, TransferItem
+from registry_app.transfer.advance import advance
+from registry_app.transfer.lock_key import compute_lock_key
+from registry_app.transfer.provider_plan import ProviderPlan
+
+_ROWS = 500
+_MOST_LEFT_OUT = 200
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a request says beside its plan."""
+
+    kind: str
+    reason: str
+    group: uuid.UUID
+    target_intent: str = Transfer.TargetIntent.UNKNOWN
+    ticket: str = ""
+    confirmation: str = ""
+    undo_of: Transfer | None = None
+
+
+def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transfer:
+    """Insert a transfer with its items; where the provider asks for no approval it is approved at once.
+
+    Must run inside a transaction. Raises IntegrityError where a name is locked by another open transfer.
+    """
+    transfer = Transfer.objects.create(
+        group=purpose.group,
+        kind=purpose.kind,
+        provider=plan.provider,
+        source_owner=plan.source_owner,
+        target_owner=plan.target_owner,
+        undo_of=purpose.undo_of,
+        target_intent=purpose.target_intent,
+        confirmation=purpose.confirmation,
+        reason=purpose.reason,
+        ticket=purpose.ticket,
+        plan_fingerprint=plan.fingerprint,
+        approval_policy=plan.approval_policy,
+        requested_by_id=actor.user_id,
+        requested_by_name=actor.name[:200],
+        item_count=len(plan.included),
+        left_out=[
+            {"name": item.name, "type": item.record_type, "problem": item.problem}
+            for item in plan.left_out[:_MOST_LEFT_OUT]
+        ],
+        expires_at=timezone.now() + settings.DNSADMIN_TRANSFER_EXPIRY,
+    )
+    TransferItem.objects.bulk_create(_build_items(transfer, plan), batch_size=_ROWS)
+    record_audit(
+        actor,
+        "transfer.requested",
+        transfer,
+        reason=purpose.reason,
+        after={
+            "status": transfer.status,
+            "kind": transfer.kind,
+            "provider": plan.provider.name,
+            "source": plan.source_owner.owner_id if plan.source_owner else None,
+            "target": plan.target_owner.owner_id if plan.target_owner else None,
+            "items": transfer.item_count,
+            "left_out": len(plan.left_out),
+            "fingerprint": plan.fingerprint,
+            "ticket": purpose.ticket,
+        },
+    )
+    if plan.approval_policy == Provider.ApprovalPolicy.NONE:
+        return _approve_by_policy(transfer)
+    return transfer
+
+
+def _build_items(transfer: Transfer, plan: ProviderPlan) -> list[TransferItem]:
+    locked: set[str] = set()
+    rows: list[TransferItem] = []
+    for ordinal, item in enumerate(plan.included):
+        # The first item of each name holds the lock; the others are covered by it.
+        lock_key = None if item.name in locked else compute_lock_key(plan.provider.pk, item.name)
+        locked.add(item.name)
+        rows.append(
+            TransferItem(
+                transfer=transfer,
+                ordinal=ordinal,
+                batch=item.batch,
+                name=item.name,
+                record_type=item.record_type,
+                set_identifier=item.set_identifier,
+                record_before=item.record_before,
+                before=item.before,
+                after=item.after,
+                owner_before=item.source_owner_id,
+                verdict=item.verdict,
+                verdict_reason=item.verdict_reason,
+                lock_key=lock_key,
+            )
+        )
+    return rows
+
+
+def _approve_by_policy(transfer: Transfer) -> Transfer:
+    return advance(
+        transfer,
+        before=[Transfer.Status.REQUESTED],
+        after=Transfer.Status.APPROVED,
+        actor=SYSTEM,
+        reason=f"{transfer.provider.name} asks for no approval.",
+        approved_by_name=f"the policy of {transfer.provider.name}"[:200],
+        approved_fingerprint=transfer.plan_fingerprint,
+        approved_at=timezone.now(),
+    )

@@ -1,0 +1,172 @@
+"""The plan that gives back what a transfer changed: from its stored steps, byte for byte."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from providers.wire.endpoint import Endpoint, EndpointKey
+from registry_app.actor import Actor
+from registry_app.models import Grant, Owner, RecordSet, Transfer, TransferItem, TransferStep
+from registry_app.queries.transfer_access import find_denied_side
+from registry_app.transfer.build_plan import leave_out_locked
+from registry_app.transfer.confirmation import build_confirmation_text
+from registry_app.transfer.fingerprint import PlanHead, compute_fingerprint
+from registry_app.transfer.load_subjects import to_record_facts
+from registry_app.transfer.plan_group import assign_batches
+from registry_app.transfer.provider_plan import PlannedItem, ProviderPlan, Refusal
+from registry_app.transfer.refusals import find_freeze_warnings, find_provider_refusals
+from registry_app.transfer.review import key_of, plan_of
+from registry_app.transfer.steps import changes_of_step
+from registry_app.transfer.subjects import TxtKey
+from registry_app.transfer.verdicts import Verdict, compute_verdict, compute_verdict_without_change
+
+_KIND = Transfer.Kind
+_OWNER_STAYS = (_KIND.REFORMAT, _KIND.CLEAN_UP)
+_CHUNK = 500
+
+
+@dataclass(frozen=True)
+class _Written:
+    """One TXT endpoint before the transfer, and as it was read back after it."""
+
+    old: Endpoint | None
+    new: Endpoint | None
+
+
+def build_undo_plan(actor: Actor, original: Transfer) -> ProviderPlan:
+    """The inverse of every verified item of `original`, with what speaks against it."""
+    items: tuple[PlannedItem, ...] = tuple(_build_items(actor, original))
+    items = leave_out_locked(original.provider, items)
+    items = assign_batches(items, original.provider.effective_batch_size)
+    included = [item for item in items if not item.problem]
+    source, target = _swap_owners(original)
+    head = PlanHead(
+        kind=_KIND.UNDO,
+        provider_id=original.provider_id,
+        source_owner_id=source.owner_id if source else "",
+        target_owner_id=target.owner_id if target else "",
+        target_intent=Transfer.TargetIntent.UNKNOWN,
+    )
+    return ProviderPlan(
+        provider=original.provider,
+        items=items,
+        fingerprint=compute_fingerprint(head, included),
+        refusals=tuple(_find_refusals(actor, original, items, included)),
+        confirmation_text=build_confirmation_text(_KIND.UNDO, included, ""),
+        approval_policy=original.provider.approval_policy,
+        verdict_counts=dict(Counter(item.verdict for item in included)),
+        source_owner=source,
+        target_owner=target,
+        warnings=tuple(find_freeze_warnings(original.provider)),
+    )
+
+
+def _build_items(actor: Actor, original: Transfer) -> Iterator[PlannedItem]:
+    by_batch: dict[int, list[TransferItem]] = defaultdict(list)
+    for item in original.items.filter(status=TransferItem.Status.VERIFIED).order_by("ordinal"):
+        by_batch[item.batch].append(item)
+    policies = dict(Owner.objects.values_list("owner_id", "policy"))
+    for batch, items in by_batch.items():
+        written = _load_written(original, batch)
+        records = _load_records(original, items)
+        for item in items:
+            verdict = _compute_verdict(actor, original, item, policies)
+            yield _invert(original, item, written, records.get(key_of(item)), verdict)
+
+
+def _invert(
+    original: Transfer,
+    item: TransferItem,
+    written: dict[TxtKey, _Written],
+    record: RecordSet | None,
+    verdict: Verdict,
+) -> PlannedItem:
+    plan = plan_of(item, original.kind)
+    mine = [written[key] for key in (*plan.written, *plan.removed) if key in written]
+    owner_now = item.owner_before
+    if original.kind not in _OWNER_STAYS:
+        owner_now = original.target_owner.owner_id if original.target_owner else ""
+    is_gone = record is None and original.kind != _KIND.CLEAN_UP
+    return PlannedItem(
+        name=item.name,
+        record_type=item.record_type,
+        set_identifier=item.set_identifier,
+        record_before=to_record_facts(record).to_dict() if record else None,
+        before=[msgspec.to_builtins(each.new) for each in mine if each.new],
+        after=[msgspec.to_builtins(each.old) for each in mine if each.old],
+        verdict=verdict.value,
+        verdict_reason=verdict.reason,
+        problem="The record set is gone, so there is nothing to give back." if is_gone else "",
+        problem_code="missing" if is_gone else "",
+        source_owner_id=owner_now,
+    )
+
+
+def _load_written(original: Transfer, batch: int) -> dict[TxtKey, _Written]:
+    """What each TXT name held before the first step of a batch, and after the last one."""
+    written: dict[TxtKey, _Written] = {}
+    steps = original.steps.filter(batch=batch).exclude(status=TransferStep.Status.NOT_SENT)
+    for step in steps.order_by("pk"):
+        read_back = _read_back_of(step)
+        for key, change in changes_of_step(step).items():
+            old = written[key].old if key in written else change.old
+            written[key] = _Written(old, read_back.get(key, change.new))
+    return written
+
+
+def _read_back_of(step: TransferStep) -> dict[TxtKey, Endpoint | None]:
+    """What the provider showed: it may wrap a text otherwise than it was sent."""
+    return {
+        TxtKey(row["name"], row["set_identifier"]): msgspec.convert(row["endpoint"], Endpoint | None)
+        for row in step.read_back or []
+        if row["outcome"] == "new"
+    }
+
+
+def _load_records(original: Transfer, items: list[TransferItem]) -> dict[EndpointKey, RecordSet]:
+    rows: dict[EndpointKey, RecordSet] = {}
+    names = sorted({item.name for item in items})
+    for start in range(0, len(names), _CHUNK):
+        found = RecordSet.objects.filter(
+            provider=original.provider_id, name__in=names[start : start + _CHUNK], missing_since__isnull=True
+        ).select_related("owner")
+        rows.update({EndpointKey(row.name, row.record_type, row.set_identifier): row for row in found})
+    return rows
+
+
+def _compute_verdict(
+    actor: Actor, original: Transfer, item: TransferItem, policies: dict[str, str]
+) -> Verdict:
+    if original.kind in _OWNER_STAYS:
+        return compute_verdict_without_change("It keeps its owner.")
+    if not item.owner_before:
+        return compute_verdict_without_change("Nobody owned it before: no instance changes or deletes it.")
+    if "," in item.owner_before:
+        return compute_verdict_without_change("Its claims disagree again: every instance sees its own.")
+    policy = policies.get(item.owner_before, Owner.Policy.UNKNOWN)
+    return compute_verdict(item.owner_before, policy, Transfer.TargetIntent.UNKNOWN, actor.name)
+
+
+def _swap_owners(original: Transfer) -> tuple[Owner | None, Owner | None]:
+    if original.kind in _OWNER_STAYS:
+        return original.source_owner, original.target_owner
+    return original.target_owner, original.source_owner
+
+
+def _find_refusals(
+    actor: Actor, original: Transfer, items: Iterable[PlannedItem], included: list[PlannedItem]
+) -> list[Refusal]:
+    refusals = find_provider_refusals(original.provider)
+    if not included:
+        problems = [item.problem for item in items if item.problem]
+        happened = f"Nothing of this transfer can be undone. {problems[0] if problems else ''}".strip()
+        return [*refusals, Refusal("nothing_to_undo", happened, todo="Look at its items.")]
+    before = original.items.filter(status=TransferItem.Status.VERIFIED).values_list("owner_before", "name")
+    sides = [*before, *((item.source_owner_id, item.name) for item in included)]
+    denied = find_denied_side(actor, Grant.Action.REQUEST, original.provider, sides, None)
+    if denied is not None:
+        happened = f"{actor.name or 'Nobody'} may not request transfers of {denied}."
+        refusals.append(Refusal("not_allowed", happened, todo="Ask somebody who may."))
+    return refusals

@@ -1,0 +1,57 @@
+"""What the next sync of the new owner would do to a record set. Pure.
+
+No desired sets are known here: the owner's stored policy and a person's word decide, and the reason says
+which of the two it was.
+"""
+
+from typing import NamedTuple
+
+from registry_app.models import Owner, Transfer, TransferItem
+
+_VERDICT = TransferItem.Verdict
+_INTENT = Transfer.TargetIntent
+_POLICY = Owner.Policy
+
+
+class Verdict(NamedTuple):
+    """A TransferItem.Verdict value and the sentence that says what it rests on."""
+
+    value: str
+    reason: str
+
+
+def compute_verdict(owner_id: str, policy: str, intent: str, said_by: str) -> Verdict:
+    """The verdict for record sets that `owner_id` owns from now on.
+
+    `policy` is that instance's --policy, `intent` what a person said it wants, `said_by` who said so.
+    """
+    word = f"{said_by} says that {owner_id}"
+    runs = f"{owner_id} runs with policy {policy}"
+    if policy == _POLICY.CREATE_ONLY:
+        return Verdict(_VERDICT.NO_OP, f"{runs}, which never changes what exists.")
+    if intent == _INTENT.SAME:
+        return Verdict(_VERDICT.NO_OP, f"{word} wants the record set as it is.")
+    if intent == _INTENT.OTHER:
+        return Verdict(_VERDICT.RETARGET, f"{word} wants other targets: traffic moves at its next sync.")
+    if intent == _INTENT.NOT_WANTED:
+        return _compute_unwanted(word, runs, policy)
+    if policy == _POLICY.UPSERT_ONLY:
+        reason = f"{runs}, which never deletes; whether it wants other targets, nobody said."
+        return Verdict(_VERDICT.UNKNOWN, reason)
+    known = runs if policy == _POLICY.SYNC else f"the policy of {owner_id} is not known"
+    reason = f"Nobody said what {owner_id} wants, and {known}: what it does not want, it may delete."
+    return Verdict(_VERDICT.UNKNOWN, reason)
+
+
+def compute_verdict_without_change(reason: str) -> Verdict:
+    """No instance gets anything to decide that it did not have before."""
+    return Verdict(_VERDICT.NO_OP, reason)
+
+
+def _compute_unwanted(word: str, runs: str, policy: str) -> Verdict:
+    if policy == _POLICY.UPSERT_ONLY:
+        return Verdict(_VERDICT.NO_OP, f"{word} does not want it, but {runs}, which never deletes.")
+    if policy == _POLICY.SYNC:
+        return Verdict(_VERDICT.DELETE, f"{word} does not want it, and {runs}: its next sync deletes it.")
+    reason = f"{word} does not want it, and its policy is not known: with policy sync it is deleted."
+    return Verdict(_VERDICT.DELETE, reason)

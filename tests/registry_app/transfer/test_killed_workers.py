@@ -1,0 +1,168 @@
+"""A worker killed with -9 at every named point: the next one finishes by looking, never by sending again."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from registry_app.models import Provider, RegistryProfile, Transfer, TransferItem
+from registry_app.queries.transfer import due_transfers
+from registry_app.transfer.run_transfer import run_transfer
+from tests.reference_server import make_claim, make_record
+from tests.registry_app.transfer.world import (
+    BLUE,
+    GREEN,
+    World,
+    ask,
+    make_alice,
+    open_world,
+    register_owner,
+    request,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+_RUN = """
+import sys, django
+django.setup()
+from django.conf import settings
+settings.DNSADMIN_ALLOW_LOOPBACK = True
+from registry_app.transfer.run_transfer import run_transfer
+run_transfer(int(sys.argv[1]))
+"""
+_PHASES = ("write", "remove")
+# Between its mark and its first byte nobody can tell whether a step was sent: see the tests at the end.
+_POINTS = [
+    "transfer.begun",
+    "transfer.reviewed",
+    "transfer.stored",
+    *(
+        f"transfer.{phase}_{point}"
+        for phase in _PHASES
+        for point in ("stored", "sent", "answered", "looked", "settled")
+    ),
+    "transfer.sent",
+    "transfer.visited",
+]
+
+
+def run_and_die(transfer: Transfer, crash_at: str) -> None:
+    """Run in another process, on this test's database, and be killed at a named point on the way."""
+    process = subprocess.run(
+        [sys.executable, "-c", _RUN, str(transfer.pk)],
+        env={
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": str(settings.SETTINGS_MODULE),
+            "DATABASE_URL": _database_url(),
+            "DNSADMIN_CRASH_AT": crash_at,
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert process.returncode == -signal.SIGKILL, process.stderr
+
+
+def resume(transfer: Transfer) -> None:
+    """What the scheduler does once the dead worker's lease is over: time passes, and it is due again."""
+    assert transfer.pk not in due_transfers()
+    a_moment_ago = timezone.now() - timedelta(seconds=1)
+    Provider.objects.update(lease_until=a_moment_ago)
+    Transfer.objects.filter(next_look_at__isnull=False).update(next_look_at=a_moment_ago)
+    assert transfer.pk in due_transfers()
+    run_transfer(transfer.pk)
+    transfer.refresh_from_db()
+
+
+def raise_if_anything_was_asked_twice(world: World) -> None:
+    asked = [
+        (endpoint.dns_name, kind)
+        for change_set in world.change_sets()
+        for kind in ("create", "update_new", "delete")
+        for endpoint in getattr(change_set, kind)
+    ]
+    assert len(asked) == len(set(asked))
+
+
+@pytest.mark.parametrize("crash_at", _POINTS)
+def test_it_ends_verified_and_the_provider_saw_each_change_at_most_once(crash_at: str) -> None:
+    alice = make_alice()
+    profile = RegistryProfile.objects.create(name="green's", prefix="own-")
+    names = [f"app-{number}.example.org" for number in range(3)]
+    zone = [each for name in names for each in (make_record(name), make_claim(name))]
+    with open_world(zone, batch_size=2) as world:
+        register_owner(GREEN, registry_profile=profile)
+        transfer = request(alice, ask())
+
+        run_and_die(transfer, crash_at)
+        resume(transfer)
+
+        assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
+        raise_if_anything_was_asked_twice(world)
+        expected = {(name, "A") for name in names} | {(f"own-a-{name}", "TXT") for name in names}
+        assert set(world.zone()) == expected
+        assert {world.owner_of(name) for name in names} == {GREEN}
+
+
+def test_a_worker_that_dies_each_time_is_not_replaced_for_ever() -> None:
+    alice = make_alice()
+    with open_world() as world:
+        transfer = request(alice, ask())
+        Transfer.objects.filter(pk=transfer.pk).update(attempt=5)
+
+        run_and_die(transfer, "transfer.reviewed")
+        resume(transfer)
+
+        assert transfer.status == Transfer.Status.STALE
+        assert world.change_sets() == []
+
+
+def test_a_step_that_may_have_been_sent_is_never_sent_again() -> None:
+    alice = make_alice()
+    with open_world() as world:
+        before = world.reference.zone_bytes()
+        transfer = request(alice, ask())
+
+        run_and_die(transfer, "transfer.write_marked")
+        resume(transfer)
+
+        assert transfer.status == Transfer.Status.FAILED
+        assert world.change_sets() == []
+        assert world.reference.zone_bytes() == before
+        again = request(alice, ask())
+        run_transfer(again.pk)
+        assert world.owner_of("app-00000.example.org") == GREEN
+
+
+def test_a_removal_that_may_have_been_sent_waits_for_an_operator_with_both_claims_standing() -> None:
+    alice = make_alice()
+    profile = RegistryProfile.objects.create(name="green's", prefix="own-")
+    name = "www.example.org"
+    with open_world([make_record(name), make_claim(name)]) as world:
+        register_owner(GREEN, registry_profile=profile)
+        transfer = request(alice, ask())
+
+        run_and_die(transfer, "transfer.remove_marked")
+        resume(transfer)
+
+        assert transfer.status == Transfer.Status.NEEDS_OPERATOR
+        assert f"owner={BLUE}" in world.claim_text(f"a-{name}")
+        assert f"owner={GREEN}" in world.claim_text(f"own-a-{name}")
+        item = transfer.items.get()
+        assert item.status == TransferItem.Status.NEEDS_OPERATOR
+        assert "Send again" in item.status_reason
+
+
+def _database_url() -> str:
+    told = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{told['NAME']}"
+    login = f"{told['USER']}:{told['PASSWORD']}" if told["PASSWORD"] else told["USER"]
+    return f"postgres://{login}@{told['HOST']}:{told['PORT']}/{told['NAME']}"

@@ -1,0 +1,111 @@
+"""An undo writes only where the provider still shows what the original wrote (I9)."""
+
+import pytest
+
+from registry_app.errors import RefusedBySafety, StateMoved
+from registry_app.models import Transfer
+from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.run_transfer import run_transfer
+from tests.registry_app.transfer.world import (
+    BLUE,
+    GREEN,
+    approve,
+    ask,
+    make_alice,
+    make_bob,
+    open_world,
+    owners,
+    register_owner,
+    request,
+    rewrite,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TEXT = "undo 10 record sets"
+
+
+def test_it_does_not_overwrite_what_somebody_wrote_since() -> None:
+    alice = make_alice()
+    with open_world() as world:
+        transfer = request(alice, ask())
+        run_transfer(transfer.pk)
+        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+        red = '"heritage=external-dns,external-dns/owner=red-cluster"'
+        rewrite(world, "a-app-00004.example.org", "TXT", red)
+
+        run_transfer(undo.pk)
+
+        undo.refresh_from_db()
+        transfer.refresh_from_db()
+        assert undo.status == Transfer.Status.STALE
+        assert transfer.status == Transfer.Status.VERIFIED
+        assert owners(world) == {GREEN: 9, "red-cluster": 1}
+
+
+def test_it_needs_the_same_approval() -> None:
+    alice, bob = make_alice(), make_bob()
+    with open_world(approval_policy="other_person") as world:
+        transfer = approve(bob, request(alice, ask()))
+        run_transfer(transfer.pk)
+
+        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+        run_transfer(undo.pk)
+        assert owners(world) == {GREEN: 10}
+        approve(bob, undo)
+        run_transfer(undo.pk)
+
+        assert owners(world) == {BLUE: 10}
+
+
+def test_the_former_owner_may_delete_what_it_no_longer_wants_and_the_undo_says_so() -> None:
+    alice = make_alice()
+    with open_world():
+        register_owner(BLUE, policy="sync")
+        transfer = request(alice, ask())
+        run_transfer(transfer.pk)
+
+        plan = preview_undo(alice, transfer.public_id)
+        with pytest.raises(RefusedBySafety) as refused:
+            request_undo(alice, transfer.public_id, reason="Back.")
+
+        assert plan.verdict_counts == {"unknown": 10}
+        assert refused.value.code == "confirmation_needed"
+
+
+def test_an_undo_can_be_undone() -> None:
+    alice = make_alice()
+    with open_world() as world:
+        transfer = request(alice, ask())
+        run_transfer(transfer.pk)
+        moved = world.reference.zone_bytes()
+        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+        run_transfer(undo.pk)
+
+        again = request_undo(alice, undo.public_id, reason="Forth.", confirmation=TEXT)
+        run_transfer(again.pk)
+
+        assert world.reference.zone_bytes() == moved
+
+
+def test_what_was_never_sent_cannot_be_undone() -> None:
+    alice = make_alice()
+    with open_world(approval_policy="other_person"):
+        transfer = request(alice, ask())
+
+        with pytest.raises(StateMoved):
+            preview_undo(alice, transfer.public_id)
+
+
+def test_it_is_asked_for_once_at_a_time() -> None:
+    alice = make_alice()
+    with open_world(approval_policy="other_person", batch_size=1):
+        transfer = approve(make_bob(), request(alice, ask()))
+        run_transfer(transfer.pk)
+        request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+
+        with pytest.raises(RefusedBySafety) as refused:
+            request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+
+        assert refused.value.code == "nothing_to_undo"
+        assert "open transfer" in refused.value.happened

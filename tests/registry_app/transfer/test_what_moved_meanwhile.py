@@ -1,0 +1,124 @@
+"""What changed at the provider between the review and the sending, and who holds the lease by then."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from providers.servers import write_faults
+from providers.wire.change_set import ChangeSet
+from providers.wire.endpoint import Endpoint
+from registry_app.errors import LeaseLost
+from registry_app.mirror.client import build_client
+from registry_app.models import Provider, Transfer, TransferItem, TransferStep
+from registry_app.reconcile.lease import take_lease
+from registry_app.transfer.run import Run
+from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.steps import send_step, store_step
+from tests.reference_server import make_claim, make_record
+from tests.registry_app.transfer.world import (
+    BLUE,
+    GREEN,
+    World,
+    ask,
+    make_alice,
+    open_world,
+    owners,
+    request,
+    rewrite,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WWW = "www.example.org"
+STATUS = Transfer.Status
+
+
+def run(transfer: Transfer) -> Transfer:
+    run_transfer(transfer.pk)
+    transfer.refresh_from_db()
+    return transfer
+
+
+def create(world: World, endpoint: Endpoint) -> None:
+    world.reference.backend.apply(ChangeSet(create=(endpoint,)))
+
+
+def test_another_claim_for_the_record_set_makes_it_stale() -> None:
+    alice = make_alice()
+    with open_world([make_record(WWW), make_claim(WWW)]) as world:
+        transfer = request(alice, ask())
+        create(world, make_record(WWW, "TXT", ('"heritage=external-dns,external-dns/owner=red-cluster"',)))
+
+        run(transfer)
+
+        assert transfer.status == STATUS.STALE
+        assert "Another claim for www.example.org A appeared" in transfer.status_reason
+        assert world.change_sets() == []
+
+
+def test_a_record_set_that_came_to_share_the_claim_makes_it_stale() -> None:
+    alice = make_alice()
+    legacy = make_record(WWW, "TXT", ('"heritage=external-dns,external-dns/owner=blue-cluster"',))
+    with open_world([make_record(WWW), legacy]) as world:
+        transfer = request(alice, ask())
+        create(world, make_record(WWW, "MX", ("10 mail.example.org",)))
+
+        run(transfer)
+
+        assert transfer.status == STATUS.STALE
+        assert "also speaks for www.example.org MX" in transfer.status_reason
+        assert world.change_sets() == []
+
+
+def test_a_record_set_that_moves_under_way_is_left_and_the_others_go_on() -> None:
+    alice = make_alice()
+    with open_world(batch_size=5) as world:
+        transfer = request(alice, ask())
+        moves = write_faults.meanwhile(lambda: rewrite(world, "app-00006.example.org", "A", "192.0.2.99"))
+        world.reference.faults.plan("POST /records", moves)
+
+        run(transfer)
+
+        left = transfer.items.get(name="app-00006.example.org")
+        assert transfer.status == STATUS.FAILED
+        assert left.status == TransferItem.Status.STALE
+        assert "other targets" in left.status_reason
+        assert owners(world) == {GREEN: 9, BLUE: 1}
+
+
+def test_a_worker_stopped_longer_than_its_lease_sends_nothing_when_it_goes_on() -> None:
+    alice = make_alice()
+    with open_world() as world:
+        transfer = request(alice, ask())
+        lease = take_lease(world.provider.pk, "a slow worker")
+        assert lease is not None
+        change_set = ChangeSet(delete=(world.zone()["a-app-00000.example.org", "TXT"],))
+        with build_client(world.provider) as client:
+            stopped = Run(transfer, world.provider, lease, client, {})
+            step = store_step(stopped, TransferStep.Phase.WRITE, 0, change_set, [])
+            Provider.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+            assert take_lease(world.provider.pk, "its successor") is not None
+
+            with pytest.raises(LeaseLost):
+                send_step(stopped, step)
+
+        assert world.change_sets() == []
+
+
+def test_a_step_that_another_run_called_off_is_not_sent() -> None:
+    alice = make_alice()
+    with open_world() as world:
+        transfer = request(alice, ask())
+        lease = take_lease(world.provider.pk, "a worker")
+        assert lease is not None
+        change_set = ChangeSet(delete=(world.zone()["a-app-00000.example.org", "TXT"],))
+        with build_client(world.provider) as client:
+            ours = Run(transfer, world.provider, lease, client, {})
+            step = store_step(ours, TransferStep.Phase.WRITE, 0, change_set, [])
+            TransferStep.objects.update(status=TransferStep.Status.NOT_SENT)
+
+            with pytest.raises(LeaseLost):
+                send_step(ours, step)
+
+        assert world.change_sets() == []

@@ -1,0 +1,159 @@
+"""One provider on loopback, its mirror, and the people who move ownership there."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from django.contrib.auth.models import Group, User
+
+from providers.backends.memory import ApplyMode
+from providers.wire.change_set import ChangeSet
+from providers.wire.endpoint import Endpoint
+from providers.wire.json_codec import decode_change_set_strict
+from registry_app.actor import SYSTEM, Actor
+from registry_app.models import Grant, Owner, Provider, RecordSet, SyncRun, Transfer
+from registry_app.reconcile.visit import visit_provider
+from registry_app.transfer.approve_transfer import approve_transfer
+from registry_app.transfer.preview import ProviderPlan, preview_transfer
+from registry_app.transfer.request_transfer import request_transfer
+from registry_app.transfer.selection import Selection
+from registry_app.transfer.transfer_request import TransferRequest
+from tests.factories import make_provider, make_user
+from tests.reference_server import ReferenceProvider, make_zone
+
+BLUE, GREEN = "blue-cluster", "green-cluster"
+_NO_LIMITS: dict[str, Any] = {
+    "max_transfer_count": 100_000,
+    "max_transfer_percent": 100,
+    "read_back_seconds": 0,
+    "deadline_seconds": 2,
+    "approval_policy": Provider.ApprovalPolicy.NONE,
+}
+
+
+@dataclass
+class World:
+    """A provider that speaks HTTP, its row, and its mirror as of the last visit."""
+
+    reference: ReferenceProvider
+    provider: Provider
+
+    def visit(self) -> None:
+        """Bring the mirror up to date, as the scheduler would."""
+        run = visit_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
+        assert run is not None
+        assert run.status in (SyncRun.Status.STORED, SyncRun.Status.UNCHANGED), run.error
+        self.provider.refresh_from_db()
+
+    def change_sets(self) -> list[ChangeSet]:
+        """Every change set the provider was sent, in order."""
+        return [
+            decode_change_set_strict(entry.body, max_items=100_000)
+            for entry in self.reference.history.requests("POST /records")
+        ]
+
+    def owner_of(self, name: str, record_type: str = "A") -> str:
+        """What the mirror says: the owner id, or the state where there is none."""
+        row = RecordSet.objects.get(provider=self.provider, name=name, record_type=record_type)
+        return row.owner.owner_id if row.owner else row.state
+
+    def zone(self) -> dict[tuple[str, str], Endpoint]:
+        return {(each.dns_name, each.record_type): each for each in self.reference.endpoints()}
+
+    def claim_text(self, txt_name: str) -> str:
+        return self.zone()[txt_name, "TXT"].targets[0]
+
+
+@contextmanager
+def open_world(
+    endpoints: Iterable[Endpoint] | None = None,
+    *,
+    mode: ApplyMode = ApplyMode.ATOMIC,
+    reads_until_visible: int = 0,
+    name: str = "blue-zone",
+    **values: Any,
+) -> Iterator[World]:
+    """A world whose provider was visited once; ten record sets of blue-cluster unless said otherwise."""
+    zone = make_zone(BLUE, 10) if endpoints is None else list(endpoints)
+    with ReferenceProvider(zone, mode=mode, reads_until_visible=reads_until_visible) as reference:
+        provider = make_provider(name, url=reference.url, **{**_NO_LIMITS, **values})
+        for owner_id in (BLUE, GREEN):
+            register_owner(owner_id)
+        world = World(reference, provider)
+        world.visit()
+        reference.history.clear()
+        yield world
+
+
+def register_owner(owner_id: str, **values: Any) -> Owner:
+    owner, _ = Owner.objects.update_or_create(
+        owner_id=owner_id, defaults={"status": Owner.Status.REGISTERED, **values}
+    )
+    return owner
+
+
+def make_actor(user: User, **values: Any) -> Actor:
+    """A person who is signed in."""
+    return Actor(kind="user", name=user.username, user_id=user.pk, is_superuser=user.is_superuser, **values)
+
+
+def make_person(username: str, *actions: Grant.Action, owner: Owner | None = None) -> Actor:
+    """A person whose group has grants for `actions`, of one owner or of all."""
+    user = User.objects.filter(username=username).first() or make_user(username)
+    group, _ = Group.objects.get_or_create(name=f"people like {username}")
+    user.groups.add(group)
+    for action in actions:
+        Grant.objects.create(group=group, action=action, owner=owner)
+    return make_actor(user)
+
+
+def make_alice() -> Actor:
+    """Who may request and operate everything."""
+    return make_person("alice", Grant.Action.REQUEST, Grant.Action.OPERATE)
+
+
+def make_bob() -> Actor:
+    """Who may approve everything."""
+    return make_person("bob", Grant.Action.APPROVE)
+
+
+def ask(kind: str = "transfer", selection: Selection | None = None, **values: Any) -> TransferRequest:
+    """A request to move all that blue-cluster has to green-cluster, which wants it, unless said otherwise."""
+    defaults: dict[str, Any] = {"reason": "The shop moves.", "target_intent": Transfer.TargetIntent.SAME}
+    if kind in ("transfer", "adopt"):
+        defaults["target_owner_id"] = GREEN
+    return TransferRequest(
+        kind=kind, selection=selection or Selection(owner_id=BLUE), **{**defaults, **values}
+    )
+
+
+def plan(actor: Actor, request: TransferRequest) -> ProviderPlan:
+    """The plan of a request that is about one provider."""
+    (only,) = preview_transfer(actor, request)
+    return only
+
+
+def request(actor: Actor, asked: TransferRequest) -> Transfer:
+    """The transfer of a request that is about one provider."""
+    (only,) = request_transfer(actor, asked)
+    return only
+
+
+def approve(actor: Actor, transfer: Transfer) -> Transfer:
+    return approve_transfer(actor, transfer.public_id, fingerprint=transfer.plan_fingerprint)
+
+
+def owners(world: World) -> Counter[str]:
+    """How many claims in the zone name whom."""
+    texts = [each.targets[0] for each in world.reference.endpoints() if each.record_type == "TXT"]
+    return Counter(text.split("owner=")[1].split(",")[0].strip('"') for text in texts)
+
+
+def rewrite(world: World, name: str, record_type: str, target: str) -> None:
+    """Somebody beside us changes an endpoint."""
+    old = world.zone()[name, record_type]
+    new = msgspec.structs.replace(old, targets=(target,))
+    world.reference.backend.apply(ChangeSet(update_old=(old,), update_new=(new,)))
