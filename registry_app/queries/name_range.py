@@ -1,6 +1,9 @@
-"""Names by their beginning or their end, as index scans on both databases."""
+"""Names by their beginning or their end, as index scans on both databases.
 
-from django.db import connection
+Both compare names as bytes (SQLite by itself, PostgreSQL by the collation of these columns), so that a
+range is a prefix. LIKE would use no index on SQLite, whose LIKE ignores case.
+"""
+
 from django.db.models import Q
 
 from providers.wire.canonical_name import InvalidName, canonical_name, reversed_name
@@ -10,24 +13,16 @@ _AFTER_THE_DOT = chr(ord(".") + 1)
 
 
 def build_prefix_query(column: str, text: str) -> Q:
-    """Rows whose `column` begins with `text`.
-
-    SQLite compares bytes, so that a range is a prefix and uses any index; its LIKE, which ignores case,
-    uses none. On PostgreSQL a range is a prefix only in the C collation, and LIKE is right in all.
-    """
-    if connection.vendor == "sqlite":
-        return Q(**{f"{column}__gte": text, f"{column}__lt": text + _LAST})
-    return Q(**{f"{column}__startswith": text})
+    """Rows whose `column`, one in byte order, begins with `text`."""
+    return Q(**{f"{column}__gte": text, f"{column}__lt": text + _LAST})
 
 
 def build_suffix_query(name: str, *, column: str = "name_reversed") -> Q:
     """Rows at `name` or below it, in any spelling."""
     start = reversed_name(read_name(name))
     exact = Q(**{column: start}) | build_prefix_query(column, start + ".")
-    if connection.vendor != "sqlite":
-        return exact
-    # SQLite answers an OR by reading and sorting all of it; within one range that holds it all and little
-    # else, it walks the index in the order of the page.
+    # An OR alone is answered by reading and sorting all of it; within one range that holds it all and
+    # little else, the index is walked in the order of the page.
     return Q(**{f"{column}__gte": start, f"{column}__lt": start + _AFTER_THE_DOT}) & exact
 
 

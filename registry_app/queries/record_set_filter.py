@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
-from providers.wire.canonical_name import reversed_name
 from registry_app.models import Owner, Provider, RecordSet
 from registry_app.queries.name_range import build_suffix_query
 
@@ -39,22 +37,9 @@ def filter_record_sets(wanted: RecordSetFilter) -> QuerySet[RecordSet]:
     if wanted.name:
         rows = rows.filter(name=wanted.name)
     if wanted.name_suffix:
-        rows = rows.filter(build_suffix_query(wanted.name_suffix), _span_of(wanted.name_suffix))
+        rows = rows.filter(build_suffix_query(wanted.name_suffix))
     if wanted.updated_since is not None:
         rows = rows.filter(changed_at__gte=wanted.updated_since)
     if wanted.is_missing is not None:
         rows = rows.filter(missing_since__isnull=not wanted.is_missing)
     return rows
-
-
-def _span_of(name: str) -> Q:
-    """One range that holds all of a suffix and little else, where the database compares bytes.
-
-    The suffix itself is two conditions joined by OR, which SQLite answers by reading and sorting all of
-    it; within a range it walks the index in the order of the page. PostgreSQL combines the two by itself.
-    """
-    if connection.vendor != "sqlite":
-        return Q()
-    start = reversed_name(name)
-    after_the_dot = chr(ord(".") + 1)
-    return Q(name_reversed__gte=start, name_reversed__lt=start + after_the_dot)
