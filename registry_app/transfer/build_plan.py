@@ -124,7 +124,8 @@ def _build_items(asked: PlanRequest) -> tuple[PlannedItem, ...]:
     if asked.request.kind == _KIND.CLEAN_UP:
         claims = load_claims(find_claims(selection).filter(provider=provider))
         # Other claims of the same TXT records stay where they are.
-        return build_clean_up_items(claims, _load_whole_contents(provider, claims))
+        registered = Owner.objects.filter(status=Owner.Status.REGISTERED).values_list("owner_id", flat=True)
+        return build_clean_up_items(claims, _load_whole_contents(provider, claims), frozenset(registered))
     loaded = load_selected(provider, find_record_sets(selection))
     context = _build_context(asked, loaded)
     items = [build_item(subject, context) for subject in loaded.selected]

@@ -7,7 +7,11 @@ from providers.registries.claim import ClaimVerdict
 from registry_app.transfer.claim_edit import ClaimEdit
 from registry_app.transfer.provider_plan import PlannedItem
 from registry_app.transfer.subjects import ClaimFacts, TxtKey
-from registry_app.transfer.verdicts import compute_verdict_without_change
+from registry_app.transfer.verdicts import (
+    Verdict,
+    compute_verdict_of_unvouched,
+    compute_verdict_without_change,
+)
 
 # What may be removed without changing who owns anything.
 REMOVABLE = (ClaimVerdict.ORPHAN, ClaimVerdict.OBSOLETE, ClaimVerdict.SUPERSEDED)
@@ -19,19 +23,23 @@ _REASONS = {
 
 
 def build_clean_up_items(
-    claims: Iterable[ClaimFacts], contents: Mapping[TxtKey, tuple[str, ...]]
+    claims: Iterable[ClaimFacts],
+    contents: Mapping[TxtKey, tuple[str, ...]],
+    registered: frozenset[str],
 ) -> tuple[PlannedItem, ...]:
-    """One item for each TXT record that holds some of `claims`."""
+    """One item for each TXT record that holds some of `claims`. `registered` are the owner ids of which a
+    person said how they write their claims."""
     by_txt: dict[TxtKey, list[ClaimFacts]] = defaultdict(list)
     for claim in claims:
         by_txt[claim.txt].append(claim)
-    return tuple(_build_item(found, contents) for _, found in sorted(by_txt.items()))
+    return tuple(_build_item(found, contents, registered) for _, found in sorted(by_txt.items()))
 
 
-def _build_item(claims: list[ClaimFacts], contents: Mapping[TxtKey, tuple[str, ...]]) -> PlannedItem:
+def _build_item(
+    claims: list[ClaimFacts], contents: Mapping[TxtKey, tuple[str, ...]], registered: frozenset[str]
+) -> PlannedItem:
     first = claims[0]
-    reason = _REASONS.get(ClaimVerdict(first.verdict), "")
-    verdict = compute_verdict_without_change(f"{reason} No record set changes its owner.".strip())
+    verdict = _compute_verdict(claims, registered)
     edit = ClaimEdit(contents)
     kept = [claim for claim in claims if claim.verdict not in REMOVABLE]
     problem = ""
@@ -53,3 +61,12 @@ def _build_item(claims: list[ClaimFacts], contents: Mapping[TxtKey, tuple[str, .
         problem_code="claim_decides" if problem else "",
         source_owner_id=",".join(sorted({claim.owner_id for claim in claims if claim.owner_id})),
     )
+
+
+def _compute_verdict(claims: list[ClaimFacts], registered: frozenset[str]) -> Verdict:
+    orphans = (claim for claim in claims if claim.verdict == ClaimVerdict.ORPHAN)
+    for owner_id in (claim.owner_id for claim in orphans):
+        if owner_id not in registered:
+            return compute_verdict_of_unvouched(owner_id)
+    reason = _REASONS.get(ClaimVerdict(claims[0].verdict), "")
+    return compute_verdict_without_change(f"{reason} No record set changes its owner.".strip())

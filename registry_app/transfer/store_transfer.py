@@ -31,7 +31,8 @@ class Purpose:
 
 
 def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transfer:
-    """Insert a transfer with its items; where the provider asks for no approval it is approved at once.
+    """Insert a transfer with its items; where the provider asks for no approval it is approved at once,
+    unless a token asks that may plan and not apply: then somebody has to.
 
     Must run inside a transaction. Raises IntegrityError where a name is locked by another open transfer.
     """
@@ -75,7 +76,7 @@ def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transf
             "ticket": purpose.ticket,
         },
     )
-    if plan.approval_policy == Provider.ApprovalPolicy.NONE:
+    if plan.approval_policy == Provider.ApprovalPolicy.NONE and actor.has_scope("apply"):
         return _approve_by_policy(transfer)
     return transfer
 

@@ -48,6 +48,15 @@ def compute_verdict_without_change(reason: str) -> Verdict:
     return Verdict(_VERDICT.NO_OP, reason)
 
 
+def compute_verdict_of_unvouched(owner_id: str) -> Verdict:
+    """An orphan of an owner nobody registered: under a prefix we were not told of it would look the same."""
+    return Verdict(
+        _VERDICT.UNKNOWN,
+        f"Nobody registered {owner_id} and how it writes its claims: with a prefix or suffix of its own, "
+        "this claim may protect a record set that is there.",
+    )
+
+
 def _compute_unwanted(word: str, runs: str, policy: str) -> Verdict:
     if policy == _POLICY.UPSERT_ONLY:
         return Verdict(_VERDICT.NO_OP, f"{word} does not want it, but {runs}, which never deletes.")

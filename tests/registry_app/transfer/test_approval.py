@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -18,6 +19,7 @@ from registry_app.transfer.expire_transfers import expire_transfers
 from registry_app.transfer.reject_transfer import reject_transfer
 from registry_app.transfer.request_transfer import request_transfer
 from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.selection import Selection
 from tests.factories import make_administrator
 from tests.registry_app.transfer.world import (
     BLUE,
@@ -273,3 +275,15 @@ def test_nobody_may_do_nothing() -> None:
 def _freeze_everything() -> None:
     Freeze.objects.create(reason="change stop", starts_at=timezone.now(), created_by="alice")
     connection.close()
+
+
+def test_a_token_that_may_not_apply_sends_nothing_even_where_no_approval_is_asked_for() -> None:
+    alice = make_alice()
+    planner = replace(alice, kind="token", scopes=frozenset({"read", "plan"}))
+    applier = replace(planner, scopes=frozenset({"read", "plan", "apply"}))
+    with open_world(approval_policy="none"):
+        planned = request(planner, ask(selection=Selection(names=("app-00000.example.org",))))
+        applied = request(applier, ask(selection=Selection(names=("app-00001.example.org",))))
+
+        assert (planned.status, applied.status) == (STATUS.REQUESTED, STATUS.APPROVED)
+        assert due_transfers() == [applied.pk]

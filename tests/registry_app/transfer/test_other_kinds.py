@@ -17,6 +17,7 @@ from tests.registry_app.transfer.world import (
     make_alice,
     open_world,
     plan,
+    register_owner,
     request,
 )
 
@@ -151,6 +152,20 @@ def test_it_never_cleans_up_a_claim_that_decides() -> None:
         found = plan(alice, ask("clean_up", Selection(claim_ids=ids)))
 
         assert [refusal.code for refusal in found.refusals] == ["claim_decides"]
+
+
+def test_an_orphan_of_an_owner_nobody_registered_has_to_be_confirmed() -> None:
+    alice = make_alice()
+    with open_world([make_claim("gone.example.org", owner="stranger")]):
+        ids = tuple(Claim.objects.values_list("pk", flat=True))
+
+        found = plan(alice, ask("clean_up", Selection(claim_ids=ids)))
+        register_owner("stranger")
+        vouched_for = plan(alice, ask("clean_up", Selection(claim_ids=ids)))
+
+        assert found.confirmation_text == "clean up 1 record set"
+        assert "prefix or suffix" in found.items[0].verdict_reason
+        assert vouched_for.confirmation_text == ""
 
 
 def test_a_clean_up_is_stale_if_the_record_set_came_back() -> None:
