@@ -13,7 +13,7 @@ def crash_point(name: str) -> None:
     With DNSADMIN_CRASH_ONCE, the path of a file, only the first process to get here dies: it creates the
     file, and those that come after it live.
     """
-    if settings.DNSADMIN_CRASH_AT == name and _is_first():
+    if name == settings.DNSADMIN_CRASH_AT and _is_first():
         os.kill(os.getpid(), signal.SIGKILL)
 
 
