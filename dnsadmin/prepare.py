@@ -14,14 +14,22 @@ def _random_key() -> str:
     return base64.b64encode(secrets.token_bytes(32)).decode()
 
 
+# Django asks for a longer key than AES takes.
+_SECRETS = {
+    "dnsadmin_secret_key": lambda: secrets.token_urlsafe(64),
+    "dnsadmin_encryption_keys": _random_key,
+    "dnsadmin_audit_key": _random_key,
+}
+
+
 def prepare_state(state_dir: Path) -> None:
     """Create `state_dir` (0700), its folders, and any missing secret in it (0600)."""
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     (state_dir / "static").mkdir(exist_ok=True)
     secrets_dir = state_dir / "secrets"
     secrets_dir.mkdir(mode=0o700, exist_ok=True)
-    for name in ("dnsadmin_secret_key", "dnsadmin_encryption_keys", "dnsadmin_audit_key"):
-        write_private_once(secrets_dir / name, _random_key())
+    for name, make_secret in _SECRETS.items():
+        write_private_once(secrets_dir / name, make_secret())
 
 
 def write_private_once(path: Path, text: str) -> bool:

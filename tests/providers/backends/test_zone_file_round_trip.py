@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+import dns.ipv6
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,8 @@ _TEXTS = st.text(
 )
 _TARGETS = {
     "A": st.ip_addresses(v=4).map(str),
-    "AAAA": st.ip_addresses(v=6).map(str).filter(lambda text: "." not in text),
+    # A zone file's own spelling: Python's differs for mapped addresses, and between its versions.
+    "AAAA": st.ip_addresses(v=6).map(lambda address: dns.ipv6.inet_ntoa(address.packed)),
     "CNAME": _HOSTS,
     "DNAME": _HOSTS,
     "NS": _HOSTS,
