@@ -37,16 +37,17 @@ run: .venv/product
 web worker beat migrate: .venv/product
 	@exec $(BIN)/python -m dnsadmin.roles $@
 
-$(TEST_STATE)/secrets: .venv/development
+.PHONY: prepared
+prepared: .venv/development
 	@DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/python -m dnsadmin.prepare
 
-test: .venv/development $(TEST_STATE)/secrets
+test: prepared
 	$(PYTEST) -m "not browser" $(ARGS)
 
-test-services: .venv/development $(TEST_STATE)/secrets
+test-services: prepared
 	$(BIN)/python -m tests.services $(PYTEST) $(ARGS)
 
-check: .venv/development $(TEST_STATE)/secrets
+check: prepared
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/mypy
@@ -58,7 +59,7 @@ format: .venv/development
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/development $(TEST_STATE)/secrets
+bench: prepared
 	DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/python -m bench
 
 clean:
