@@ -14,6 +14,7 @@ from registry_app.reconcile import note_silent_providers as silence
 from registry_app.reconcile.purge_history import purge_history
 from registry_app.reconcile.visit import visit_provider
 from registry_app.transfer import expire_transfers as expiry
+from registry_app.transfer import note_unfinished_transfers as unfinished
 from registry_app.transfer import run_transfer as running
 
 # A visit that nobody began by then is asked for again by a later tick.
@@ -32,9 +33,11 @@ def tick() -> None:
 
 @shared_task
 def sweep() -> None:
-    """Now and then: end the visits of workers that died, and say which providers nobody visits."""
+    """Now and then: end the visits of workers that died, and say which providers nobody visits and which
+    transfers nobody finishes."""
     abandoned.mark_abandoned_runs()
     silence.note_silent_providers()
+    unfinished.note_unfinished_transfers()
 
 
 @shared_task

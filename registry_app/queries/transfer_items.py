@@ -57,12 +57,12 @@ def verified_since(provider_id: int, since: datetime) -> list[VerifiedItem]:
             "record_type",
             "set_identifier",
             "transfer_id",
-            "transfer__source_owner__owner_id",
+            "owner_before",
             "transfer__target_owner__owner_id",
         )
     )
     latest: dict[EndpointKey, VerifiedItem] = {}
     for name, kind, identifier, transfer_id, source, target in rows.iterator():
         key = EndpointKey(name, kind, identifier)
-        latest[key] = VerifiedItem(key, transfer_id, source or "", target or "")
+        latest[key] = VerifiedItem(key, transfer_id, source, target or "")
     return list(latest.values())

@@ -63,7 +63,7 @@ def compute_stuck_fingerprint(transfer: Transfer) -> bytes:
 
 
 def resolve_stuck_finding(transfer: Transfer) -> None:
-    """Somebody decided. Inside the caller's transaction."""
+    """Somebody decided, or it ended. Inside the caller's transaction."""
     resolve_finding(compute_stuck_fingerprint(transfer), timezone.now())
 
 
@@ -106,6 +106,7 @@ def _end(hold: Hold, status: str, counts: Counter[str], stop_reason: str) -> Non
             status_reason=reason,
             next_look_at=None,
         )
+        resolve_stuck_finding(transfer)
         if status == _STATUS.NEEDS_OPERATOR:
             _open_stuck_finding(transfer, reason)
         if status == _STATUS.VERIFIED and transfer.undo_of is not None:
