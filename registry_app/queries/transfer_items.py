@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from providers.wire.endpoint import EndpointKey
 from registry_app.models import Transfer, TransferItem
@@ -16,6 +16,7 @@ _SENT = (
     Transfer.Status.ROLLED_BACK,
     Transfer.Status.NEEDS_OPERATOR,
 )
+_RUNNING = (Transfer.Status.SENDING, Transfer.Status.SENT)
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,17 @@ def touched_since(provider_id: int, since: datetime | None) -> dict[EndpointKey,
 
 
 def verified_since(provider_id: int, since: datetime) -> list[VerifiedItem]:
-    """The last verified item of each record set since then."""
+    """The last verified item of each record set since then.
+
+    A transfer that visits before it ends counts as the last of all: what it just wrote is what is wanted,
+    and the mirror it brings up to date must not call it a change behind its predecessor's back.
+    """
+    is_running = Q(transfer__finished_at__isnull=True, transfer__status__in=_RUNNING)
     rows = (
-        TransferItem.objects.filter(
-            transfer__provider_id=provider_id,
-            transfer__finished_at__gte=since,
-            status=TransferItem.Status.VERIFIED,
-        )
-        .order_by("transfer__finished_at", "pk")
+        TransferItem.objects.filter(is_running | Q(transfer__finished_at__gte=since))
+        .filter(transfer__provider_id=provider_id, status=TransferItem.Status.VERIFIED)
+        # The two databases sort NULL differently.
+        .order_by(F("transfer__finished_at").asc(nulls_last=True), "pk")
         .values_list(
             "name",
             "record_type",

@@ -1,0 +1,51 @@
+"""What our own transfers did is never told as somebody else's doing."""
+
+import pytest
+
+from registry_app.models import Finding, Transfer
+from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.selection import Selection
+from tests.registry_app.transfer.world import GREEN, ask, make_alice, open_world, register_owner, request
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+_ACCUSING = (Finding.Kind.CHANGED_BACK, Finding.Kind.DELETED_AFTER_TRANSFER)
+
+
+def _accusations() -> list[str]:
+    open_ones = Finding.objects.filter(kind__in=_ACCUSING).exclude(state=Finding.State.RESOLVED)
+    return list(open_ones.values_list("explanation", flat=True))
+
+
+def _run(transfer: Transfer) -> None:
+    run_transfer(transfer.pk)
+    transfer.refresh_from_db()
+    assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
+
+
+def test_an_undo_is_no_change_behind_the_back_of_what_it_undoes() -> None:
+    alice = make_alice()
+    with open_world(approval_policy="none") as world:
+        transfer = request(alice, ask())
+        _run(transfer)
+
+        text = preview_undo(alice, transfer.public_id).confirmation_text
+        _run(request_undo(alice, transfer.public_id, reason="Back.", confirmation=text))
+        world.visit()
+
+        assert _accusations() == []
+
+
+def test_nor_is_a_second_transfer_of_the_same_record_sets() -> None:
+    alice = make_alice()
+    with open_world(approval_policy="none") as world:
+        register_owner("yellow-cluster")
+        _run(request(alice, ask()))
+        world.visit()
+
+        moved_on = ask(selection=Selection(owner_id=GREEN), target_owner_id="yellow-cluster")
+        _run(request(alice, moved_on))
+        world.visit()
+
+        assert _accusations() == []
