@@ -30,6 +30,13 @@ from registry_app.queries.freshness import describe_freshness
 from registry_app.queries.provider_page import fetch_provider_page, providers_for_display
 from registry_app.reconcile.request_visit import request_visit
 
+_FILTER_WORDS = {
+    "include": "only at or below",
+    "exclude": "not at or below",
+    "regex_include": "only what fits",
+    "regex_exclude": "not what fits",
+}
+
 
 @admin.register(Provider)
 class ProviderPageAdmin(ConfigPage[Provider]):
@@ -162,5 +169,5 @@ def _join(value: object) -> str:
 
 
 def _describe_filter(stored: Mapping[str, Any]) -> str:
-    parts = [f"{key}: {_join(value)}" for key, value in stored.items() if value]
+    parts = [f"{words} {_join(stored[key])}" for key, words in _FILTER_WORDS.items() if stored.get(key)]
     return "; ".join(parts) or "none: everything"

@@ -94,6 +94,7 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
     )
     list_select_related = ("provider", "owner")
     sortable_by = ()
+    list_per_page = 100  # so many fit one preview page too: what is picked at once is seen at once
     actions = ("transfer_picked", "adopt_picked", "release_picked", "reformat_picked")
     page_template = "dnsadmin/record_set.html"
 
@@ -151,13 +152,12 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
     def provider_shown(self, row: RecordSet) -> SafeString:
         return link_to(row.provider)
 
-    @admin.display(description="last seen")
+    @admin.display(description="mirror of")
     def seen_shown(self, row: RecordSet) -> SafeString:
         seen = row.missing_since or row.provider.accepted_at
-        line = describe_freshness(row.provider, timezone.now())
-        return format_html(
-            '<span title="{}">{}</span>', seen.isoformat(timespec="seconds") if seen else "", line
-        )
+        line = describe_freshness(row.provider, timezone.now()).removeprefix("mirror of ")
+        moment = seen.isoformat(timespec="seconds") if seen else ""
+        return format_html('<span title="{}">{}</span>', moment, line)
 
     # --- acts on a selection
 

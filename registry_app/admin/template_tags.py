@@ -1,10 +1,13 @@
 """The wording of values, for templates: `{% load dnsadmin %}`."""
 
+from typing import Final
+
 from django import template
 from django.contrib.admin.views.main import PAGE_VAR, ChangeList
 
 from registry_app.admin import wording
 
+_ARROW: Final = " \N{RIGHTWARDS ARROW} "
 register = template.Library()
 register.filter("ago", wording.format_ago)
 register.filter("foreign", wording.format_foreign)
@@ -20,9 +23,17 @@ def badge(value: object, label: object = None) -> str:
 
 
 @register.filter
-def claim_change(item: object) -> list[str]:
-    """The claims of a transfer item in short."""
-    return wording.describe_claim_change(getattr(item, "before", []), getattr(item, "after", []))
+def claim_change(item: object) -> list[list[str]]:
+    """The claims of a transfer item in short: a line each, in the parts between which it may break."""
+    lines = wording.describe_claim_change(getattr(item, "before", []), getattr(item, "after", []))
+    return [_split(line) for line in lines]
+
+
+def _split(line: str) -> list[str]:
+    old, arrow, new = line.partition(_ARROW)
+    subject, quote, claim = old.partition(' "')
+    parts = (subject, quote.strip() + claim, arrow.lstrip() + new)
+    return [part for part in parts if part]
 
 
 @register.filter

@@ -77,7 +77,7 @@ def test_resolved_findings_are_shown_when_asked_for() -> None:
 
 def test_the_page_after_the_last_leads_back_to_the_list() -> None:
     provider = make_fresh_provider()
-    for number in range(51):
+    for number in range(101):
         make_record_set(provider, f"www-{number}.example.org")
     client = sign_in(make_administrator())
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from registry_app.admin.template_tags import claim_change
 from registry_app.admin.wording import (
     describe_claim_change,
     format_ago,
@@ -16,6 +17,7 @@ from registry_app.admin.wording import (
     format_span,
     format_targets,
 )
+from registry_app.models import TransferItem
 
 
 def _make_claim(name: str, owner: str) -> dict[str, object]:
@@ -54,6 +56,17 @@ def test_a_change_of_owner_is_one_line() -> None:
     lines = describe_claim_change(before, after)
 
     assert lines == ['~ TXT a-www.example.org "…owner=blue-cluster…" → "…owner=green-cluster…"']
+
+
+def test_a_line_breaks_between_the_name_the_old_owner_and_the_new_one() -> None:
+    item = TransferItem(
+        before=[_make_claim("a-www.example.org", "blue-cluster")],
+        after=[_make_claim("a-www.example.org", "green-cluster")],
+    )
+
+    (parts,) = claim_change(item)
+
+    assert parts == ["~ TXT a-www.example.org", '"…owner=blue-cluster…"', '→ "…owner=green-cluster…"']
 
 
 def test_a_claim_that_moves_to_another_name_is_one_gone_and_one_new() -> None:

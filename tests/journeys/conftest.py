@@ -1,0 +1,32 @@
+"""One running installation for all journeys of a process: each uses record sets of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.journeys.browser import Desk, running_browser
+from tests.journeys.running import RunningDnsadmin, running_dnsadmin
+
+
+@pytest.fixture(scope="session")
+def dnsadmin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDnsadmin]:
+    with running_dnsadmin(tmp_path_factory.mktemp("journey") / "state", DNSADMIN_LEASE_SECONDS="6") as system:
+        yield system
+
+
+# Not for the whole session: while it runs, its event loop makes Django refuse every database query of
+# other tests in this process.
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with running_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def desk(browser: Browser, dnsadmin: RunningDnsadmin) -> Iterator[Desk]:
+    """Fails the test at its end if a page did what no page may do."""
+    desk = Desk(browser, dnsadmin)
+    yield desk
+    desk.close()
+    assert desk.complaints == []

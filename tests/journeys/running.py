@@ -1,0 +1,208 @@
+"""The whole of dnsadmin, started as a new user starts it, and the sample providers' zones on disk."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import requests
+
+from providers.backends.zone_file import ZoneFileBackend
+from providers.wire.canonical_name import endpoint_key
+from providers.wire.endpoint import Endpoint, EndpointKey
+from tests.services import free_port
+from tests.waiting import wait_until
+
+START_SECONDS = 120.0
+ENDED = {"verified", "failed", "stale", "rejected", "cancelled", "expired", "rolled_back", "needs_operator"}
+
+
+@dataclass
+class RunningDnsadmin:
+    """One running installation: where it is, who administers it, and what its sample zones hold."""
+
+    url: str
+    state_dir: Path
+    environment: Mapping[str, str]
+    process: "subprocess.Popen[bytes]"
+    password: str = ""
+    token: str = ""
+    session: requests.Session = field(default_factory=requests.Session)
+
+    def call(self, method: str, path: str, body: object = None, **parameters: str) -> Any:
+        """One call of the API; fails the test, with what was answered, unless it succeeded."""
+        answer = self.session.request(
+            method,
+            f"{self.url}api/v1/{path}",
+            json=body,
+            params=parameters,
+            headers={"Authorization": f"Bearer {self.token}"},
+            timeout=60,
+        )
+        assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json() if answer.content else None
+
+    def change(self, path: str, values: object) -> None:
+        """Change a row as a careful program does: read it, and change exactly what was read."""
+        bearer = {"Authorization": f"Bearer {self.token}"}
+        seen = self.session.get(f"{self.url}api/v1/{path}", headers=bearer, timeout=60)
+        headers = {**bearer, "If-Match": seen.headers["ETag"]}
+        answer = self.session.patch(f"{self.url}api/v1/{path}", json=values, headers=headers, timeout=60)
+        assert answer.ok, answer.text
+
+    def fetch_all(self, path: str, **parameters: str) -> list[dict[str, Any]]:
+        """Every row of a list, page by page."""
+        rows: list[dict[str, Any]] = []
+        cursor: dict[str, str] = {}
+        while True:
+            page = self.call("GET", path, limit="1000", **parameters, **cursor)
+            rows += page["items"]
+            if page["next_cursor"] is None:
+                return rows
+            cursor = {"cursor": page["next_cursor"]}
+
+    def zone(self, provider: str) -> dict[EndpointKey, Endpoint]:
+        """What stands in a sample provider's zone file, read from disk."""
+        endpoints = ZoneFileBackend(self.state_dir / "samples" / provider).records()
+        return {endpoint_key(endpoint): endpoint for endpoint in endpoints}
+
+    def zone_text(self, provider: str) -> str:
+        """A sample zone as text, but for its serial number, which counts every write."""
+        (path,) = (self.state_dir / "samples" / provider).glob("*.zone")
+        return re.sub(r"( SOA \S+ \S+) \d+", r"\1 SERIAL", path.read_text(encoding="utf-8"))
+
+    def provider_id(self, name: str) -> int:
+        """The id of the provider called `name`."""
+        return next(int(row["id"]) for row in self.call("GET", "providers/")["items"] if row["name"] == name)
+
+    def wait_for_end(self, transfer_id: str, *, seconds: float = 60.0) -> dict[str, Any]:
+        """The transfer, once nothing moves any more."""
+
+        def look() -> dict[str, Any] | None:
+            seen: dict[str, Any] = self.call("GET", f"transfers/{transfer_id}/")
+            return seen if seen["status"] in ENDED else None
+
+        return wait_until(look, f"transfer {transfer_id} to end", seconds=seconds)
+
+    def register_provider(self, name: str, url: str) -> int:
+        """Register a provider whose transfers need no approval; returns its id after its first visit."""
+        values = {"name": name, "url": url, "approval_policy": "none"}
+        provider_id = int(self.call("POST", "providers/", values)["id"])
+
+        def visited() -> bool:
+            return bool(self.call("GET", f"providers/{provider_id}/")["status"] == "ok")
+
+        wait_until(visited, f"the first visit of {name}")
+        return provider_id
+
+    def undo(self, transfer_id: str) -> None:
+        """Give back what a transfer wrote, as a program does: the next journey finds the world as it was."""
+        count = self.call("GET", f"transfers/{transfer_id}/")["item_count"]
+        confirmation = f"undo {count} record set" if count == 1 else f"undo {count} record sets"
+        body = {"reason": "the journey is over", "confirmation": confirmation}
+        undo = self.call("POST", f"transfers/{transfer_id}/undo/", body)
+        ended = self.wait_for_end(undo["id"])
+        assert ended["status"] == "verified", ended["status_reason"]
+
+    def log(self, role: str) -> str:
+        """The end of a role's log, for a failing test to show."""
+        path = self.state_dir / "logs" / f"{role}.log"
+        return path.read_text(encoding="utf-8", errors="replace")[-4000:] if path.exists() else ""
+
+
+@contextmanager
+def running_dnsadmin(state_dir: Path, **settings: str) -> Iterator[RunningDnsadmin]:
+    """Start everything in an empty folder, wait for the first visits, stop it at the end."""
+    with _database() as database:
+        environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("DNSADMIN_")},
+            "DNSADMIN_STATE_DIR": str(state_dir),
+            "PORT": str(free_port()),
+            **database,
+            **settings,
+        }
+        log = (state_dir.parent / f"{state_dir.name}.log").open("wb")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dnsadmin.supervisor"], env=environment, stdout=log, stderr=log
+        )
+        system = RunningDnsadmin(f"http://127.0.0.1:{environment['PORT']}/", state_dir, environment, process)
+        try:
+            _wait_until_up(system, Path(log.name))
+            yield system
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=60)
+            log.close()
+
+
+@contextmanager
+def _database() -> Iterator[dict[str, str]]:
+    """A database and a Redis of their own where the suite runs on servers; SQLite and embedded otherwise."""
+    if "DATABASE_URL" not in os.environ:
+        yield {}
+        return
+    parts = urlsplit(os.environ["DATABASE_URL"])
+    name = f"journey_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        try:
+            redis = urlsplit(os.environ["REDIS_URL"])
+            yield {
+                "DATABASE_URL": urlunsplit(parts._replace(path=f"/{name}")),
+                "REDIS_URL": urlunsplit(redis._replace(path=f"/{int(name[-4:], 16) % 13 + 2}")),
+            }
+        finally:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+
+
+def _wait_until_up(system: RunningDnsadmin, log: Path) -> None:
+    def said() -> bool:
+        assert system.process.poll() is None, log.read_text()
+        return "dnsadmin is at" in log.read_text()
+
+    wait_until(said, "dnsadmin to start", seconds=START_SECONDS)
+    system.password = (system.state_dir / "admin-password").read_text().strip()
+    system.token = _issue_token(system)
+
+    def visited() -> bool:
+        rows = system.call("GET", "providers/")["items"]
+        return len(rows) == 3 and all(row["status"] == "ok" for row in rows)
+
+    wait_until(visited, "the first visit of every provider", seconds=START_SECONDS)
+
+
+def log_in(system: RunningDnsadmin, username: str, password: str) -> requests.Session:
+    """A session of the web admin, as a browser without scripts has it."""
+    session = requests.Session()
+    page = session.get(f"{system.url}admin/login/", timeout=30)
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
+    assert token, page.text[:500]
+    answer = session.post(
+        f"{system.url}admin/login/",
+        {"csrfmiddlewaretoken": token[1], "username": username, "password": password, "next": "/admin/"},
+        timeout=30,
+    )
+    assert answer.url == f"{system.url}admin/", answer.text[:2000]
+    return session
+
+
+def _issue_token(system: RunningDnsadmin) -> str:
+    session = log_in(system, "admin", system.password)
+    answer = session.post(
+        f"{system.url}api/v1/tokens/",
+        json={"name": "journeys", "scopes": ["read", "plan", "approve", "apply", "admin"]},
+        headers={"X-CSRFToken": session.cookies["csrftoken"], "Referer": system.url},
+        timeout=30,
+    )
+    assert answer.status_code == 201, answer.text
+    return str(json.loads(answer.text)["token"])
