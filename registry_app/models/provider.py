@@ -51,41 +51,52 @@ class Provider(models.Model):
     client_key = EncryptedTextField("client key (PEM)", blank=True, default="", help_text="Write-only.")
 
     interval_seconds = models.PositiveIntegerField(
-        default=60, validators=[MinValueValidator(5), MaxValueValidator(86_400)]
+        "visited every (seconds)", default=60, validators=[MinValueValidator(5), MaxValueValidator(86_400)]
     )
     deadline_seconds = models.PositiveIntegerField(
-        default=30, validators=[MinValueValidator(1), MaxValueValidator(600)]
+        "deadline of a request (seconds)",
+        default=30,
+        validators=[MinValueValidator(1), MaxValueValidator(600)],
     )
     max_body_bytes = models.PositiveBigIntegerField(
-        default=32 * MEBIBYTE, validators=[MinValueValidator(1024), MaxValueValidator(1024 * MEBIBYTE)]
+        "largest answer (bytes)",
+        default=32 * MEBIBYTE,
+        validators=[MinValueValidator(1024), MaxValueValidator(1024 * MEBIBYTE)],
     )
-    max_items = models.PositiveIntegerField(default=200_000)
+    max_items = models.PositiveIntegerField("most records in an answer", default=200_000)
     allow_empty = models.BooleanField(
         default=False, help_text="An empty answer is normal here and may empty the mirror."
     )
 
-    write_mode = models.CharField(max_length=12, choices=WriteMode.choices, default=WriteMode.UNKNOWN)
+    write_mode = models.CharField(
+        "how it writes", max_length=12, choices=WriteMode.choices, default=WriteMode.UNKNOWN
+    )
     batch_size = models.PositiveIntegerField(
+        "record sets in one change set",
         default=50,
         validators=[MinValueValidator(1), MaxValueValidator(1000)],
-        help_text="Record sets in one change set; 1 is used for value-exact and sequential providers.",
+        help_text="Providers that match old values exactly or stop at the first bad one get one at a time.",
     )
     capitalized_changes = models.BooleanField(
-        default=False, help_text="Quirk: the provider reads Create, UpdateOld, ... (before May 2025)."
+        "capitalized keys",
+        default=False,
+        help_text="Quirk: the provider reads Create, UpdateOld, ... (before May 2025).",
     )
     read_back_seconds = models.PositiveIntegerField(
+        "read-back (seconds)",
         default=30,
         validators=[MaxValueValidator(900)],
         help_text="How long a slow provider may take to show what it was told.",
     )
     approval_policy = models.CharField(
-        max_length=12, choices=ApprovalPolicy.choices, default=ApprovalPolicy.OTHER_PERSON
+        "approval", max_length=12, choices=ApprovalPolicy.choices, default=ApprovalPolicy.OTHER_PERSON
     )
-    max_transfer_count = models.PositiveIntegerField(default=1000)
+    max_transfer_count = models.PositiveIntegerField("most record sets in one transfer", default=1000)
     max_transfer_percent = models.PositiveIntegerField(
+        "largest share in one transfer (%)",
         default=50,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text="Largest share of the provider's record sets in one transfer, where it holds 10 or more.",
+        help_text="Of the record sets at this provider, where it holds 10 or more.",
     )
 
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.NEW)

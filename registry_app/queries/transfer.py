@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from types import MappingProxyType
 
 from django.db.models import Q
@@ -19,6 +20,7 @@ _ITEM = TransferItem.Status
 UNDOABLE = (_STATUS.VERIFIED, _STATUS.FAILED)
 _MOVING = (_STATUS.APPROVED, _STATUS.SENDING, _STATUS.SENT)
 _MOST_DUE = 500
+_LONGEST_WAIT = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -87,11 +89,19 @@ def allowed_actions(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     return []
 
 
+def needs_other_person(transfer: Transfer) -> bool:
+    """Whether the requester's own word is not enough: by the policy at the request, or by today's."""
+    policies = (transfer.approval_policy, transfer.provider.approval_policy)
+    return Provider.ApprovalPolicy.OTHER_PERSON in policies
+
+
 def due_transfers() -> list[int]:
     """Transfers a worker should take up now: approved or begun, their time come, their provider free."""
     now = timezone.now()
+    # One that waits for longer than any does was put off by a clock that was wrong.
+    is_time = Q(next_look_at__isnull=True) | Q(next_look_at__lte=now) | Q(next_look_at__gt=now + _LONGEST_WAIT)
     due = Transfer.objects.filter(status__in=_MOVING).filter(
-        Q(next_look_at__isnull=True) | Q(next_look_at__lte=now),
+        is_time,
         Q(provider__lease_until__isnull=True) | Q(provider__lease_until__lt=now),
     )
     # What only waits and is over its time is expired, not begun.
@@ -118,10 +128,10 @@ def progress(transfer: Transfer) -> Progress:
 
 def _summarize(transfer: Transfer, verified: int, total: int) -> str:
     if transfer.status == _STATUS.REQUESTED:
-        needs_other = transfer.approval_policy == Provider.ApprovalPolicy.OTHER_PERSON
+        needs_other = needs_other_person(transfer)
         return f"Waits for {'another person' if needs_other else 'somebody'} to approve it. Nothing was sent."
     if transfer.status == _STATUS.APPROVED:
-        return transfer.status_reason or "Approved; a worker sends it when it comes to it."
+        return transfer.status_reason or "A worker sends it when it comes to it."
     if transfer.status in (_STATUS.SENDING, _STATUS.SENT):
         return f"{verified} of {total} are verified. {transfer.status_reason}".strip()
     return transfer.status_reason or transfer.get_status_display()
@@ -131,7 +141,7 @@ def _list_approval(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     if not may_act_on_transfer(actor, Grant.Action.APPROVE, transfer):
         return []
     reject = AllowedAction("reject", "Reject", "The transfer ends. Nothing was sent.")
-    needs_other = transfer.approval_policy == Provider.ApprovalPolicy.OTHER_PERSON
+    needs_other = needs_other_person(transfer)
     is_other = None not in (actor.user_id, transfer.requested_by_id) and (
         actor.user_id != transfer.requested_by_id
     )
@@ -140,8 +150,8 @@ def _list_approval(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     approve = AllowedAction(
         "approve",
         "Approve",
-        f"{transfer.item_count} are written at {transfer.provider.name} as shown, if all still stands as "
-        "reviewed; otherwise nothing is sent.",
+        f"The claims of {_count(transfer.item_count)} are written at {transfer.provider.name} as shown, if all "
+        "still stands as reviewed; otherwise nothing is sent.",
         needs_reason=False,
     )
     return [approve, reject]
@@ -158,7 +168,11 @@ def _list_undo(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     if not verified or not may_act_on_transfer(actor, Grant.Action.REQUEST, transfer):
         return []
     consequence = (
-        f"A new transfer is requested that gives back the claims of {verified} as they were, byte for byte, "
-        "where the provider still shows what this one wrote. It needs the same approval."
+        f"A new transfer is requested that gives back the claims of {_count(verified)} as they were, byte for "
+        "byte, where the provider still shows what this one wrote. It needs the same approval."
     )
     return [AllowedAction("undo", "Undo", consequence)]
+
+
+def _count(number: int) -> str:
+    return "1 record set" if number == 1 else f"{number} record sets"
