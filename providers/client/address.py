@@ -11,6 +11,8 @@ from providers.client.errors import InvalidAddress
 
 MAX_URL_LENGTH = 2048
 DEFAULT_PORTS = {"http": 80, "https": 443}
+# Shorter values of a query are switches; blotting them out would garble every message.
+SHORTEST_TOKEN = 8
 
 _HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 
@@ -64,6 +66,12 @@ class ProviderAddress:
             elif part not in ("", "."):
                 kept.append(part)
         return f"{self.origin}/{'/'.join(kept)}{self._query_part()}"
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the texts of the query that must never be shown: it whole, and what may be a token in it."""
+        values = [part.partition("=")[2] for part in self.query.split("&")]
+        tokens = [text for text in (self.query, *values) if len(text) >= SHORTEST_TOKEN]
+        return (*tokens, *map(unquote, tokens))
 
     def _query_part(self) -> str:
         return f"?{self.query}" if self.query else ""

@@ -77,6 +77,11 @@ class Answer:
         self._max_body_bytes = max_body_bytes
         self._secrets = secrets
 
+    @property
+    def shown_content_type(self) -> str:
+        """The Content-Type as it may be shown and kept."""
+        return self._excerpt(self.content_type)
+
     def read_body(self) -> Body:
         """Read the body to its end; raises a ProviderError if it is too large, late, cut or compressed.
 

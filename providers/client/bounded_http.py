@@ -43,7 +43,7 @@ class BoundedHttp:
         login = self.address.login or credentials.login
         self.limits = limits
         self._login_headers = {"Authorization": login.header_value()} if login else {}
-        self._secrets = login.secrets() if login else ()
+        self._secrets = (*(login.secrets() if login else ()), *self.address.secrets())
         self._policy = policy
         self._tls: ssl.SSLContext | None = None
         if self.address.scheme == "https":

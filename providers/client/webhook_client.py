@@ -100,7 +100,7 @@ class WebhookClient:
         exchange = http.begin()
         with http.send(exchange, "GET", http.address.joined("records"), _ACCEPT) as answer:
             body = _read_ok(answer)
-            content_type = safe_excerpt(answer.content_type)
+            content_type = answer.shown_content_type
         return RecordsAnswer(body.data, body.digest, content_type, exchange.elapsed)
 
     def adjust_endpoints(self, endpoints: Sequence[Endpoint]) -> tuple[Endpoint, ...]:
@@ -146,10 +146,9 @@ def _read_ok(answer: Answer) -> Body:
 
 
 def _not_a_webhook_provider(exchange: Exchange, answer: Answer) -> NotAWebhookProvider:
-    said = safe_excerpt(answer.content_type)
     return NotAWebhookProvider(
         f"{exchange.origin} answers, but not as a webhook provider: "
-        f"its Content-Type is {said!r}, not {WEBHOOK_MEDIA_TYPE!r}.",
+        f"its Content-Type is {answer.shown_content_type!r}, not {WEBHOOK_MEDIA_TYPE!r}.",
         hint="Check the port and the path; the webhook usually listens on 8888, metrics on 8080.",
     )
 

@@ -9,7 +9,7 @@ from providers.registries.claim import DEFAULT_PROFILE, ClaimFormat, TxtProfile
 from providers.registries.encryption import decrypt_labels_text, looks_encrypted
 from providers.registries.labels import describe_unreadable_owner, parse_labels
 from providers.registries.ownership import is_alias
-from providers.registries.txt_names import TxtNameReader, TxtNameReading
+from providers.registries.txt_names import TxtNameReader, TxtNameReading, list_names_meant
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint, EndpointKey
 
@@ -150,11 +150,7 @@ class NameResolver:
         if reading is None:
             return None
         name, record_type, claim_format = reading
-        names = [name]
-        if candidate.wildcard_replacement:
-            first, dot, rest = name.partition(".")
-            if first == candidate.wildcard_replacement:
-                names.append(f"*{dot}{rest}")
+        names = list_names_meant(name, candidate.wildcard_replacement)
         found = tuple(n for n in names if self._index.holds(n, record_type, key.set_identifier, key.name))
         return Reference(
             profile=candidate.profile,

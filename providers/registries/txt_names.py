@@ -88,6 +88,15 @@ def parse_txt_name(txt_name: str, profile: TxtProfile) -> TxtNameReading | None:
     return TxtNameReader(profile).read(txt_name.lower().removesuffix("."))
 
 
+def list_names_meant(record_name: str, wildcard_replacement: str) -> list[str]:
+    """The names a claim for `record_name` may mean: it and, where its first label is the profile's
+    wildcard replacement (in lower case), the wildcard."""
+    first, dot, rest = record_name.partition(".")
+    if wildcard_replacement and first == wildcard_replacement:
+        return [record_name, f"*{dot}{rest}"]
+    return [record_name]
+
+
 def _affixes(prefix: str, suffix: str) -> tuple[_Affix, ...]:
     if RECORD_TYPE_TEMPLATE not in prefix + suffix:
         return (_Affix(prefix, suffix, ""),)

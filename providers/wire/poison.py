@@ -11,8 +11,8 @@ MAX_TARGETS = 100
 MAX_LABELS = 50
 MAX_PROPERTIES = 100
 MAX_RECORD_BYTES = 64 * 1024
-# Not in any specification; far above what exists, and what an indexed column holds.
-MAX_RECORD_TYPE_LENGTH = 32
+# Not in any specification; above what exists, and what an indexed column holds.
+MAX_RECORD_TYPE_LENGTH = 20
 MAX_SET_IDENTIFIER_LENGTH = 255
 MAX_SAFE_TEXT_LENGTH = 253
 

@@ -5,6 +5,7 @@ read holds nothing else: no second key, no other spelling, no unread field. Go w
 that form. Any other body, and any with poison in it, is taken apart item by item.
 """
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -40,7 +41,8 @@ BRACES_PER_ITEM = 3
 # means that every record is looked at closely. RE2, because it scans a whole body in a few milliseconds.
 _MAYBE_CONTROL = re2.compile(rb"\\[bfnrt]|\\u00[0189]|\\u007|[\x{7f}-\x{9f}]").search
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_*-]{1,63}+(?:\.[A-Za-z0-9_*-]{1,63}+)*+").fullmatch
-_NAME_IN_RAW = re.compile(rb'"dnsName"\s{0,8}:\s{0,8}"([^"\\]{1,253})').search
+# Of several the last one counts, as in Go. Escapes stay: the text is decoded as JSON.
+_NAMES_IN_RAW = re.compile(rb'(?i:"dnsName")\s{0,8}:\s{0,8}("(?:[^"\\]|\\.){1,1024}+")').findall
 _KEYS = (*ENDPOINT_KEYS, *PROPERTY_KEYS)
 _QUOTED_KEYS = tuple(f'"{key}"'.encode() for key in _KEYS)
 
@@ -187,9 +189,17 @@ def _read_usual_record(raw: bytes) -> Endpoint | None:
 
 
 def _set_aside(raw: bytes, index: int, error: WireError) -> SetAside:
-    match = _NAME_IN_RAW(raw[:MAX_RECORD_BYTES])
-    name = safe_text(match[1].decode(errors="replace")) if match else ""
-    return SetAside(index, safe_text(error.path), name, error.reason)
+    return SetAside(index, safe_text(error.path), safe_text(_find_name(raw)), error.reason)
+
+
+def _find_name(raw: bytes) -> str:
+    """The name in an item that could not be read as a whole; empty if it has none that can be read."""
+    names = _NAMES_IN_RAW(raw[:MAX_RECORD_BYTES])
+    try:
+        name = json.loads(names[-1].decode(errors="replace"), strict=False) if names else ""
+    except json.JSONDecodeError:
+        return ""
+    return name if isinstance(name, str) else ""
 
 
 def _is_plain(endpoint: Endpoint) -> bool:

@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from registry_app.actor import Actor
-from registry_app.inventory.rows import change_row, raise_if_not_administrator
+from registry_app.errors import InvalidRequest
+from registry_app.inventory.rows import change_row, fetch_row, raise_if_not_administrator
 from registry_app.models import Owner
 
 
@@ -16,8 +17,23 @@ def change_owner(
     *,
     expected_updated_at: datetime | None = None,
 ) -> Owner:
-    """Change an owner. Raises NotAllowed, NotFound, StateMoved, or InvalidRequest with the fields."""
+    """Change an owner, all but its owner id. Raises NotAllowed, NotFound, StateMoved, or InvalidRequest with
+    the fields."""
     raise_if_not_administrator(actor, "owners")
+    _raise_if_renamed(row_id, changes)
     return change_row(
         actor, Owner, row_id, changes, action="owner.changed", expected_updated_at=expected_updated_at
+    )
+
+
+def _raise_if_renamed(row_id: int, changes: Mapping[str, Any]) -> None:
+    # Record sets, claims and reviewed transfers point to the row: under another id they would tell of an
+    # owner that no zone names.
+    owner_id = changes.get("owner_id")
+    if owner_id is None or owner_id == fetch_row(Owner, row_id).owner_id:
+        return
+    raise InvalidRequest(
+        "An owner id is what the claims in the zones say, and cannot be changed here.",
+        todo="Register the other owner id, and transfer the record sets to it.",
+        fields={"owner_id": ["The owner id of an owner that exists cannot be changed."]},
     )

@@ -11,7 +11,7 @@ from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, Provider
 
 # Raised whenever decoding, pairing or findings change: what an older release accepted is then read again.
-READING_VERSION = 1
+READING_VERSION = 2
 _DIGEST_BYTES = 16
 
 
@@ -45,9 +45,10 @@ def fetch_reading(provider: Provider) -> Reading:
     return Reading(profiles, owners, _digest(profiles, tuple(owners.values()), provider))
 
 
-def compute_accepted_digest(body_digest: str, reading: Reading) -> str:
-    """What `Provider.accepted_digest` holds: the answer and the reading, so that either voids it."""
-    return _blake2b(bytes.fromhex(body_digest) + reading.digest).hex()
+def compute_accepted_digest(body_digest: str, content_type: str, reading: Reading) -> str:
+    """What `Provider.accepted_digest` holds: the answer, its type, of which a finding tells, and the reading,
+    so that each of them voids it."""
+    return _blake2b(bytes.fromhex(body_digest) + reading.digest + content_type.encode()).hex()
 
 
 def _fetch_owner_facts() -> list[OwnerFacts]:
@@ -68,7 +69,8 @@ def _fetch_owner_facts() -> list[OwnerFacts]:
 
 
 def _digest(profiles: tuple[TxtProfile, ...], owners: tuple[OwnerFacts, ...], provider: Provider) -> bytes:
-    told = (READING_VERSION, profiles, owners, provider.allow_empty)
+    # The name is in the words of findings.
+    told = (READING_VERSION, profiles, owners, provider.allow_empty, provider.name)
     return _blake2b(msgspec.msgpack.encode(told))
 
 

@@ -1,7 +1,7 @@
 """One frozen snapshot: all a provider said at one moment, told apart into record sets and claims."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import attrgetter
@@ -12,15 +12,13 @@ from providers.client.answer import DIGEST_BYTES
 from providers.client.webhook_client import RecordsAnswer, WebhookClient
 from providers.registries.claim import Claim, ClaimVerdict, OwnershipState, PairedEndpoint, TxtProfile
 from providers.registries.pairing import pair
-from providers.registries.txt_names import parse_txt_name
-from providers.wire.endpoint import Endpoint
+from providers.registries.txt_names import list_names_meant, parse_txt_name
+from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.json_codec import SetAside, decode_records
 from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
-from providers.wire.poison import safe_text
-from registry_app.models import Owner, Provider, RecordSet
+from registry_app.models import Owner, Provider
 
 _MAX_OWNER_ID = Owner._meta.get_field("owner_id").max_length or 0
-_MAX_RECORD_TYPE = RecordSet._meta.get_field("record_type").max_length or 0
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class Snapshot:
 
     `records` are sorted by key and hold each key once. Their `claims` are indexes into `claims`.
     `shadowed_names` are names of record sets that something set aside may be, or may speak for: they are
-    neither absent nor unmanaged, they are not known.
+    neither absent nor unmanaged, they are not known. `profiles` are those it was read under.
     """
 
     body: bytes
@@ -41,6 +39,7 @@ class Snapshot:
     set_aside: tuple[SetAside, ...]
     item_count: int
     shadowed_names: frozenset[str] = frozenset()
+    profiles: tuple[TxtProfile, ...] = ()
 
     @property
     def has_webhook_type(self) -> bool:
@@ -76,14 +75,9 @@ def decode_snapshot(
 ) -> Snapshot:
     """A body as a snapshot. Pure. Raises WireError where the body as a whole cannot be trusted (I3)."""
     decoded = decode_records(body, max_items=max_items)
-    item_count = len(decoded.endpoints) + len(decoded.set_aside)
-    set_aside = [*decoded.set_aside, *_find_unstorable(decoded.endpoints)]
-    endpoints: Iterable[Endpoint] = decoded.endpoints
-    if len(set_aside) > len(decoded.set_aside):
-        endpoints = (e for e in decoded.endpoints if len(e.record_type) <= _MAX_RECORD_TYPE)
-    pairing = pair(endpoints, profiles)
+    pairing = pair(decoded.endpoints, profiles)
     records, claims = _refuse_long_owners(_merge_duplicates(pairing.records), pairing.claims)
-    shadowed = _shadows(set_aside, profiles)
+    shadowed = _shadows(decoded.set_aside, profiles)
     return Snapshot(
         body=body,
         body_digest=body_digest or hashlib.blake2b(body, digest_size=DIGEST_BYTES).hexdigest(),
@@ -91,20 +85,11 @@ def decode_snapshot(
         fetch_seconds=fetch_seconds,
         records=tuple(_doubt(r, shadowed) for r in records) if shadowed else records,
         claims=claims,
-        set_aside=tuple(set_aside),
+        set_aside=tuple(decoded.set_aside),
+        item_count=len(decoded.endpoints) + len(decoded.set_aside),
         shadowed_names=shadowed,
-        item_count=item_count,
+        profiles=tuple(profiles),
     )
-
-
-def _find_unstorable(endpoints: Iterable[Endpoint]) -> list[SetAside]:
-    return [
-        SetAside(
-            index, "recordType", safe_text(endpoint.dns_name), f"a type of over {_MAX_RECORD_TYPE} characters"
-        )
-        for index, endpoint in enumerate(endpoints)
-        if len(endpoint.record_type) > _MAX_RECORD_TYPE
-    ]
 
 
 def _refuse_long_owners(
@@ -149,9 +134,26 @@ def _merge(group: list[PairedEndpoint]) -> PairedEndpoint:
 
 def _shadows(set_aside: Iterable[SetAside], profiles: Sequence[TxtProfile]) -> frozenset[str]:
     """Names of record sets that something set aside may be, or may speak for."""
-    names = {item.name.lower().removesuffix(".") for item in set_aside if item.name}
-    readings = (parse_txt_name(name, profile) for name in names for profile in (*profiles, TxtProfile()))
-    return frozenset(names | {reading.record_name for reading in readings if reading is not None})
+    spellings = {item.name.lower().removesuffix(".") for item in set_aside if item.name}
+    return frozenset(name for spelling in spellings for name in _shadow(spelling, (*profiles, TxtProfile())))
+
+
+def _shadow(spelling: str, profiles: Iterable[TxtProfile]) -> Iterator[str]:
+    # A name beyond ASCII is read as the pairing reads it: the type comes off before it is encoded.
+    canonical = _canonical(spelling)
+    yield canonical
+    txt_name = canonical if spelling.isascii() else spelling
+    for profile in profiles:
+        reading = parse_txt_name(txt_name, profile)
+        if reading is not None:
+            yield from list_names_meant(_canonical(reading.record_name), profile.wildcard_replacement.lower())
+
+
+def _canonical(spelling: str) -> str:
+    try:
+        return canonical_name(spelling)
+    except InvalidName:
+        return spelling  # no record set has such a name
 
 
 def _doubt(record: PairedEndpoint, shadowed: frozenset[str]) -> PairedEndpoint:

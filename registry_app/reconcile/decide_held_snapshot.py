@@ -9,8 +9,9 @@ from django.utils import timezone
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
 from registry_app.errors import NotAllowed, StateMoved
-from registry_app.models import HeldSnapshot
+from registry_app.models import HeldSnapshot, Provider
 from registry_app.queries.access import may_operate
+from registry_app.queries.held_snapshot import last_snapshot
 from registry_app.reconcile.find_subject import find_held_snapshot
 
 
@@ -24,7 +25,8 @@ def decide_held_snapshot(
 ) -> HeldSnapshot:
     """From open to `status`, by compare-and-swap, with its audit line and whatever `also` writes.
 
-    Raises NotFound, NotAllowed, StateMoved.
+    What was rejected may still be accepted while it is what the provider says: otherwise a wrong word would
+    keep the mirror from the truth for good. Raises NotFound, NotAllowed, StateMoved.
     """
     held = find_held_snapshot(held_id)
     if not may_operate(actor, held.provider):
@@ -35,9 +37,9 @@ def decide_held_snapshot(
     now = timezone.now()
     decision = {"status": status, "decided_at": now, "decided_by": actor.name[:200]}
     # The digest too: a person decides on what they saw, not on what a later visit put in its place.
-    waiting = HeldSnapshot.objects.filter(
-        pk=held.pk, status=HeldSnapshot.Status.OPEN, body_digest=held.body_digest
-    )
+    waiting = HeldSnapshot.objects.filter(pk=held.pk, status=held.status, body_digest=held.body_digest)
+    if held.status != HeldSnapshot.Status.OPEN and not _may_be_taken_back(held, status):
+        waiting = waiting.none()
     with transaction.atomic():
         if not waiting.update(**decision):
             raise StateMoved(
@@ -50,8 +52,16 @@ def decide_held_snapshot(
             f"held_snapshot.{status.value}",
             held,
             reason=reason,
-            before={"status": HeldSnapshot.Status.OPEN.value},
+            before={"status": held.status},
             after={"status": status.value, "reasons": held.reasons},
         )
     held.refresh_from_db(fields=["status", "decided_at", "decided_by"])
     return held
+
+
+def _may_be_taken_back(held: HeldSnapshot, status: HeldSnapshot.Status) -> bool:
+    is_turned = (held.status, status) == (HeldSnapshot.Status.REJECTED, HeldSnapshot.Status.ACCEPTED)
+    if not is_turned or held.provider.status != Provider.Status.HELD:
+        return False
+    last = last_snapshot(held.provider_id)
+    return last is not None and last.pk == held.pk

@@ -13,14 +13,13 @@ _SHOWN = 100
 
 
 def discover_owners(lease: Lease, provider: Provider, owner_ids: Iterable[str]) -> dict[str, int]:
-    """The primary keys of these owners; those nobody knew are registered as discovered.
+    """The primary keys of all owners; those of these that nobody knew are registered as discovered.
 
     One transaction, fenced, and one audit line however many there are. Raises LeaseLost.
     """
-    wanted = set(owner_ids)
-    keys = _fetch_keys(wanted)
+    keys = _fetch_keys()
     # In one order everywhere: two visits that discover the same owners must not wait for each other.
-    unknown = sorted(wanted - keys.keys())
+    unknown = sorted(set(owner_ids) - keys.keys())
     if not unknown:
         return keys
     with transaction.atomic():
@@ -34,10 +33,9 @@ def discover_owners(lease: Lease, provider: Provider, owner_ids: Iterable[str]) 
             provider,
             after={"count": len(unknown), "owner_ids": unknown[:_SHOWN]},
         )
-    return _fetch_keys(wanted)
+    return _fetch_keys()
 
 
-def _fetch_keys(owner_ids: set[str]) -> dict[str, int]:
-    # All owners, not `IN`: they are few beside record sets, and an IN list has a limit.
-    rows = Owner.objects.order_by().values_list("owner_id", "pk")
-    return {owner_id: pk for owner_id, pk in rows.iterator() if owner_id in owner_ids}
+def _fetch_keys() -> dict[str, int]:
+    # They are few beside record sets, and an IN list has a limit.
+    return dict(Owner.objects.order_by().values_list("owner_id", "pk").iterator())

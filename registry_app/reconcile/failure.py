@@ -72,9 +72,10 @@ def resolve_failing(provider: Provider, now: datetime) -> None:
     """The provider answered: it neither fails nor is silent. `provider` is as it was before the visit.
     Inside the transaction that stores the visit."""
     was_failing = provider.status == Provider.Status.FAILING
-    due_at = provider.next_visit_at
-    # Only one that was visited late can have been called silent: most visits need no statement here.
-    if was_failing or due_at is None or due_at < now - SHORTEST_SILENCE:
+    # Only one that nobody visited for a while can have been called silent: most visits need no statement
+    # here. When it was due tells nothing, since a person may have asked for this visit.
+    last = provider.last_visit_at or provider.created_at
+    if was_failing or last < now - SHORTEST_SILENCE:
         resolve_finding(failing_fingerprint(provider.pk), now)
 
 

@@ -1,13 +1,16 @@
 """What is older than the retention settings say goes, some thousand rows a transaction."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from registry_app.models import Finding, HeldSnapshot, RecordEvent, SyncRun
+from registry_app.models import Finding, HeldSnapshot, IdempotencyKey, RecordEvent, SyncRun
 
+# A client that lost an answer asks again within minutes; by then nobody waits for it any more.
+_KEYS_KEPT = timedelta(days=2)
 _BATCH = 1_000
 
 
@@ -19,10 +22,12 @@ class Purged:
     sync_runs: int
     findings: int
     held_snapshots: int
+    idempotency_keys: int
 
 
 def purge_history() -> Purged:
-    """Delete old history, visits, resolved findings and decided snapshots. What is open always stays."""
+    """Delete old history, visits, resolved findings, decided snapshots and idempotency keys.
+    What is open always stays."""
     now = timezone.now()
     runs_before = now - settings.DNSADMIN_RETENTION_RUNS
     # The last stored visit of each provider stays: it tells what the mirror was made of.
@@ -44,6 +49,7 @@ def purge_history() -> Purged:
         sync_runs=_delete(old_runs),
         findings=_delete(resolved),
         held_snapshots=_delete(decided),
+        idempotency_keys=_delete(IdempotencyKey.objects.filter(created_at__lt=now - _KEYS_KEPT)),
     )
 
 

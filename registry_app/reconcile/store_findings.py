@@ -36,7 +36,8 @@ _INSERTED = (
     "occurrences",
     "acknowledged_by",
 )
-_UPDATED = ("severity", "owner_id", "explanation", "suggestion", "details", "last_seen_at")
+_COMPARED = ("severity", "owner_id", "explanation", "suggestion", "details")
+_UPDATED = (*_COMPARED, "last_seen_at")
 
 
 @dataclass
@@ -57,7 +58,7 @@ def iterate_finding_writes(
     An acknowledged one stays so while it is there. One that comes back is opened again, unless muted.
     """
     difference = _compare_with_stored(
-        provider_id, {draft.fingerprint(provider_id): draft for draft in drafts}, now
+        provider_id, {draft.fingerprint(provider_id): draft for draft in drafts}, owner_keys, now
     )
     update = partial(_store_changed, owner_keys=owner_keys, now=now)
     for changed in in_chunks(difference.changed, _CHUNK):
@@ -111,30 +112,34 @@ def has_passing_findings(provider_id: int, now: datetime) -> bool:
     )
 
 
-def _compare_with_stored(provider_id: int, drafts: dict[bytes, FindingDraft], now: datetime) -> _Difference:
+def _compare_with_stored(
+    provider_id: int, drafts: dict[bytes, FindingDraft], owner_keys: Mapping[str, int], now: datetime
+) -> _Difference:
     difference = _Difference(drafts, [], [], [])
     stored = (
         Finding.objects.filter(provider_id=provider_id)
         .exclude(kind__in=KINDS_BESIDE_SNAPSHOTS)
         .order_by()
-        .values_list("pk", "fingerprint", "state", "severity", "explanation", "suggestion", "last_seen_at")
+        .values_list("pk", "fingerprint", "state", "last_seen_at", *_COMPARED)
     )
-    for pk, fingerprint, state, severity, explanation, suggestion, last_seen_at in stored.iterator():
+    for pk, fingerprint, state, last_seen_at, *said in stored.iterator():
         draft = drafts.pop(bytes(fingerprint), None)
         if draft is None:
             if state != Finding.State.RESOLVED:
                 difference.gone.append(pk)
         elif state == Finding.State.RESOLVED:
             difference.again.append((pk, draft))
-        elif (severity, explanation, suggestion) != _words_of(draft) or (
+        elif said != _said_by(draft, owner_keys) or (
             draft.kind in KINDS_THAT_PASS and last_seen_at < now - PASSING_AFTER
         ):
             difference.changed.append((pk, draft))
     return difference
 
 
-def _words_of(draft: FindingDraft) -> tuple[int, str, object]:
-    return draft.severity.value, plain_text(draft.explanation), dict(draft.suggestion)
+def _said_by(draft: FindingDraft, owner_keys: Mapping[str, int]) -> list[object]:
+    owner_key = owner_keys.get(draft.owner_id)
+    words = plain_text(draft.explanation)
+    return [draft.severity.value, owner_key, words, dict(draft.suggestion), dict(draft.details)]
 
 
 def _inserted(

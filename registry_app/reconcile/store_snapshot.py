@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from time import monotonic
 
@@ -80,10 +81,17 @@ def _iterate_writes(visit: Visit, look: Look, now: datetime) -> Iterator[Write]:
     claims = ClaimRowMaker(provider.pk, snapshot, plan, owner_keys, now)
     scene = fetch_scene(visit, look, now)
     return chain(
+        (Write(0, partial(_void_accepted_digest, provider.pk)),),
         iterate_record_writes(records, is_baseline=provider.accepted_snapshots == 0),
         iterate_claim_writes(claims),
         iterate_finding_writes(provider.pk, find_all(scene), owner_keys, now),
     )
+
+
+def _void_accepted_digest(provider_id: int) -> None:
+    # With the first slice the mirror is no longer what that answer said: should the provider say it again
+    # after a crash between two slices, it must not pass for unchanged.
+    Provider.objects.filter(pk=provider_id).update(accepted_digest="")
 
 
 def _accept(visit: Visit, look: Look, now: datetime, started: float) -> None:
@@ -96,7 +104,7 @@ def _accept(visit: Visit, look: Look, now: datetime, started: float) -> None:
         visit,
         now,
         domain_filter=said.to_json() if said else {},
-        accepted_digest=compute_accepted_digest(snapshot.body_digest, visit.reading),
+        accepted_digest=compute_accepted_digest(snapshot.body_digest, snapshot.content_type, visit.reading),
         record_set_count=known,
         claim_count=plan.claim_count,
     )

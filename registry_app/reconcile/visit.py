@@ -17,7 +17,7 @@ from registry_app.errors import LeaseLost, SecretUnavailable
 from registry_app.mirror.client import build_client
 from registry_app.mirror.domain_filter import NegotiatedFilter, fetch_domain_filter, is_negotiation_due
 from registry_app.mirror.reading import Reading, compute_accepted_digest, fetch_reading
-from registry_app.mirror.snapshot import Snapshot, decode_answer
+from registry_app.mirror.snapshot import Snapshot, decode_answer, decode_snapshot
 from registry_app.models import Provider, SyncRun
 from registry_app.models.provider import MEBIBYTE
 from registry_app.queries.held_snapshot import last_snapshot
@@ -102,7 +102,7 @@ def _visit(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | 
     run.body_digest = heard.digest
     crash_point("visit.fetched")
     visit = Visit(lease, provider, run, reading, held, {})
-    if heard.is_filter_as(known_filter) and _is_known_answer(visit, heard.digest):
+    if heard.is_filter_as(known_filter) and _is_known_answer(visit, heard):
         return note_unchanged(visit, heard.domain_filter)
     sighting = compute_sighting(heard.digest, reading.digest, heard.domain_filter)
     if held is not None and is_still_held(held, sighting):
@@ -145,6 +145,13 @@ class Heard:
         return self.answer.digest.hex() if self.answer else ""
 
     @property
+    def content_type(self) -> str:
+        """What the body was said to be."""
+        if self.snapshot is not None:
+            return self.snapshot.content_type
+        return self.answer.content_type if self.answer else ""
+
+    @property
     def seconds(self) -> float:
         """How long the provider took."""
         if self.snapshot is not None:
@@ -164,8 +171,19 @@ class Heard:
 
     def decode(self, reading: Reading, max_items: int) -> Snapshot:
         """The snapshot. Raises WireError."""
-        if self.snapshot is not None:
-            return self.snapshot
+        told = self.snapshot
+        if told is not None and set(told.profiles) == set(reading.profiles):
+            return told
+        if told is not None:
+            # A profile was changed since: what is stored must be what the digest will say it was read with.
+            return decode_snapshot(
+                told.body,
+                reading.profiles,
+                max_items=max_items,
+                body_digest=told.body_digest,
+                content_type=told.content_type,
+                fetch_seconds=told.fetch_seconds,
+            )
         if self.answer is None:
             raise ValueError("neither an answer nor a snapshot")
         return decode_answer(self.answer, reading.profiles, max_items=max_items)
@@ -183,9 +201,10 @@ def _ask(lease: Lease, provider: Provider, known: NegotiatedFilter | None) -> He
         return Heard(said, answer=client.records())
 
 
-def _is_known_answer(visit: Visit, body_digest: str) -> bool:
+def _is_known_answer(visit: Visit, heard: Heard) -> bool:
     provider = visit.provider
-    if provider.accepted_digest != compute_accepted_digest(body_digest, visit.reading):
+    said = compute_accepted_digest(heard.digest, heard.content_type, visit.reading)
+    if provider.accepted_digest != said:
         return False
     return not has_passing_findings(provider.pk, timezone.now())
 

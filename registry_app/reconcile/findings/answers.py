@@ -22,7 +22,7 @@ def find_set_aside(scene: Scene) -> Iterator[FindingDraft]:
                 "replace or claim is left as it was."
             ),
             name=item.name,
-            details={"path": item.path, "reason": item.reason},
+            details={"field": field, "reason": item.reason},
         )
 
 

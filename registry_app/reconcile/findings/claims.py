@@ -6,21 +6,49 @@ from providers.registries.claim import Claim, ClaimFormat, ClaimVerdict
 from providers.wire.endpoint import EndpointKey
 from registry_app.reconcile.findings.draft import FindingDraft, JsonObject, Kind, Severity
 from registry_app.reconcile.findings.scene import Scene
-from registry_app.reconcile.findings.words import name_claimed, select_claim, select_records
+from registry_app.reconcile.findings.words import (
+    name_claimed,
+    select_claim,
+    select_records,
+    suggest_registering,
+)
 from registry_app.reconcile.record_digest import compute_claim_identity, txt_name_of
 
 
 def find_orphan_claims(scene: Scene) -> Iterator[FindingDraft]:
-    """Claims for record sets that are not there: they keep other owners from creating them."""
+    """Claims for record sets that are not there: they keep other owners from creating them.
+
+    Cleaning up is offered only where a person registered the owner and with it how it writes, and the claim
+    is written so: otherwise it may well protect a record set, and is then no orphan.
+    """
     for claim in _with_verdict(scene, ClaimVerdict.ORPHAN):
+        doubt, suggestion = _doubt_orphan(scene, claim)
         yield _draft(
             claim,
             Kind.ORPHAN_CLAIM,
             Severity.WARNING,
             f"The TXT record {txt_name_of(claim)} says that {claim.owner_id} owns {name_claimed(claim)}, but "
-            f"nothing is there. No other owner can create it while the claim stands. {claim.problem}".strip(),
-            _clean_up(scene, claim),
+            f"nothing is there. No other owner can create it while the claim stands. {doubt}".strip(),
+            suggestion,
         )
+
+
+def _doubt_orphan(scene: Scene, claim: Claim) -> tuple[str, JsonObject]:
+    """What to make sure of before an orphan is removed, and what to do about it now."""
+    owner_id = claim.owner_id
+    if not scene.is_registered(owner_id):
+        doubt = (
+            f"{owner_id} is not registered, so nobody said how it writes its claims: register it, with its "
+            "prefix or suffix, before this one is removed."
+        )
+        return doubt, suggest_registering(owner_id)
+    if not scene.is_written_as_registered(claim):
+        doubt = (
+            f"It is not written as {owner_id} is registered to write: correct the registry profile of "
+            f"{owner_id}, or make sure that this is left over from another time before it is removed."
+        )
+        return doubt, {}
+    return claim.problem, _clean_up(scene, claim)
 
 
 def find_unreadable_claims(scene: Scene) -> Iterator[FindingDraft]:

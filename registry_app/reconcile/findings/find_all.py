@@ -1,13 +1,15 @@
 """Every kind of finding over one scene, each kind bounded."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 
 from registry_app.reconcile.findings import answers, claims, owners, records, transfers
 from registry_app.reconcile.findings.draft import FindingDraft
 from registry_app.reconcile.findings.scene import Scene
 
-# Ten thousand of a kind at one provider are one problem, not ten thousand; the first ones tell of it.
+# Ten thousand of a kind at one provider are one problem, not ten thousand: the first ones tell of it, and
+# the last of them says how many more there are.
 MOST_OF_A_KIND = 10_000
 
 Finder = Callable[[Scene], Iterator[FindingDraft]]
@@ -36,4 +38,16 @@ FINDERS: tuple[Finder, ...] = (
 def find_all(scene: Scene) -> Iterator[FindingDraft]:
     """All findings of a scene, in a fixed order. Pure."""
     for finder in FINDERS:
-        yield from islice(finder(scene), MOST_OF_A_KIND)
+        yield from _bound(finder(scene))
+
+
+def _bound(drafts: Iterator[FindingDraft]) -> Iterator[FindingDraft]:
+    yield from islice(drafts, MOST_OF_A_KIND - 1)
+    last = next(drafts, None)
+    if last is None:
+        return
+    more = sum(1 for _ in drafts)
+    if more:
+        explanation = f"{last.explanation} And {more} more of this kind, which are not listed one by one."
+        last = replace(last, explanation=explanation, details={**last.details, "more": more})
+    yield last

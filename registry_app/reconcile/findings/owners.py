@@ -7,7 +7,12 @@ from providers.registries.claim import OwnershipState, PairedEndpoint
 from registry_app.models import Owner
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
 from registry_app.reconcile.findings.scene import Scene
-from registry_app.reconcile.findings.words import name_record, select_records, subject_of
+from registry_app.reconcile.findings.words import (
+    name_record,
+    select_records,
+    subject_of,
+    suggest_registering,
+)
 
 # What ExternalDNS manages unless told otherwise; the zone's own NS, MX or SPF records are nobody's to claim.
 MANAGED_TYPES = frozenset({"A", "AAAA", "CNAME"})
@@ -17,10 +22,9 @@ def find_unregistered_owners(scene: Scene) -> Iterator[FindingDraft]:
     """Owner ids in claims that nobody registered, or that were decommissioned: one finding for each."""
     counts = Counter(claim.owner_id for claim in scene.snapshot.claims if claim.owner_id)
     for owner_id, count in sorted(counts.items()):
-        facts = scene.owners.get(owner_id)
-        if facts is not None and facts.status == Owner.Status.REGISTERED:
+        if scene.is_registered(owner_id):
             continue
-        what = "was decommissioned" if facts is not None else "is not registered"
+        what = "was decommissioned" if owner_id in scene.owners else "is not registered"
         yield FindingDraft(
             kind=Kind.UNREGISTERED_OWNER,
             severity=Severity.WARNING,
@@ -30,7 +34,7 @@ def find_unregistered_owners(scene: Scene) -> Iterator[FindingDraft]:
                 "where it runs and what it would do to its record sets."
             ),
             owner_id=owner_id,
-            suggestion={"kind": "register_owner", "owner_id": owner_id},
+            suggestion=suggest_registering(owner_id),
             details={"claims": count},
         )
 

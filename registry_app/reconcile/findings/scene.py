@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from providers.registries.claim import TxtProfile
+from providers.registries.claim import DEFAULT_PROFILE, Claim, TxtProfile
 from providers.wire.endpoint import EndpointKey
 from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.reading import OwnerFacts
 from registry_app.mirror.snapshot import Snapshot
+from registry_app.models import Owner
 from registry_app.queries.record_event import count_changing_runs
 from registry_app.queries.transfer_items import VerifiedItem, verified_since
 from registry_app.reconcile.look import Look, Visit
@@ -31,6 +32,20 @@ class Scene:
     domain_filter: NegotiatedFilter | None
     changing: Mapping[EndpointKey, int]
     verified: tuple[VerifiedItem, ...]
+
+    def is_registered(self, owner_id: str) -> bool:
+        """Whether a person registered this owner, and did not decommission it."""
+        facts = self.owners.get(owner_id)
+        return facts is not None and facts.status == Owner.Status.REGISTERED
+
+    def is_written_as_registered(self, claim: Claim) -> bool:
+        """Whether a claim has the affixes that a person said its registered owner writes under."""
+        registered = self.profiles.get(self.owners[claim.owner_id].profile_reference, DEFAULT_PROFILE)
+        return _affixes(registered) == _affixes(claim.profile)
+
+
+def _affixes(profile: TxtProfile) -> tuple[str, ...]:
+    return (profile.prefix.lower(), profile.suffix.lower(), profile.wildcard_replacement.lower())
 
 
 def fetch_scene(visit: Visit, look: Look, now: datetime) -> Scene:

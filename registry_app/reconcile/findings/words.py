@@ -36,6 +36,11 @@ def select_records(provider_id: int, keys: Iterable[EndpointKey]) -> JsonObject:
     }
 
 
+def suggest_registering(owner_id: str) -> JsonObject:
+    """A person says where an owner runs, and how it writes."""
+    return {"kind": "register_owner", "owner_id": owner_id}
+
+
 def select_claim(provider_id: int, claim: Claim) -> JsonObject:
     """The selection of a clean-up's request: a claim by its identity (`Claim.identity`, hexadecimal)."""
     return {"provider_id": provider_id, "claim_refs": [compute_claim_identity(claim).hex()]}

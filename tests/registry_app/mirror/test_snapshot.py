@@ -1,9 +1,11 @@
 """A body as a snapshot."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from providers.registries.claim import TxtProfile
 from providers.wire.errors import WireError
 from providers.wire.json_codec import encode_endpoints
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
@@ -92,3 +94,37 @@ def _is_accepted(body: bytes) -> bool:
     except WireError:
         return False
     return True
+
+
+def test_a_wildcard_whose_claim_was_set_aside_is_not_taken_for_unmanaged() -> None:
+    profile = TxtProfile(wildcard_replacement="any")
+    claim = msgspec.structs.replace(make_claim("*.example.org", profile=profile), record_ttl=-1)
+    body = encode_endpoints([make_record("*.example.org"), claim])
+
+    snapshot = decode_snapshot(body, [profile], max_items=10)
+
+    assert [record.state for record in snapshot.records] == ["unknown"]
+
+
+def test_a_name_beyond_ascii_whose_claim_was_set_aside_is_not_taken_for_unmanaged() -> None:
+    claim = msgspec.structs.replace(make_claim("münchen.example.org"), record_ttl=-1)
+
+    snapshot = _decode(encode_endpoints([make_record("münchen.example.org"), claim]))
+
+    assert [record.state for record in snapshot.records] == ["unknown"]
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        (rb"\\052.example.org", "*.example.org"),
+        (rb"\u0077ww.example.org", "www.example.org"),
+        ("MÜNCHEN.example.org".encode(), "xn--mnchen-3ya.example.org"),
+    ],
+)
+def test_an_item_that_is_no_json_still_keeps_its_record_set_from_vanishing(
+    spelling: bytes, name: str
+) -> None:
+    snapshot = _decode(b'[{"dnsName":"' + spelling + b'","recordType":"A","recordTTL":NaN}]')
+
+    assert name in snapshot.shadowed_names

@@ -5,11 +5,21 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from providers.registries.claim import TxtProfile
 from providers.servers import read_faults
+from providers.wire.json_codec import encode_endpoints
 from registry_app.mirror.client import build_client
 from registry_app.mirror.profiles import fetch_txt_profiles
-from registry_app.mirror.snapshot import fetch_snapshot
-from registry_app.models import AuditEntry, Claim, Provider, RecordEvent, RecordSet, SyncRun
+from registry_app.mirror.snapshot import decode_snapshot, fetch_snapshot
+from registry_app.models import (
+    AuditEntry,
+    Claim,
+    Provider,
+    RecordEvent,
+    RecordSet,
+    RegistryProfile,
+    SyncRun,
+)
 from registry_app.reconcile.lease import take_lease
 from registry_app.reconcile.visit import visit_under_lease
 from tests.factories import make_provider
@@ -158,3 +168,17 @@ def _serve_raw(provider: Provider, body: bytes) -> None:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
         reference.faults.plan("GET /records", read_faults.body(body))
         visit(provider)
+
+
+def test_what_a_transfer_read_is_read_again_when_a_profile_came_in_between() -> None:
+    provider, profile = make_provider(), TxtProfile(prefix="extdns.")
+    zone = [*make_zone(count=3), make_record(), make_claim(profile=profile)]
+    serve(provider, zone)
+    snapshot = decode_snapshot(encode_endpoints(zone), [TxtProfile()], max_items=100)
+    RegistryProfile.objects.create(name="with prefix", prefix=profile.prefix)
+    lease = take_lease(provider.pk, "a transfer")
+    assert lease is not None
+
+    visit_under_lease(lease, provider, trigger=SyncRun.Trigger.TRANSFER, snapshot=snapshot)
+
+    assert RecordSet.objects.get(name="www.example.org").state == "owned"

@@ -4,7 +4,8 @@ import pytest
 
 from providers.registries.claim import TxtProfile
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
-from registry_app.models import Claim, Finding, RegistryProfile
+from registry_app.models import Claim, Finding, Owner, RegistryProfile
+from registry_app.reconcile.findings.find_all import MOST_OF_A_KIND
 from tests.factories import make_owner, make_provider
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.reconcile.serving import serve
@@ -19,6 +20,7 @@ def _found(kind: str) -> list[Finding]:
 
 def test_a_claim_without_record_is_an_orphan_that_may_be_cleaned_up() -> None:
     provider = make_provider()
+    make_owner("blue-cluster")
 
     serve(provider, [*make_zone(count=3), make_claim("gone.example.org")])
 
@@ -29,6 +31,66 @@ def test_a_claim_without_record_is_an_orphan_that_may_be_cleaned_up() -> None:
     orphan = Claim.objects.get(verdict="orphan")
     assert finding.suggestion["kind"] == "clean_up"
     assert finding.suggestion["selection"]["claim_refs"] == [bytes(orphan.identity).hex()]
+
+
+@pytest.mark.parametrize("status", ["discovered", "decommissioned"])
+def test_an_orphan_of_an_owner_nobody_vouches_for_is_not_offered_for_clean_up(status: str) -> None:
+    make_owner("blue-cluster", status=status)
+    profile = TxtProfile(prefix="nobody-told-us.")
+
+    serve(make_provider(), [make_record(), make_claim(profile=profile)])
+
+    (finding,) = _found(Kind.ORPHAN_CLAIM)
+    assert finding.suggestion == {"kind": "register_owner", "owner_id": "blue-cluster"}
+    assert "nobody said how it writes" in finding.explanation
+
+
+def test_an_orphan_that_is_not_written_as_its_owner_is_registered_is_not_offered_for_clean_up() -> None:
+    suffix = RegistryProfile.objects.create(name="with suffix", suffix="-txt")
+    make_owner("blue-cluster", registry_profile=suffix)
+    # What an instance writes that puts its suffix before the zone, not after the first label.
+    odd = make_record("a-www.shop-txt.example.org", "TXT", make_claim().targets)
+
+    serve(make_provider(), [make_record("www.shop.example.org"), odd])
+
+    (finding,) = _found(Kind.ORPHAN_CLAIM)
+    assert finding.suggestion == {}
+    assert "not written as blue-cluster is registered to write" in finding.explanation
+
+
+def test_registering_the_owner_of_an_orphan_offers_its_clean_up_though_the_answer_is_the_same() -> None:
+    provider, zone = make_provider(), [*make_zone(count=3), make_claim("gone.example.org")]
+    serve(provider, zone)
+    Owner.objects.filter(owner_id="blue-cluster").update(status=Owner.Status.REGISTERED)
+
+    serve(provider, zone)
+
+    (finding,) = _found(Kind.ORPHAN_CLAIM)
+    assert (finding.suggestion["kind"], finding.occurrences) == ("clean_up", 1)
+
+
+def test_more_of_a_kind_than_are_listed_are_counted_in_the_last_of_them() -> None:
+    beyond = 5
+    orphans = [make_claim(f"gone-{number}.example.org") for number in range(MOST_OF_A_KIND + beyond)]
+
+    serve(make_provider(), [*make_zone(count=3), *orphans])
+
+    findings = Finding.objects.filter(kind=Kind.ORPHAN_CLAIM)
+    assert findings.count() == MOST_OF_A_KIND
+    (last,) = findings.filter(details__more=beyond)
+    assert last.explanation.endswith(f"And {beyond} more of this kind, which are not listed one by one.")
+
+
+def test_the_details_and_the_owner_of_a_finding_follow_what_is_true() -> None:
+    green = make_owner("green-cluster", name_patterns=["green.example.org"])
+    provider, zone = make_provider(), [*make_zone(count=12), make_record("www.green.example.org")]
+    serve(provider, zone[4:])
+
+    serve(provider, zone)
+
+    (unregistered,) = _found(Kind.UNREGISTERED_OWNER)
+    assert unregistered.details["claims"] == 12
+    assert _found(Kind.UNMANAGED_IN_PATTERN)[0].owner == green
 
 
 def test_a_finding_goes_with_what_it_tells_of_and_comes_back_with_it() -> None:

@@ -5,12 +5,15 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from registry_app.models import Claim, Provider, RecordEvent, RecordSet, SyncRun
+from registry_app.actor import SYSTEM
+from registry_app.models import Claim, HeldSnapshot, Provider, RecordEvent, RecordSet, SyncRun
+from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.bulk import rows_per_transaction
 from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
 from tests.factories import make_provider
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.reconcile.apart import visit_and_die
+from tests.registry_app.reconcile.serving import serve
 from tests.registry_app.reconcile.visiting import mirrored, visit
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -53,6 +56,26 @@ def test_killed_between_two_slices_the_next_visit_stores_the_rest() -> None:
     assert run.status == SyncRun.Status.STORED
     assert (RecordSet.objects.count(), Claim.objects.count()) == (count, count)
     assert not RecordEvent.objects.exists()
+
+
+def test_killed_between_two_slices_the_old_answer_does_not_pass_for_unchanged() -> None:
+    provider, small = make_provider(), make_zone(count=12)
+    serve(provider, small)
+    before = mirrored(provider)
+    more = make_zone(count=rows_per_transaction() * 3 // 4, domain="more.example.org")
+    with ReferenceProvider([*small, *more]) as reference:
+        Provider.objects.filter(pk=provider.pk).update(url=reference.url)
+        visit_and_die(provider, "visit.between_slices")
+    rows_after_kill = RecordSet.objects.count()
+    _let_lease_pass(provider)
+
+    run = serve(provider, small)  # all that was new is gone again: a shrinking that is not believed at once
+    accept_held_snapshot(SYSTEM, HeldSnapshot.objects.get().pk, reason="They were never meant.")
+    serve(provider, small)
+
+    assert rows_after_kill > len(before)
+    assert run.status == SyncRun.Status.HELD
+    assert [row for row in mirrored(provider) if not row[-1]] == before
 
 
 def test_killed_between_two_slices_of_a_loss_no_absence_is_counted_twice() -> None:

@@ -7,7 +7,10 @@ import pytest
 from django.utils import timezone
 
 from providers.servers import read_faults
+from registry_app.actor import SYSTEM
 from registry_app.models import Finding, Provider, SyncRun
+from registry_app.reconcile.note_silent_providers import note_silent_providers
+from registry_app.reconcile.request_visit import request_visit
 from registry_app.reconcile.schedule import LONGEST_BACKOFF, compute_next_try, compute_next_visit
 from tests.factories import make_provider
 from tests.reference_server import ReferenceProvider, make_zone
@@ -96,3 +99,19 @@ def test_no_secret_and_no_body_is_in_what_is_kept_of_a_failure() -> None:
 
     assert run.status == SyncRun.Status.FAILED
     assert "s3cret-password" not in f"{run.error} {provider.last_error}"
+
+
+@pytest.mark.django_db
+def test_a_silent_provider_is_silent_no_more_when_a_person_has_it_visited() -> None:
+    long_ago = timezone.now() - timedelta(hours=2)
+    with ReferenceProvider(make_zone(count=3)) as reference:
+        provider = make_provider(url=reference.url)
+        visit(provider)
+        Provider.objects.filter(pk=provider.pk).update(next_visit_at=long_ago, last_visit_at=long_ago)
+        noted = note_silent_providers()
+        request_visit(SYSTEM, provider.pk)
+
+        visit(provider)
+
+    assert noted == 1
+    assert Finding.objects.get(kind=Finding.Kind.PROVIDER_FAILING).state == Finding.State.RESOLVED

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from registry_app.models import Finding, HeldSnapshot, Provider, RecordEvent, SyncRun
+from registry_app.models import Finding, HeldSnapshot, IdempotencyKey, Provider, RecordEvent, SyncRun
 from registry_app.reconcile.purge_history import purge_history
-from tests.factories import make_finding, make_provider
+from tests.factories import make_finding, make_provider, make_user
 
 pytestmark = pytest.mark.django_db
 LONG_AGO = timezone.now() - timedelta(days=1000)
@@ -62,3 +62,19 @@ def test_a_snapshot_that_waits_for_a_person_stays() -> None:
 
     assert purged.held_snapshots == 1
     assert HeldSnapshot.objects.get() == waiting
+
+
+def test_idempotency_keys_go_after_two_days_in_batches() -> None:
+    alice, now = make_user("alice"), timezone.now()
+    for age, count in ((timedelta(days=2, minutes=1), 1_200), (timedelta(days=1, hours=23), 3)):
+        keys = [
+            IdempotencyKey(user=alice, key=f"{age}-{number}", body_digest="", claimed_at=now)
+            for number in range(count)
+        ]
+        IdempotencyKey.objects.bulk_create(keys)
+        IdempotencyKey.objects.filter(key__startswith=str(age)).update(created_at=now - age)
+
+    purged = purge_history()
+
+    assert purged.idempotency_keys == 1_200
+    assert IdempotencyKey.objects.count() == 3

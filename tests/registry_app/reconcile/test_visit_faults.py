@@ -93,6 +93,20 @@ def test_a_wrong_content_type_is_a_finding_and_no_failure() -> None:
     assert Finding.objects.get(kind=Finding.Kind.WRONG_CONTENT_TYPE).state == Finding.State.OPEN
 
 
+def test_that_finding_comes_and_goes_with_the_type_though_the_body_is_the_same() -> None:
+    with ReferenceProvider(make_zone(count=3)) as reference:
+        provider = make_provider(url=reference.url)
+        visit(provider)
+        reference.faults.plan("GET /records", read_faults.wrong_content_type())
+
+        visit(provider)
+        meanwhile = Finding.objects.get(kind=Finding.Kind.WRONG_CONTENT_TYPE).state
+        visit(provider)
+
+    assert meanwhile == Finding.State.OPEN
+    assert Finding.objects.get(kind=Finding.Kind.WRONG_CONTENT_TYPE).state == Finding.State.RESOLVED
+
+
 def test_two_owners_in_every_claim_are_held_when_they_were_one_owners() -> None:
     with ReferenceProvider(make_zone(count=12)) as reference:
         provider = make_provider(url=reference.url)
