@@ -14,18 +14,27 @@ from registry_app.admin.answer import answer_act
 from registry_app.admin.filters import build_choice_filter, build_row_filter
 from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
 from registry_app.admin.wording import format_ago, format_badge
+from registry_app.errors import InvalidRequest
 from registry_app.models import HeldSnapshot, Provider
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
 
 
-class ReasonForm(forms.Form):
-    """The reason a decision asks for."""
+class DecisionForm(forms.Form):
+    """The reason of a decision, and which answer the page showed."""
 
     reason = forms.CharField(required=False, max_length=4000)
+    seen = forms.CharField(max_length=64)
 
-    def text(self) -> str:
-        return str(self.cleaned_data["reason"]) if self.is_valid() else ""
+    def read(self) -> tuple[str, str]:
+        """Reason and digest. Raises InvalidRequest for a form that is not ours."""
+        if not self.is_valid():
+            raise InvalidRequest(
+                "The form cannot be read.",
+                fields={name: [str(text) for text in texts] for name, texts in self.errors.items()},
+                todo="Open the page again.",
+            )
+        return str(self.cleaned_data["reason"]), str(self.cleaned_data["seen"])
 
 
 @admin.register(HeldSnapshot)
@@ -79,26 +88,31 @@ class HeldSnapshotPageAdmin(ListPage[HeldSnapshot]):
     def page_context(self, request: HttpRequest, row: HeldSnapshot) -> dict[str, Any]:
         return {
             "row": row,
-            "is_open": row.status == HeldSnapshot.Status.OPEN,
+            "may_accept": row.status == HeldSnapshot.Status.OPEN or self._is_rejected_and_held(row),
+            "may_reject": row.status == HeldSnapshot.Status.OPEN,
             "accept_url": self.url_of("accept", row.pk),
             "reject_url": self.url_of("reject", row.pk),
         }
 
     def accept_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        reason = ReasonForm(request.POST).text()
-
         def act(actor: Actor) -> object:
-            return accept_held_snapshot(actor, pk, reason=reason)
+            reason, seen = DecisionForm(request.POST).read()
+            return accept_held_snapshot(actor, pk, reason=reason, seen=seen)
 
         done = "Accepted: the next visit compares with this snapshot and stores what it then reads."
         return answer_act(request, act, done=done, back=self.url_of("change", pk))
 
     def reject_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        reason = ReasonForm(request.POST).text()
-
         def act(actor: Actor) -> object:
-            return reject_held_snapshot(actor, pk, reason=reason)
+            reason, seen = DecisionForm(request.POST).read()
+            return reject_held_snapshot(actor, pk, reason=reason, seen=seen)
 
         return answer_act(
             request, act, done="Rejected. The mirror stays as it was.", back=self.url_of("change", pk)
         )
+
+    @staticmethod
+    def _is_rejected_and_held(row: HeldSnapshot) -> bool:
+        """A wrong rejection can be taken back while the provider still says the same."""
+        is_held = row.provider.status == Provider.Status.HELD
+        return is_held and row.status == HeldSnapshot.Status.REJECTED

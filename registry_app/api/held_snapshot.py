@@ -34,6 +34,7 @@ class HeldSnapshotAnswer(RowSerializer[HeldSnapshot]):
             "id",
             "provider",
             "status",
+            "body_digest",
             "reasons",
             "difference",
             "created_at",
@@ -42,6 +43,17 @@ class HeldSnapshotAnswer(RowSerializer[HeldSnapshot]):
             "decided_at",
             "decided_by",
         )
+
+
+class HeldSnapshotDecision(ReasonBody):
+    """Why, and of which answer."""
+
+    body_digest = serializers.CharField(
+        default="",
+        allow_blank=True,
+        max_length=64,
+        help_text="`body_digest` of what you decide on: refused if a later visit put another in its place.",
+    )
 
 
 class HeldSnapshotViews(NounViewSet):
@@ -64,16 +76,18 @@ class HeldSnapshotViews(NounViewSet):
         """One held snapshot."""
         return Response(HeldSnapshotAnswer(find_row(self.get_queryset(), pk=pk)).data)
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=HeldSnapshotAnswer)
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=HeldSnapshotDecision, responses=HeldSnapshotAnswer)
     @idempotent()
     def accept(self, request: Request, pk: int) -> Response:
         """Accept it: what the provider says at its next visit is stored."""
-        accept_held_snapshot(self.actor, pk, reason=read_body(ReasonBody, request)["reason"])
+        said = read_body(HeldSnapshotDecision, request)
+        accept_held_snapshot(self.actor, pk, reason=said["reason"], seen=said["body_digest"])
         return self.retrieve(request, pk)
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=HeldSnapshotAnswer)
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=HeldSnapshotDecision, responses=HeldSnapshotAnswer)
     @idempotent()
     def reject(self, request: Request, pk: int) -> Response:
         """Reject it: the mirror stays as it is."""
-        reject_held_snapshot(self.actor, pk, reason=read_body(ReasonBody, request)["reason"])
+        said = read_body(HeldSnapshotDecision, request)
+        reject_held_snapshot(self.actor, pk, reason=said["reason"], seen=said["body_digest"])
         return self.retrieve(request, pk)

@@ -7,13 +7,16 @@ from registry_app.models import HeldSnapshot, Provider
 from registry_app.reconcile.decide_held_snapshot import decide_held_snapshot
 
 
-def accept_held_snapshot(actor: Actor, held_id: int, *, reason: str) -> HeldSnapshot:
+def accept_held_snapshot(actor: Actor, held_id: int, *, reason: str, seen: str = "") -> HeldSnapshot:
     """Accept. Nothing is stored yet: the next visit, which is due at once, stores what the provider says
     then, if that is not suspicious beside this one.
 
-    Raises NotFound, NotAllowed, StateMoved.
+    `seen` is the `body_digest` of the snapshot the person looked at: a later visit may have put another in
+    its place. Raises NotFound, NotAllowed, StateMoved.
     """
-    return decide_held_snapshot(actor, held_id, HeldSnapshot.Status.ACCEPTED, reason=reason, also=_make_due)
+    return decide_held_snapshot(
+        actor, held_id, HeldSnapshot.Status.ACCEPTED, reason=reason, seen=seen, also=_make_due
+    )
 
 
 def _make_due(held: HeldSnapshot, now: datetime) -> None:

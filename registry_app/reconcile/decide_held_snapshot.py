@@ -21,12 +21,14 @@ def decide_held_snapshot(
     status: HeldSnapshot.Status,
     *,
     reason: str,
+    seen: str,
     also: Callable[[HeldSnapshot, datetime], None],
 ) -> HeldSnapshot:
     """From open to `status`, by compare-and-swap, with its audit line and whatever `also` writes.
 
     What was rejected may still be accepted while it is what the provider says: otherwise a wrong word would
-    keep the mirror from the truth for good. Raises NotFound, NotAllowed, StateMoved.
+    keep the mirror from the truth for good. `seen` is the `body_digest` of what the person looked at, empty
+    where a program decides on whatever is held. Raises NotFound, NotAllowed, StateMoved.
     """
     held = find_held_snapshot(held_id)
     if not may_operate(actor, held.provider):
@@ -37,7 +39,9 @@ def decide_held_snapshot(
     now = timezone.now()
     decision = {"status": status, "decided_at": now, "decided_by": actor.name[:200]}
     # The digest too: a person decides on what they saw, not on what a later visit put in its place.
-    waiting = HeldSnapshot.objects.filter(pk=held.pk, status=held.status, body_digest=held.body_digest)
+    waiting = HeldSnapshot.objects.filter(
+        pk=held.pk, status=held.status, body_digest=seen or held.body_digest
+    )
     if held.status != HeldSnapshot.Status.OPEN and not _may_be_taken_back(held, status):
         waiting = waiting.none()
     with transaction.atomic():

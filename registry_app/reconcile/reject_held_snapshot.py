@@ -7,13 +7,14 @@ from registry_app.models import HeldSnapshot
 from registry_app.reconcile.decide_held_snapshot import decide_held_snapshot
 
 
-def reject_held_snapshot(actor: Actor, held_id: int, *, reason: str) -> HeldSnapshot:
+def reject_held_snapshot(actor: Actor, held_id: int, *, reason: str, seen: str = "") -> HeldSnapshot:
     """Reject. The provider stays held until it says something normal, or something else.
 
-    Raises NotFound, NotAllowed, StateMoved.
+    `seen` is the `body_digest` of the snapshot the person looked at: a later visit may have put another in
+    its place. Raises NotFound, NotAllowed, StateMoved.
     """
     return decide_held_snapshot(
-        actor, held_id, HeldSnapshot.Status.REJECTED, reason=reason, also=_nothing_else
+        actor, held_id, HeldSnapshot.Status.REJECTED, reason=reason, seen=seen, also=_nothing_else
     )
 
 

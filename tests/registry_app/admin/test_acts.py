@@ -85,12 +85,27 @@ def test_a_held_snapshot_is_decided_once(decision: str, status: str) -> None:
     client = sign_in(make_administrator())
     url = address(f"heldsnapshot_{decision}", held.pk)
 
-    client.post(url, {"reason": "The zone was emptied on purpose."})
-    again = client.post(url, {"reason": "Again."}, follow=True)
+    client.post(url, {"reason": "The zone was emptied on purpose.", "seen": held.body_digest})
+    again = client.post(url, {"reason": "Again.", "seen": held.body_digest}, follow=True)
 
     held.refresh_from_db()
     assert (held.status, held.decided_by) == (status, "root")
     assert "errornote" in read_text(again)
+
+
+@pytest.mark.parametrize("decision", ["accept", "reject"])
+@pytest.mark.parametrize("seen", ["", "an older answer"])
+def test_a_held_snapshot_is_decided_only_as_it_was_shown(decision: str, seen: str) -> None:
+    held = _make_held(make_fresh_provider(status=Provider.Status.HELD))
+    client = sign_in(make_administrator())
+
+    answer = client.post(
+        address(f"heldsnapshot_{decision}", held.pk), {"reason": "Right.", "seen": seen}, follow=True
+    )
+
+    held.refresh_from_db()
+    assert held.status == HeldSnapshot.Status.OPEN
+    assert "errornote" in read_text(answer)
 
 
 def test_a_provider_is_frozen_and_the_freeze_is_lifted() -> None:

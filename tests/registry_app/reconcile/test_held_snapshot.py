@@ -66,6 +66,18 @@ def test_another_suspicious_answer_takes_its_place() -> None:
     assert HeldSnapshot.objects.count() == 1
 
 
+def test_nobody_accepts_what_took_the_place_of_what_they_saw() -> None:
+    provider, held = _hold()
+    seen = held.body_digest
+    serve(provider, make_zone(count=20)[:4])
+
+    with pytest.raises(StateMoved):
+        accept_held_snapshot(SYSTEM, held.pk, reason="The shop moved out.", seen=seen)
+
+    held.refresh_from_db()
+    assert held.status == HeldSnapshot.Status.OPEN
+
+
 def test_a_normal_answer_clears_it() -> None:
     provider, held = _hold()
 
