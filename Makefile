@@ -5,7 +5,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 BIN := .venv/bin
 TEST_STATE := $(CURDIR)/.state/test
-PYTEST := DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/python -m pytest -n auto
+PYTEST := DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/python -m pytest -n auto --dist loadgroup
 
 .PHONY: help run web worker beat migrate test test-services check format bench clean
 

@@ -11,7 +11,8 @@ def crash_point(name: str) -> None:
     """Die by SIGKILL here if DNSADMIN_CRASH_AT names this point; otherwise nothing.
 
     With DNSADMIN_CRASH_ONCE, the path of a file, only the first process to get here dies: it creates the
-    file, and those that come after it live.
+    file, and those that come after it live. The tests of `reconcile` and `transfer` kill a real process at
+    each point.
     """
     if name == settings.DNSADMIN_CRASH_AT and _is_first():
         os.kill(os.getpid(), signal.SIGKILL)

@@ -68,6 +68,11 @@ class Transfer(models.Model):
     confirmation = models.CharField(max_length=255, blank=True, default="", help_text="As it was typed.")
     reason = models.TextField()
     ticket = models.CharField(max_length=200, blank=True, default="")
+    premises = models.JSONField(
+        default=dict,
+        editable=False,
+        help_text="What the plan rests on beside the zone: the provider's address, the owners' settings.",
+    )
     plan_fingerprint = models.CharField(max_length=64)
     approval_policy = models.CharField(max_length=12, choices=Provider.ApprovalPolicy.choices)
 

@@ -99,7 +99,9 @@ def due_transfers() -> list[int]:
     """Transfers a worker should take up now: approved or begun, their time come, their provider free."""
     now = timezone.now()
     # One that waits for longer than any does was put off by a clock that was wrong.
-    is_time = Q(next_look_at__isnull=True) | Q(next_look_at__lte=now) | Q(next_look_at__gt=now + _LONGEST_WAIT)
+    is_time = (
+        Q(next_look_at__isnull=True) | Q(next_look_at__lte=now) | Q(next_look_at__gt=now + _LONGEST_WAIT)
+    )
     due = Transfer.objects.filter(status__in=_MOVING).filter(
         is_time,
         Q(provider__lease_until__isnull=True) | Q(provider__lease_until__lt=now),
@@ -150,8 +152,8 @@ def _list_approval(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     approve = AllowedAction(
         "approve",
         "Approve",
-        f"The claims of {_count(transfer.item_count)} are written at {transfer.provider.name} as shown, if all "
-        "still stands as reviewed; otherwise nothing is sent.",
+        f"The claims of {_count(transfer.item_count)} are written at {transfer.provider.name} as shown, if "
+        "all still stands as reviewed; otherwise nothing is sent.",
         needs_reason=False,
     )
     return [approve, reject]
@@ -168,8 +170,8 @@ def _list_undo(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     if not verified or not may_act_on_transfer(actor, Grant.Action.REQUEST, transfer):
         return []
     consequence = (
-        f"A new transfer is requested that gives back the claims of {_count(verified)} as they were, byte for "
-        "byte, where the provider still shows what this one wrote. It needs the same approval."
+        f"A new transfer is requested that gives back the claims of {_count(verified)} as they were, byte "
+        "for byte, where the provider still shows what this one wrote. It needs the same approval."
     )
     return [AllowedAction("undo", "Undo", consequence)]
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.crash_point import crash_point
 from registry_app.errors import StateMoved
 from registry_app.models import Transfer
 
@@ -41,6 +42,7 @@ def advance(
             raise _moved(transfer, was)
         if after not in Transfer.OPEN_STATUSES:
             transfer.items.filter(lock_key__isnull=False).update(lock_key=None)
+        crash_point(f"transfer.becoming_{after}")
         record_audit(
             actor,
             f"transfer.{after}",

@@ -8,10 +8,14 @@ from registry_app.actor import Actor
 from registry_app.errors import NotAllowed, RefusedBySafety, StateMoved
 from registry_app.models import Grant, Provider, Transfer
 from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
+from registry_app.queries.transfer import needs_other_person
 from registry_app.queries.transfer_access import may_act_on_transfer
 from registry_app.transfer.advance import advance
 from registry_app.transfer.find_transfer import find_transfer
+from registry_app.transfer.premises import find_moved_place, find_moved_premise
 from registry_app.transfer.stored_fingerprint import compute_stored_fingerprint
+
+_OTHER_PERSON = Provider.ApprovalPolicy.OTHER_PERSON
 
 
 def approve_transfer(actor: Actor, public_id: UUID | str, *, fingerprint: str) -> Transfer:
@@ -23,6 +27,9 @@ def approve_transfer(actor: Actor, public_id: UUID | str, *, fingerprint: str) -
     """
     transfer = find_transfer(public_id)
     raise_if_may_not_approve(actor, transfer)
+    moved = find_moved_place(transfer, transfer.provider) or find_moved_premise(transfer, transfer.provider)
+    if moved:
+        raise StateMoved(moved, todo="Request it again, to review what is true now.", code="plan_moved")
     # The stored rows are what will be sent: it is they that must be what was reviewed (I8).
     if fingerprint != transfer.plan_fingerprint or fingerprint != compute_stored_fingerprint(transfer):
         raise StateMoved(
@@ -40,6 +47,8 @@ def approve_transfer(actor: Actor, public_id: UUID | str, *, fingerprint: str) -
         before=[Transfer.Status.REQUESTED],
         after=Transfer.Status.APPROVED,
         actor=actor,
+        # The stricter one, should the provider ask for more by now: the database then holds it, too.
+        approval_policy=_OTHER_PERSON if needs_other_person(transfer) else transfer.approval_policy,
         approved_by_id=actor.user_id,
         approved_by_name=actor.name[:200],
         approved_fingerprint=fingerprint,
@@ -50,7 +59,7 @@ def approve_transfer(actor: Actor, public_id: UUID | str, *, fingerprint: str) -
 
 def raise_if_may_not_approve(actor: Actor, transfer: Transfer) -> None:
     """Raise NotAllowed unless `actor` may approve both sides and is not the requester."""
-    if transfer.approval_policy == Provider.ApprovalPolicy.OTHER_PERSON:
+    if needs_other_person(transfer):
         # A person is needed: without one, nobody can say that it is another.
         if actor.user_id is None or transfer.requested_by_id is None:
             raise NotAllowed(
@@ -69,6 +78,18 @@ def raise_if_may_not_approve(actor: Actor, transfer: Transfer) -> None:
             f"{actor.name or 'Nobody'} may not approve transfers of these record sets.",
             todo="Ask somebody who may approve on both sides.",
         )
+
+
+def find_void_approval(transfer: Transfer) -> str:
+    """Why an approval given before does not hold any more; empty if it does."""
+    approver = transfer.approved_by
+    is_other = approver is not None and approver.pk != transfer.requested_by_id
+    if needs_other_person(transfer) and not is_other:
+        return f"{transfer.provider.name} asks for another person's approval, and there is none."
+    answerable = approver if approver is not None else transfer.requested_by
+    if answerable is not None and not answerable.is_active:
+        return f"{answerable.get_username()}, who answered for it, may not sign in any more."
+    return ""
 
 
 def raise_if_frozen(provider: Provider) -> None:

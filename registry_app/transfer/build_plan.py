@@ -8,7 +8,7 @@ from django.db.models import Q
 from providers.registries.claim import TxtProfile
 from registry_app.actor import Actor
 from registry_app.errors import SecretUnavailable
-from registry_app.mirror.profiles import build_txt_profile, fetch_txt_profiles
+from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer, TransferItem
 from registry_app.transfer.claim_edit import txt_key_of
 from registry_app.transfer.fingerprint import PlanHead, compute_fingerprint
@@ -25,6 +25,7 @@ from registry_app.transfer.lock_key import compute_lock_key
 from registry_app.transfer.plan_clean_up import build_clean_up_items
 from registry_app.transfer.plan_group import assign_batches, changes_of, leave_out_shared
 from registry_app.transfer.plan_items import PlanContext, build_item
+from registry_app.transfer.premises import Premises, build_premises, fetch_owner_profile
 from registry_app.transfer.provider_plan import PlannedItem, ProviderPlan, Refusal
 from registry_app.transfer.refusals import (
     find_freeze_warnings,
@@ -55,8 +56,10 @@ def build_provider_plan(asked: PlanRequest) -> ProviderPlan:
     """Items, fingerprint and refusals; the confirmation text is counted over all providers, elsewhere."""
     refusals: list[Refusal] = []
     items: tuple[PlannedItem, ...] = ()
+    premises: Premises = {}
     try:
         items = _build_items(asked)
+        premises = _build_premises(asked, items)
     except SecretUnavailable as error:
         refusals.append(Refusal(error.code, error.happened, error.now, error.todo))
     items = leave_out_locked(asked.provider, items)
@@ -74,6 +77,7 @@ def build_provider_plan(asked: PlanRequest) -> ProviderPlan:
         items=items,
         target=asked.target,
         intent=asked.request.target_intent,
+        premises=premises,
         refusals=tuple(refusals),
     )
 
@@ -85,6 +89,7 @@ def build_plan_value(
     items: tuple[PlannedItem, ...],
     target: Owner | None,
     intent: str,
+    premises: Premises,
     refusals: tuple[Refusal, ...],
 ) -> ProviderPlan:
     """The plan with its fingerprint and, where all items have the same one, its source owner."""
@@ -96,6 +101,7 @@ def build_plan_value(
         source_owner_id=source.owner_id if source else "",
         target_owner_id=target.owner_id if target else "",
         target_intent=intent,
+        premises=premises,
     )
     return ProviderPlan(
         provider=provider,
@@ -107,16 +113,9 @@ def build_plan_value(
         verdict_counts={},
         source_owner=source,
         target_owner=target,
+        premises=premises,
         warnings=tuple(find_freeze_warnings(provider)),
     )
-
-
-def fetch_owner_profile(owner: Owner, profiles: Sequence[TxtProfile]) -> TxtProfile:
-    """The settings an owner's instance writes claims with; ExternalDNS's defaults where nobody said."""
-    if owner.registry_profile is not None:
-        return build_txt_profile(owner.registry_profile)
-    plain = (each for each in profiles if not (each.prefix or each.suffix or each.encryption_key))
-    return next(plain, TxtProfile())
 
 
 def _build_items(asked: PlanRequest) -> tuple[PlannedItem, ...]:
@@ -134,6 +133,14 @@ def _build_items(asked: PlanRequest) -> tuple[PlannedItem, ...]:
         context = replace(context, taken=taken)
         items = [build_item(subject, context) for subject in loaded.selected]
     return leave_out_shared(items, loaded.neighbours)
+
+
+def _build_premises(asked: PlanRequest, items: Sequence[PlannedItem]) -> Premises:
+    owners = [asked.target] if asked.target is not None else []
+    if asked.request.kind == _KIND.REFORMAT:
+        owner_ids = {item.source_owner_id for item in items if not item.problem}
+        owners = list(Owner.objects.select_related("registry_profile").filter(owner_id__in=owner_ids))
+    return build_premises(asked.provider, asked.request.kind, owners)
 
 
 def _load_whole_contents(provider: Provider, claims: Sequence[ClaimFacts]) -> dict[TxtKey, tuple[str, ...]]:

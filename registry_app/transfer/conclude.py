@@ -22,8 +22,11 @@ _ITEM = TransferItem.Status
 _NOT_SENT = (TransferStep.Status.STORED, TransferStep.Status.NOT_SENT)
 
 
-def conclude(hold: Hold, stop_reason: str = "") -> None:
-    """End the transfer. What was not sent stays so, for `stop_reason`. Raises LeaseLost."""
+def conclude(hold: Hold, stop_reason: str = "", *, visits: bool = True) -> None:
+    """End the transfer. What was not sent stays so, for `stop_reason`. Raises LeaseLost.
+
+    Without the visit the mirror catches up with the provider's next one.
+    """
     was_sent = hold.transfer.steps.exclude(status__in=_NOT_SENT).exists()
     with transaction.atomic():
         raise_if_lost(hold.lease)
@@ -32,12 +35,13 @@ def conclude(hold: Hold, stop_reason: str = "") -> None:
             hold.transfer = advance(
                 hold.transfer, before=[_STATUS.SENDING], after=_STATUS.SENT, actor=SYSTEM, reason=stop_reason
             )
-    crash_point("transfer.sent")
-    if was_sent:
+    crash_point("transfer.closed")
+    if was_sent and visits:
         _visit(hold)
         crash_point("transfer.visited")
     counts = Counter(hold.transfer.items.values_list("status", flat=True).order_by())
     _end(hold, _compute_status(counts, was_sent=was_sent), counts, stop_reason)
+    crash_point("transfer.ended")
 
 
 def end_stale(hold: Hold, reason: str) -> None:
@@ -69,6 +73,11 @@ def resolve_stuck_finding(transfer: Transfer) -> None:
 
 def _close_items(transfer: Transfer, stop_reason: str) -> None:
     reason = stop_reason or "Not sent."
+    # Sent once, and meant to be sent again: what became of the first time, nobody knows.
+    sent = transfer.steps.exclude(status__in=_NOT_SENT).values("batch")
+    transfer.items.filter(status=_ITEM.PENDING, batch__in=sent).update(
+        status=_ITEM.NEEDS_OPERATOR, status_reason=f"It was sent before, and not again: {reason}"
+    )
     transfer.items.filter(status=_ITEM.PENDING).update(status=_ITEM.STALE, status_reason=reason)
     outstanding = transfer.items.filter(status=_ITEM.SENDING).values_list("pk", flat=True)
     store_outcomes(dict.fromkeys(outstanding, judge_outstanding()))

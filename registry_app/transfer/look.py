@@ -38,7 +38,9 @@ def look(run: Run, changes: Mapping[TxtKey, Change], names: set[str], *, since: 
 
     Reads at least once. Raises ProviderError or WireError if the last of the readings failed.
     """
-    until = since + timedelta(seconds=run.provider.read_back_seconds)
+    allowed = timedelta(seconds=run.provider.read_back_seconds)
+    # By a clock that never jumps; and should the other one have gone back since, no longer than allowed.
+    until = time.monotonic() + min(allowed, since + allowed - timezone.now()).total_seconds()
     pause = _FIRST_PAUSE
     while True:
         failure: ProviderError | WireError | None = None
@@ -49,7 +51,7 @@ def look(run: Run, changes: Mapping[TxtKey, Change], names: set[str], *, since: 
         else:
             if found.is_as_wanted:
                 return found
-        left = (until - timezone.now()).total_seconds()
+        left = until - time.monotonic()
         if left <= 0:
             if failure is not None:
                 raise failure

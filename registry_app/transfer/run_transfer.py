@@ -20,8 +20,10 @@ from registry_app.models import Transfer, TransferItem
 from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
 from registry_app.reconcile.lease import raise_if_lost, release_lease, take_lease
 from registry_app.transfer.advance import advance
+from registry_app.transfer.approve_transfer import find_void_approval
 from registry_app.transfer.conclude import conclude, end_stale
 from registry_app.transfer.find_transfer import find_transfer
+from registry_app.transfer.premises import find_moved_place, find_moved_premise
 from registry_app.transfer.review import find_moved_items
 from registry_app.transfer.run import Hold, Run, name_run, store_outcomes
 from registry_app.transfer.run_batch import load_batch, names_of, run_batch
@@ -55,6 +57,7 @@ def run_transfer(transfer_id: UUID | str | int) -> None:
     lease = take_lease(transfer.provider_id, name_run(transfer))
     if lease is None:
         return
+    crash_point("transfer.lease_taken")
     # Read under the lease: a run that just ended may have moved it.
     transfer = find_transfer(transfer.pk)
     hold = Hold(transfer, transfer.provider, lease)
@@ -74,6 +77,11 @@ def _run(hold: Hold) -> None:
         _give_up(hold, hold.transfer.status_reason or "It was tried several times and came to no end.")
         return
     _note_attempt(hold)
+    crash_point("transfer.attempt_noted")
+    moved = find_moved_place(hold.transfer, hold.provider)
+    if moved:
+        _give_up(hold, moved)
+        return
     try:
         profiles = {profile.reference: profile for profile in fetch_txt_profiles(hold.provider)}
         with build_client(hold.provider) as client:
@@ -93,6 +101,10 @@ def _begin(run: Hold) -> bool:
     stored = compute_stored_fingerprint(transfer)
     if not stored == transfer.plan_fingerprint == transfer.approved_fingerprint:
         end_stale(run, "The plan was edited after it was approved.")
+        return False
+    void = find_void_approval(transfer)
+    if void:
+        end_stale(run, void)
         return False
     with transaction.atomic():
         raise_if_lost(run.lease)
@@ -128,6 +140,9 @@ def _send_all(run: Run) -> str | None:
     settle_unfinished(run)
     if transfer.status == _STATUS.SENT:
         return ""
+    moved = find_moved_premise(transfer, run.provider)
+    if moved:
+        return moved
     if not transfer.steps.exists() and not _is_as_reviewed(run):
         return None
     numbers = (
@@ -153,6 +168,8 @@ def _run_batches(run: Run, numbers: list[int]) -> str | None:
         names = names_of(items) | names_of(following)
         if not names_of(items) <= held:
             run.read(names)
+            for freeze in fetch_active_freezes(run.provider):
+                return f"{describe_freeze(freeze)}."  # a slow answer may take longer than a decision
         run_batch(run, items, names)
         Transfer.objects.filter(pk=run.transfer.pk, attempt__gt=0).update(attempt=0)
         held = names
@@ -216,7 +233,8 @@ def _give_up(run: Hold, problem: str) -> None:
     with transaction.atomic():
         raise_if_lost(run.lease)
         store_outcomes(dict.fromkeys(unsettled, (_ITEM.NEEDS_OPERATOR, reason)))
-    conclude(run, problem)
+    # Without a visit: should it be the visit that fails, and not as visits do, it must not fail for ever.
+    conclude(run, problem, visits=False)
 
 
 def _postpone(transfer: Transfer, problem: str, *, at_once: bool = False) -> None:

@@ -47,6 +47,7 @@ def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transf
         confirmation=purpose.confirmation,
         reason=purpose.reason,
         ticket=purpose.ticket,
+        premises=plan.premises,
         plan_fingerprint=plan.fingerprint,
         approval_policy=plan.approval_policy,
         requested_by_id=actor.user_id,

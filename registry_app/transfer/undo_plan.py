@@ -15,6 +15,7 @@ from registry_app.transfer.confirmation import build_confirmation_text
 from registry_app.transfer.fingerprint import PlanHead, compute_fingerprint
 from registry_app.transfer.load_subjects import to_record_facts
 from registry_app.transfer.plan_group import assign_batches
+from registry_app.transfer.premises import build_premises
 from registry_app.transfer.provider_plan import PlannedItem, ProviderPlan, Refusal
 from registry_app.transfer.refusals import find_freeze_warnings, find_provider_refusals
 from registry_app.transfer.review import key_of, plan_of
@@ -42,12 +43,14 @@ def build_undo_plan(actor: Actor, original: Transfer) -> ProviderPlan:
     items = assign_batches(items, original.provider.effective_batch_size)
     included = [item for item in items if not item.problem]
     source, target = _swap_owners(original)
+    premises = build_premises(original.provider, _KIND.UNDO, [target] if target else [])
     head = PlanHead(
         kind=_KIND.UNDO,
         provider_id=original.provider_id,
         source_owner_id=source.owner_id if source else "",
         target_owner_id=target.owner_id if target else "",
         target_intent=Transfer.TargetIntent.UNKNOWN,
+        premises=premises,
     )
     return ProviderPlan(
         provider=original.provider,
@@ -59,6 +62,7 @@ def build_undo_plan(actor: Actor, original: Transfer) -> ProviderPlan:
         verdict_counts=dict(Counter(item.verdict for item in included)),
         source_owner=source,
         target_owner=target,
+        premises=premises,
         warnings=tuple(find_freeze_warnings(original.provider)),
     )
 

@@ -1,12 +1,22 @@
 """One running installation for all journeys of a process: each uses record sets of its own."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
 from tests.journeys.browser import Desk, running_browser
 from tests.journeys.running import RunningDnsadmin, running_dnsadmin
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """In a parallel run, keep journeys that share an installation in one process: each start takes seconds."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and "tmp_path" not in getattr(item, "fixturenames", ()):
+            name = "browser" if item.get_closest_marker("browser") else "program"
+            item.add_marker(pytest.mark.xdist_group(f"journeys by {name}"))
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,10 @@ run_transfer(int(sys.argv[1]))
 _PHASES = ("write", "remove")
 # Between its mark and its first byte nobody can tell whether a step was sent: see the tests at the end.
 _POINTS = [
+    "transfer.lease_taken",
+    "transfer.becoming_sending",
     "transfer.begun",
+    "transfer.attempt_noted",
     "transfer.reviewed",
     "transfer.stored",
     *(
@@ -47,8 +50,10 @@ _POINTS = [
         for phase in _PHASES
         for point in ("stored", "sent", "answered", "looked", "settled")
     ),
-    "transfer.sent",
+    "transfer.becoming_sent",
+    "transfer.closed",
     "transfer.visited",
+    "transfer.becoming_verified",
 ]
 
 
@@ -109,6 +114,21 @@ def test_it_ends_verified_and_the_provider_saw_each_change_at_most_once(crash_at
         expected = {(name, "A") for name in names} | {(f"own-a-{name}", "TXT") for name in names}
         assert set(world.zone()) == expected
         assert {world.owner_of(name) for name in names} == {GREEN}
+
+
+def test_killed_right_after_the_end_nothing_is_left_to_do() -> None:
+    alice = make_alice()
+    with open_world() as world:
+        transfer = request(alice, ask())
+
+        run_and_die(transfer, "transfer.ended")
+
+        transfer.refresh_from_db()
+        Provider.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+        assert transfer.status == Transfer.Status.VERIFIED
+        assert transfer.pk not in due_transfers()
+        world.visit()
+        assert world.owner_of("app-00000.example.org") == GREEN
 
 
 def test_a_worker_that_dies_each_time_is_not_replaced_for_ever() -> None:
