@@ -11,7 +11,7 @@ from tests.journeys.running import RunningDnsadmin, running_dnsadmin
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """In a parallel run, keep journeys that share an installation in one process: each start takes seconds."""
+    """In a parallel run, keep journeys that share an installation in one process: starting one is dear."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents and "tmp_path" not in getattr(item, "fixturenames", ()):
