@@ -130,6 +130,8 @@ def _roll_back_original(original: Transfer, undo: Transfer) -> None:
             after=_STATUS.ROLLED_BACK,
             actor=SYSTEM,
             reason=f"Undone by the transfer {undo.public_id}.",
+            # It was over before its undo was: the order of the two is what later visits go by.
+            finished_at=original.finished_at,
             status_reason=f"Undone by the transfer {undo.public_id}.",
         )
     except StateMoved:

@@ -142,9 +142,10 @@ def test_a_name_with_half_a_surrogate_pair_is_matched_without_an_error() -> None
     assert not PATTERN.matches("\ud800.example.org")
 
 
-suffix_filters = st.builds(
-    DomainFilter, include=st.lists(texts).map(tuple), exclude=st.lists(texts).map(tuple)
-)
+# As ExternalDNS does, one space and one dot are taken off the end of an entry, once: "0 ." is read as "0 ",
+# and that as "0". Entries that are clean stay as they are.
+entries = st.lists(texts.filter(lambda text: text == text.strip().removesuffix(".").lower())).map(tuple)
+suffix_filters = st.builds(DomainFilter, include=entries, exclude=entries)
 pattern_filters = st.builds(
     DomainFilter,
     regex_include=st.sampled_from(("", "a", r"\.example\.org$")),
