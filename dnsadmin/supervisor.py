@@ -4,6 +4,7 @@ Starts the embedded broker (unless REDIS_URL names one), migrates, creates the f
 the sample providers (unless SAMPLE=0 or others are registered), then worker, scheduler and web.
 """
 
+import fcntl
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import TextIO
 
 from dnsadmin.children import Children
 from dnsadmin.env import BASE_DIR, STATE_DIR, broker_socket, env
@@ -54,6 +56,11 @@ def main() -> int:
     prepare_state(STATE_DIR)
     place = Place(port=env.int("PORT", default=8000), logs=STATE_DIR / "logs")
     place.logs.mkdir(mode=0o700, exist_ok=True)
+    try:
+        lock = take_folder(STATE_DIR)
+    except StartFailed as error:
+        say(f"dnsadmin did not start. {error}")
+        return 1
     children = Children(_build_environment(place), BASE_DIR)
     try:
         raise_if_port_taken(place.port)
@@ -68,6 +75,7 @@ def main() -> int:
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         children.stop_all()
+        lock.close()
         say("Stopped; the data stay in " + str(STATE_DIR) + ".")
 
 
@@ -85,6 +93,21 @@ def _build_environment(place: Place) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
     }
     return {**defaults, **os.environ, "PORT": str(place.port), "DNSADMIN_STATE_DIR": str(STATE_DIR)}
+
+
+def take_folder(state_dir: Path) -> TextIO:
+    """Hold a state folder until the file is closed or this process ends. Raises StartFailed where another
+    has it: two would take the broker's socket from each other."""
+    lock = (state_dir / "run.lock").open("w", encoding="ascii")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise StartFailed(
+            f"Another `make run` is using {state_dir}. Nothing was started. "
+            "Stop that one, or give this one a folder of its own: DNSADMIN_STATE_DIR=... make run."
+        ) from None
+    return lock
 
 
 def raise_if_port_taken(port: int) -> None:

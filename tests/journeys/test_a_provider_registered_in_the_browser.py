@@ -23,7 +23,7 @@ def test_a_provider_is_registered_tested_visited_and_its_records_are_there(desk:
         page.get_by_label("Name required", exact=True).fill("fresh-dns")
         page.get_by_label("URL required", exact=True).fill("ftp://127.0.0.1:8888")
         page.get_by_label("Description").fill("what the workshop runs")
-        page.get_by_label("Interval seconds").fill("3600")
+        page.get_by_label("Visited every (seconds)").fill("3600")
         page.get_by_role("button", name="Register provider").click()
 
         field = page.locator(".dn-field", has=page.get_by_label("URL required", exact=True))

@@ -54,7 +54,7 @@ def _deactivate(_world: World) -> None:
 @pytest.mark.parametrize(
     ("move", "said"),
     [
-        (_prefix, "registry profile"),
+        (_prefix, "of green-cluster changed after"),
         (_policy, "policy"),
         (_decommission, "decommissioned"),
         (_disable, "disabled"),
