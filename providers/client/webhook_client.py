@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from providers.client.address_policy import AddressPolicy
-from providers.client.answer import Answer, Body
-from providers.client.bounded_http import DEFAULT_LIMITS, BoundedHttp, Limits
-from providers.client.credentials import NO_CREDENTIALS, Credentials
-from providers.client.errors import (
+from providers.http.address_policy import AddressPolicy
+from providers.http.answer import Answer, Body
+from providers.http.bounded_http import DEFAULT_LIMITS, BoundedHttp, Limits
+from providers.http.credentials import NO_CREDENTIALS, Credentials
+from providers.http.errors import (
     MalformedAnswer,
     NotAWebhookProvider,
     NothingSent,
     OutcomeUnknown,
     ProviderError,
 )
-from providers.client.exchange import Exchange
-from providers.client.said import safe_excerpt
+from providers.http.exchange import Exchange
+from providers.http.said import safe_excerpt
 from providers.wire.domain_filter import ParsedFilter, parse_domain_filter
 from providers.wire.endpoint import Endpoint
 from providers.wire.errors import WireError

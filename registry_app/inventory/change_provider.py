@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from providers.client.address import parse_provider_url
+from providers.http.address import parse_provider_url
 from registry_app.actor import Actor
 from registry_app.inventory.provider_address import split_address
 from registry_app.inventory.rows import change_row, fetch_row, raise_if_not_administrator

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from providers.client.errors import MalformedAnswer, ProviderError
 from providers.client.webhook_client import WebhookClient
+from providers.http.errors import MalformedAnswer, ProviderError
 from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_records
 from registry_app.actor import Actor

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.conf import settings
 
-from providers.client.address import parse_provider_url
-from providers.client.errors import InvalidAddress
+from providers.http.address import parse_provider_url
+from providers.http.errors import InvalidAddress
 from registry_app.errors import InvalidRequest
 from registry_app.models import Provider
 

@@ -4,10 +4,10 @@ import ipaddress
 
 from django.conf import settings
 
-from providers.client.address_policy import AddressPolicy
-from providers.client.bounded_http import Limits
-from providers.client.credentials import BasicLogin, BearerLogin, Credentials, Login
 from providers.client.webhook_client import WebhookClient
+from providers.http.address_policy import AddressPolicy
+from providers.http.bounded_http import Limits
+from providers.http.credentials import BasicLogin, BearerLogin, Credentials, Login
 from registry_app.mirror.secret_reference import fetch_secret_value
 from registry_app.models import Provider
 

@@ -8,8 +8,8 @@ from operator import attrgetter
 
 import msgspec
 
-from providers.client.answer import DIGEST_BYTES
 from providers.client.webhook_client import RecordsAnswer, WebhookClient
+from providers.http.answer import DIGEST_BYTES
 from providers.registries.claim import Claim, ClaimVerdict, OwnershipState, PairedEndpoint, TxtProfile
 from providers.registries.pairing import pair
 from providers.registries.txt_names import list_names_meant, parse_txt_name

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from providers.client.errors import ProviderError
+from providers.http.errors import ProviderError
 from providers.wire.errors import WireError
 from registry_app.errors import DnsadminError
 from registry_app.models import Provider, SyncRun

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from django.utils import timezone
 
-from providers.client.errors import ProviderError
 from providers.client.webhook_client import RecordsAnswer
+from providers.http.errors import ProviderError
 from providers.wire.errors import WireError
 from registry_app.actor import Actor
 from registry_app.crash_point import crash_point

@@ -8,7 +8,7 @@ from typing import Literal
 
 from django.utils import timezone
 
-from providers.client.errors import ProviderError
+from providers.http.errors import ProviderError
 from providers.wire.errors import WireError
 from registry_app.transfer.change_sets import Change, is_as_written
 from registry_app.transfer.live_zone import LiveZone

@@ -13,6 +13,7 @@ from providers.client.webhook_client import WebhookClient
 from providers.registries.claim import TxtProfile
 from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_records
+from registry_app.crash_point import crash_point
 from registry_app.models import Provider, Transfer, TransferItem
 from registry_app.reconcile.lease import Lease, raise_if_lost, renew_lease
 from registry_app.transfer.live_zone import LiveZone, build_live_zone
@@ -47,6 +48,7 @@ class Hold:
         with transaction.atomic():
             raise_if_lost(self.lease)
             store_outcomes(outcomes)
+        crash_point("transfer.outcomes_stored")
 
 
 @dataclass

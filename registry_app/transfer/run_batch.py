@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
-from providers.client.errors import NothingSent
+from providers.http.errors import NothingSent
 from providers.registries.errors import RegistryError
 from providers.wire.endpoint import Endpoint
 from registry_app.models import TransferItem, TransferStep

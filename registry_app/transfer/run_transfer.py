@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from providers.client.errors import ProviderError
+from providers.http.errors import ProviderError
 from providers.wire.errors import WireError
 from registry_app.actor import SYSTEM
 from registry_app.crash_point import crash_point

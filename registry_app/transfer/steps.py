@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from providers.client.errors import NothingSent, OutcomeUnknown
+from providers.http.errors import NothingSent, OutcomeUnknown
 from providers.wire.change_set import ChangeSet
 from providers.wire.json_codec import decode_change_set_strict, encode_change_set
 from registry_app.crash_point import crash_point

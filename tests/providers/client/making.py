@@ -1,9 +1,9 @@
 """Clients as these tests want them: on loopback, and with little patience where patience is the subject."""
 
-from providers.client.address_policy import AddressPolicy
-from providers.client.bounded_http import Limits
-from providers.client.credentials import NO_CREDENTIALS, Credentials
 from providers.client.webhook_client import WebhookClient
+from providers.http.address_policy import AddressPolicy
+from providers.http.bounded_http import Limits
+from providers.http.credentials import NO_CREDENTIALS, Credentials
 
 LOOPBACK = AddressPolicy(allow_loopback=True)
 PATIENT = Limits(seconds=10.0)

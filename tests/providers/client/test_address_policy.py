@@ -4,9 +4,9 @@ import ipaddress
 
 import pytest
 
-from providers.client.address import ProviderAddress
-from providers.client.address_policy import AddressPolicy, raise_if_forbidden
-from providers.client.errors import AddressForbidden, InvalidAddress
+from providers.http.address import ProviderAddress
+from providers.http.address_policy import AddressPolicy, raise_if_forbidden
+from providers.http.errors import AddressForbidden, InvalidAddress
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import answer, raw_server
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from providers.client.bounded_http import Limits
-from providers.client.errors import MalformedAnswer, RefusedByProvider
+from providers.http.bounded_http import Limits
+from providers.http.errors import MalformedAnswer, RefusedByProvider
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import encode_endpoints
 from providers.wire.media_type import WEBHOOK_MEDIA_TYPE

@@ -2,8 +2,8 @@
 
 import pytest
 
-from providers.client.bounded_http import Limits
-from providers.client.errors import AnswerTooLarge, MalformedAnswer
+from providers.http.bounded_http import Limits
+from providers.http.errors import AnswerTooLarge, MalformedAnswer
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import Play, answer, chunked, never_end, raw_server
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.client.bounded_http import Limits
-from providers.client.errors import ProviderError
+from providers.http.bounded_http import Limits
+from providers.http.errors import ProviderError
 from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import answer, chunked, raw_server

@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from providers.client.address_policy import AddressPolicy
-from providers.client.bounded_http import Limits
-from providers.client.errors import (
+from providers.http.address_policy import AddressPolicy
+from providers.http.bounded_http import Limits
+from providers.http.errors import (
     AddressForbidden,
     AnswerTruncated,
     DeadlineExceeded,

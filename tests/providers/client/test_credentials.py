@@ -5,9 +5,9 @@ import traceback
 
 import pytest
 
-from providers.client.bounded_http import Limits
-from providers.client.credentials import BasicLogin, BearerLogin, Credentials, Login
-from providers.client.errors import InvalidCredentials, ProviderError
+from providers.http.bounded_http import Limits
+from providers.http.credentials import BasicLogin, BearerLogin, Credentials, Login
+from providers.http.errors import InvalidCredentials, ProviderError
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import answer, raw_server, reset
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from providers.client.address_policy import AddressPolicy
-from providers.client.bounded_http import Limits
-from providers.client.credentials import Credentials
-from providers.client.errors import DeadlineExceeded, FailedAtProvider, NameUnresolved, ProviderError
+from providers.http.address_policy import AddressPolicy
+from providers.http.bounded_http import Limits
+from providers.http.credentials import Credentials
+from providers.http.errors import DeadlineExceeded, FailedAtProvider, NameUnresolved, ProviderError
 from tests.providers.client.certificates import Authority
 from tests.providers.client.making import HASTY, make_client
 from tests.providers.client.raw_server import Play, drip, raw_server, stay_silent

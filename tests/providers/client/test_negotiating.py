@@ -2,7 +2,7 @@
 
 import pytest
 
-from providers.client.errors import MalformedAnswer, NotAWebhookProvider
+from providers.http.errors import MalformedAnswer, NotAWebhookProvider
 from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import answer, raw_server

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.client.address import MAX_URL_LENGTH, parse_provider_url
-from providers.client.errors import InvalidAddress, InvalidCredentials, ProviderError
+from providers.http.address import MAX_URL_LENGTH, parse_provider_url
+from providers.http.errors import InvalidAddress, InvalidCredentials, ProviderError
 
 
 @pytest.mark.parametrize(

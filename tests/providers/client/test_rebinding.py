@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from providers.client.address_policy import AddressPolicy
-from providers.client.errors import AddressForbidden
+from providers.http.address_policy import AddressPolicy
+from providers.http.errors import AddressForbidden
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import answer, raw_server
 

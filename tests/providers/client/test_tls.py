@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from providers.client.address_policy import AddressPolicy
-from providers.client.credentials import Credentials
-from providers.client.errors import (
+from providers.http.address_policy import AddressPolicy
+from providers.http.credentials import Credentials
+from providers.http.errors import (
     AnswerTruncated,
     InvalidCredentials,
     NothingSent,
     ProviderError,
     TlsFailed,
 )
-from providers.client.tls import build_tls_context
+from providers.http.tls import build_tls_context
 from tests.providers.client.certificates import Authority, key_pem
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import answer, raw_server

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from providers.client.errors import (
+from providers.http.errors import (
     AnswerTruncated,
     CompressedAnswer,
     MalformedAnswer,

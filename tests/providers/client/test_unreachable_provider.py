@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from providers.client.address_policy import AddressPolicy
-from providers.client.errors import NameUnresolved, ProviderError, Unreachable
+from providers.http.address_policy import AddressPolicy
+from providers.http.errors import NameUnresolved, ProviderError, Unreachable
 from tests.providers.client.making import HASTY, make_client
 from tests.providers.client.raw_server import Play, raw_server, reset, stay_silent
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from providers.client.answer import parse_retry_after
-from providers.client.errors import (
+from providers.http.answer import parse_retry_after
+from providers.http.errors import (
     FailedAtProvider,
     Redirected,
     RefusedByProvider,

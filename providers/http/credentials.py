@@ -4,7 +4,7 @@ import base64
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from providers.client.errors import InvalidCredentials
+from providers.http.errors import InvalidCredentials
 
 HIDDEN = "[secret]"
 

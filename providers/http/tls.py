@@ -6,9 +6,9 @@ from pathlib import Path
 
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
-from providers.client.credentials import Credentials
-from providers.client.errors import InvalidCredentials
-from providers.client.exchange import WatchedTlsSocket
+from providers.http.credentials import Credentials
+from providers.http.errors import InvalidCredentials
+from providers.http.exchange import WatchedTlsSocket
 
 
 def build_tls_context(credentials: Credentials) -> ssl.SSLContext:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from providers.client.address import ProviderAddress, parse_provider_url
-from providers.client.errors import AddressForbidden, NameUnresolved
+from providers.http.address import ProviderAddress, parse_provider_url
+from providers.http.errors import AddressForbidden, NameUnresolved
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network

@@ -9,7 +9,7 @@ import ssl
 import time
 from typing import TYPE_CHECKING
 
-from providers.client.errors import (
+from providers.http.errors import (
     AnswerTooLarge,
     AnswerTruncated,
     DeadlineExceeded,

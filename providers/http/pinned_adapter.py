@@ -14,8 +14,8 @@ from requests.models import PreparedRequest
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-from providers.client.address_policy import IPAddress
-from providers.client.exchange import Exchange, WatchedSocket, WatchedTlsSocket
+from providers.http.address_policy import IPAddress
+from providers.http.exchange import Exchange, WatchedSocket, WatchedTlsSocket
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import requests
 
-from providers.client.address import parse_provider_url
-from providers.client.address_policy import AddressPolicy, fetch_checked_addresses
-from providers.client.answer import Answer, in_our_words
-from providers.client.credentials import Credentials
-from providers.client.errors import InvalidCredentials
-from providers.client.exchange import Exchange
-from providers.client.pinned_adapter import PinnedAdapter, Route
-from providers.client.tls import build_tls_context
+from providers.http.address import parse_provider_url
+from providers.http.address_policy import AddressPolicy, fetch_checked_addresses
+from providers.http.answer import Answer, in_our_words
+from providers.http.credentials import Credentials
+from providers.http.errors import InvalidCredentials
+from providers.http.exchange import Exchange
+from providers.http.pinned_adapter import PinnedAdapter, Route
+from providers.http.tls import build_tls_context
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import requests
 import urllib3.exceptions
 
-from providers.client.errors import (
+from providers.http.errors import (
     CompressedAnswer,
     FailedAtProvider,
     MalformedAnswer,
@@ -23,8 +23,8 @@ from providers.client.errors import (
     TooManyRequests,
     UnwelcomeStatus,
 )
-from providers.client.exchange import Exchange
-from providers.client.said import bare_url, safe_excerpt
+from providers.http.exchange import Exchange
+from providers.http.said import bare_url, safe_excerpt
 
 DIGEST_BYTES = 16
 LONGEST_RETRY_AFTER = 86_400.0

@@ -6,8 +6,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import idna
 
-from providers.client.credentials import BasicLogin
-from providers.client.errors import InvalidAddress
+from providers.http.credentials import BasicLogin
+from providers.http.errors import InvalidAddress
 
 MAX_URL_LENGTH = 2048
 DEFAULT_PORTS = {"http": 80, "https": 443}

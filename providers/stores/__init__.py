@@ -1,0 +1,1 @@
+"""Registry stores: places beside DNS where claims are kept and written."""
