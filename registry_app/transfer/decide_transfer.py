@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from registry_app.actor import Actor
+from registry_app.crash_point import crash_point
 from registry_app.errors import InvalidRequest, NotAllowed, StateMoved
 from registry_app.models import Transfer, TransferItem, TransferStep
 from registry_app.queries.access import may_operate
@@ -59,6 +60,7 @@ def decide_transfer(actor: Actor, public_id: UUID | str, *, decision: str, reaso
             next_look_at=None,
         )
         _move_rows(decided, decision)
+        crash_point("transfer.deciding")
         resolve_stuck_finding(decided)
     return decided
 

@@ -5,6 +5,7 @@ import uuid
 from django.db import IntegrityError, transaction
 
 from registry_app.actor import Actor
+from registry_app.crash_point import crash_point
 from registry_app.errors import DnsadminError, InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
 from registry_app.models import Transfer
 from registry_app.transfer.confirmation import is_confirmed
@@ -38,13 +39,15 @@ def request_transfer(actor: Actor, request: TransferRequest) -> list[Transfer]:
     )
     try:
         with transaction.atomic():
-            return [store_transfer(actor, plan, purpose) for plan in plans]
+            stored = [store_transfer(actor, plan, purpose) for plan in plans]
     except IntegrityError as error:
         raise StateMoved(
             "Another request took some of these names a moment ago.",
             now="Its transfer stands; this one was not stored.",
             todo="Look at the open transfers, or ask for a new preview.",
         ) from error
+    crash_point("transfer.requested")
+    return stored
 
 
 def raise_if_refused(refusals: tuple[Refusal, ...]) -> None:

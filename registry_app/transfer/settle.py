@@ -2,6 +2,7 @@
 
 from django.db import transaction
 
+from registry_app.crash_point import crash_point
 from registry_app.models import TransferItem, TransferStep
 from registry_app.reconcile.lease import raise_if_lost
 from registry_app.transfer.item_outcomes import judge_items
@@ -35,6 +36,7 @@ def _call_off(run: Run, step: TransferStep) -> None:
         if called_off and step.phase == TransferStep.Phase.WRITE:
             items = run.transfer.items.filter(batch=step.batch, status=_ITEM.SENDING)
             store_outcomes({item.pk: (_ITEM.PENDING, "") for item in items})
+    crash_point("transfer.called_off")
 
 
 def _settle(run: Run, step: TransferStep) -> None:

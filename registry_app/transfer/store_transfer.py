@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from registry_app.actor import SYSTEM, Actor
 from registry_app.audit import record_audit
+from registry_app.crash_point import crash_point
 from registry_app.models import Provider, Transfer, TransferItem
 from registry_app.transfer.advance import advance
 from registry_app.transfer.lock_key import compute_lock_key
@@ -60,6 +61,7 @@ def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transf
         expires_at=timezone.now() + settings.DNSADMIN_TRANSFER_EXPIRY,
     )
     TransferItem.objects.bulk_create(_build_items(transfer, plan), batch_size=_ROWS)
+    crash_point("transfer.storing")
     record_audit(
         actor,
         "transfer.requested",

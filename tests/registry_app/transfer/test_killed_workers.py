@@ -1,20 +1,15 @@
 """A worker killed with -9 at every named point: the next one finishes by looking, never by sending again."""
 
-import os
-import signal
-import subprocess
-import sys
 from datetime import timedelta
 
 import pytest
-from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from registry_app.models import Provider, RegistryProfile, Transfer, TransferItem
 from registry_app.queries.transfer import due_transfers
 from registry_app.transfer.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
+from tests.registry_app.transfer.forking import Forks
 from tests.registry_app.transfer.world import (
     BLUE,
     GREEN,
@@ -28,22 +23,15 @@ from tests.registry_app.transfer.world import (
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-_RUN = """
-import sys, django
-django.setup()
-from django.conf import settings
-settings.DNSADMIN_ALLOW_LOOPBACK = True
-from registry_app.transfer.run_transfer import run_transfer
-run_transfer(int(sys.argv[1]))
-"""
 _PHASES = ("write", "remove")
 # Between its mark and its first byte nobody can tell whether a step was sent: see the tests at the end.
-_POINTS = [
+ON_THE_WAY = [
     "transfer.lease_taken",
     "transfer.becoming_sending",
     "transfer.begun",
     "transfer.attempt_noted",
     "transfer.reviewed",
+    "transfer.outcomes_stored",
     "transfer.stored",
     *(
         f"transfer.{phase}_{point}"
@@ -55,24 +43,12 @@ _POINTS = [
     "transfer.visited",
     "transfer.becoming_verified",
 ]
+POINTS = {*ON_THE_WAY, "transfer.ended", "transfer.write_marked", "transfer.remove_marked"}
 
 
-def run_and_die(transfer: Transfer, crash_at: str) -> None:
+def run_and_die(forks: Forks, transfer: Transfer, crash_at: str) -> None:
     """Run in another process, on this test's database, and be killed at a named point on the way."""
-    process = subprocess.run(
-        [sys.executable, "-c", _RUN, str(transfer.pk)],
-        env={
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": str(settings.SETTINGS_MODULE),
-            "DATABASE_URL": _database_url(),
-            "DNSADMIN_CRASH_AT": crash_at,
-        },
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert process.returncode == -signal.SIGKILL, process.stderr
+    assert forks.act("run", transfer.pk, crash_at=crash_at).was_killed
 
 
 def resume(transfer: Transfer) -> None:
@@ -96,8 +72,8 @@ def raise_if_anything_was_asked_twice(world: World) -> None:
     assert len(asked) == len(set(asked))
 
 
-@pytest.mark.parametrize("crash_at", _POINTS)
-def test_it_ends_verified_and_the_provider_saw_each_change_at_most_once(crash_at: str) -> None:
+@pytest.mark.parametrize("crash_at", ON_THE_WAY)
+def test_it_ends_verified_and_the_provider_saw_each_change_at_most_once(forks: Forks, crash_at: str) -> None:
     alice = make_alice()
     profile = RegistryProfile.objects.create(name="green's", prefix="own-")
     names = [f"app-{number}.example.org" for number in range(3)]
@@ -106,7 +82,7 @@ def test_it_ends_verified_and_the_provider_saw_each_change_at_most_once(crash_at
         register_owner(GREEN, registry_profile=profile)
         transfer = request(alice, ask())
 
-        run_and_die(transfer, crash_at)
+        run_and_die(forks, transfer, crash_at)
         resume(transfer)
 
         assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
@@ -116,12 +92,12 @@ def test_it_ends_verified_and_the_provider_saw_each_change_at_most_once(crash_at
         assert {world.owner_of(name) for name in names} == {GREEN}
 
 
-def test_killed_right_after_the_end_nothing_is_left_to_do() -> None:
+def test_killed_right_after_the_end_nothing_is_left_to_do(forks: Forks) -> None:
     alice = make_alice()
     with open_world() as world:
         transfer = request(alice, ask())
 
-        run_and_die(transfer, "transfer.ended")
+        run_and_die(forks, transfer, "transfer.ended")
 
         transfer.refresh_from_db()
         Provider.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -131,26 +107,26 @@ def test_killed_right_after_the_end_nothing_is_left_to_do() -> None:
         assert world.owner_of("app-00000.example.org") == GREEN
 
 
-def test_a_worker_that_dies_each_time_is_not_replaced_for_ever() -> None:
+def test_a_worker_that_dies_each_time_is_not_replaced_for_ever(forks: Forks) -> None:
     alice = make_alice()
     with open_world() as world:
         transfer = request(alice, ask())
         Transfer.objects.filter(pk=transfer.pk).update(attempt=5)
 
-        run_and_die(transfer, "transfer.reviewed")
+        run_and_die(forks, transfer, "transfer.reviewed")
         resume(transfer)
 
         assert transfer.status == Transfer.Status.STALE
         assert world.change_sets() == []
 
 
-def test_a_step_that_may_have_been_sent_is_never_sent_again() -> None:
+def test_a_step_that_may_have_been_sent_is_never_sent_again(forks: Forks) -> None:
     alice = make_alice()
     with open_world() as world:
         before = world.reference.zone_bytes()
         transfer = request(alice, ask())
 
-        run_and_die(transfer, "transfer.write_marked")
+        run_and_die(forks, transfer, "transfer.write_marked")
         resume(transfer)
 
         assert transfer.status == Transfer.Status.FAILED
@@ -161,7 +137,9 @@ def test_a_step_that_may_have_been_sent_is_never_sent_again() -> None:
         assert world.owner_of("app-00000.example.org") == GREEN
 
 
-def test_a_removal_that_may_have_been_sent_waits_for_an_operator_with_both_claims_standing() -> None:
+def test_a_removal_that_may_have_been_sent_waits_for_an_operator_with_both_claims_standing(
+    forks: Forks,
+) -> None:
     alice = make_alice()
     profile = RegistryProfile.objects.create(name="green's", prefix="own-")
     name = "www.example.org"
@@ -169,7 +147,7 @@ def test_a_removal_that_may_have_been_sent_waits_for_an_operator_with_both_claim
         register_owner(GREEN, registry_profile=profile)
         transfer = request(alice, ask())
 
-        run_and_die(transfer, "transfer.remove_marked")
+        run_and_die(forks, transfer, "transfer.remove_marked")
         resume(transfer)
 
         assert transfer.status == Transfer.Status.NEEDS_OPERATOR
@@ -178,11 +156,3 @@ def test_a_removal_that_may_have_been_sent_waits_for_an_operator_with_both_claim
         item = transfer.items.get()
         assert item.status == TransferItem.Status.NEEDS_OPERATOR
         assert "Send again" in item.status_reason
-
-
-def _database_url() -> str:
-    told = connection.settings_dict
-    if connection.vendor == "sqlite":
-        return f"sqlite:///{told['NAME']}"
-    login = f"{told['USER']}:{told['PASSWORD']}" if told["PASSWORD"] else told["USER"]
-    return f"postgres://{login}@{told['HOST']}:{told['PORT']}/{told['NAME']}"

@@ -74,18 +74,24 @@ def open_world(
     mode: ApplyMode = ApplyMode.ATOMIC,
     reads_until_visible: int = 0,
     name: str = "blue-zone",
+    reference_type: type[ReferenceProvider] = ReferenceProvider,
     **values: Any,
 ) -> Iterator[World]:
     """A world whose provider was visited once; ten record sets of blue-cluster unless said otherwise."""
     zone = make_zone(BLUE, 10) if endpoints is None else list(endpoints)
-    with ReferenceProvider(zone, mode=mode, reads_until_visible=reads_until_visible) as reference:
-        provider = make_provider(name, url=reference.url, **{**_NO_LIMITS, **values})
-        for owner_id in (BLUE, GREEN):
-            register_owner(owner_id)
-        world = World(reference, provider)
-        world.visit()
-        reference.history.clear()
-        yield world
+    with reference_type(zone, mode=mode, reads_until_visible=reads_until_visible) as reference:
+        yield enter_world(reference, name, **values)
+
+
+def enter_world(reference: ReferenceProvider, name: str, **values: Any) -> World:
+    """A world around a provider that serves already, visited once."""
+    provider = make_provider(name, url=reference.url, **{**_NO_LIMITS, **values})
+    for owner_id in (BLUE, GREEN):
+        register_owner(owner_id)
+    world = World(reference, provider)
+    world.visit()
+    reference.history.clear()
+    return world
 
 
 def register_owner(owner_id: str, **values: Any) -> Owner:

@@ -1,0 +1,53 @@
+"""What can be done with transfers, by name, with arguments that travel as JSON."""
+
+from collections.abc import Callable
+
+from django.contrib.auth.models import User
+
+from registry_app.actor import Actor
+from registry_app.models import Transfer
+from registry_app.transfer.approve_transfer import approve_transfer
+from registry_app.transfer.cancel_transfer import cancel_transfer
+from registry_app.transfer.decide_transfer import decide_transfer
+from registry_app.transfer.expire_transfers import expire_transfers
+from registry_app.transfer.reject_transfer import reject_transfer
+from registry_app.transfer.request_transfer import request_transfer
+from registry_app.transfer.run_transfer import run_transfer
+from tests.registry_app.transfer.world import ask, make_actor
+
+
+def _request(user_id: int) -> None:
+    request_transfer(_actor(user_id), ask())
+
+
+def _approve(user_id: int, transfer_id: int) -> None:
+    transfer = Transfer.objects.get(pk=transfer_id)
+    approve_transfer(_actor(user_id), transfer.public_id, fingerprint=transfer.plan_fingerprint)
+
+
+def _reject(user_id: int, transfer_id: int) -> None:
+    reject_transfer(_actor(user_id), Transfer.objects.get(pk=transfer_id).public_id, reason="No.")
+
+
+def _cancel(user_id: int, transfer_id: int) -> None:
+    cancel_transfer(_actor(user_id), Transfer.objects.get(pk=transfer_id).public_id, reason="No.")
+
+
+def _decide(user_id: int, transfer_id: int, decision: str) -> None:
+    public_id = Transfer.objects.get(pk=transfer_id).public_id
+    decide_transfer(_actor(user_id), public_id, decision=decision, reason="Seen.")
+
+
+def _actor(user_id: int) -> Actor:
+    return make_actor(User.objects.get(pk=user_id))
+
+
+ACTS: dict[str, Callable[..., object]] = {
+    "run": run_transfer,
+    "request": _request,
+    "approve": _approve,
+    "reject": _reject,
+    "cancel": _cancel,
+    "decide": _decide,
+    "expire": expire_transfers,
+}

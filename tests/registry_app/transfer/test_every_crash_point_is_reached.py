@@ -1,0 +1,58 @@
+"""A crash point that no test kills a process at proves nothing: each name in the source is asked for."""
+
+import ast
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from registry_app.models import Transfer
+from tests.registry_app.reconcile import test_crash_points as visits
+from tests.registry_app.transfer import test_killed_at_other_points as other_points
+from tests.registry_app.transfer import test_killed_workers as workers
+
+_ROOT = Path(__file__).parents[3]
+_FLOOR = 30
+_PHASES = ("write", "remove")
+# What stands in braces in a name, and all it can be. A transfer is never moved to "requested".
+_VALUES = {
+    "phase": _PHASES,
+    "step.phase": _PHASES,
+    "after": tuple(status for status in Transfer.Status.values if status != Transfer.Status.REQUESTED),
+}
+
+
+def test_a_real_process_is_killed_at_each_of_them() -> None:
+    named = set(_names_in_the_source())
+
+    killed_at = workers.POINTS | other_points.POINTS | _points_of_visits()
+
+    assert named == killed_at
+    assert len(named) >= _FLOOR
+
+
+def _points_of_visits() -> set[str]:
+    tree = ast.parse(Path(visits.__file__).read_text())
+    constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return {value for value in constants if isinstance(value, str) and value.startswith("visit.")}
+
+
+def _names_in_the_source() -> Iterator[str]:
+    for path in sorted((_ROOT / "registry_app").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "crash_point":
+                yield from _expand(node.args[0])
+
+
+def _expand(name: ast.expr) -> Iterator[str]:
+    if isinstance(name, ast.Constant):
+        yield str(name.value)
+        return
+    if not isinstance(name, ast.JoinedStr):
+        raise TypeError(f"a crash point without a readable name: {ast.unparse(name)}")
+    parts = [
+        _VALUES[ast.unparse(part.value)]
+        if isinstance(part, ast.FormattedValue)
+        else (ast.literal_eval(part),)
+        for part in name.values
+    ]
+    yield from ("".join(chosen) for chosen in itertools.product(*parts))
