@@ -1,6 +1,6 @@
 """Whatever goes wrong, in whatever order: when it stops, the mirror is what the provider holds (I20).
 
-DNSADMIN_SCHEDULES says how many schedules are played (60), DNSADMIN_FIRST_SCHEDULE the seed of the first. The
+DNSADMIN_SCHEDULES says how many schedules are played (100), DNSADMIN_FIRST_SCHEDULE the seed of the first. The
 seed is in the name of the test that fails.
 """
 
@@ -46,7 +46,7 @@ from tests.registry_app.reconcile.interrupting import AfterReading
 from tests.registry_app.reconcile.visiting import mirrored
 
 FIRST = int(os.environ.get("DNSADMIN_FIRST_SCHEDULE", "0"))
-SEEDS = range(FIRST, FIRST + int(os.environ.get("DNSADMIN_SCHEDULES", "60")))
+SEEDS = range(FIRST, FIRST + int(os.environ.get("DNSADMIN_SCHEDULES", "100")))
 OPERATIONS = 30
 # Each of these lasts until the deadline, a second at least: they are played now and then.
 WAITING = ("silence", "headers_only", "slow_headers", "slow_drip", "never_ends")
