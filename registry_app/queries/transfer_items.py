@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from providers.wire.endpoint import EndpointKey
 from registry_app.models import Transfer, TransferItem
@@ -31,17 +32,19 @@ class VerifiedItem:
 
 def touched_since(provider_id: int, since: datetime | None) -> dict[EndpointKey, int]:
     """The record sets that transfers may have written since then, with the last transfer of each."""
-    transfers = Q(transfer__provider_id=provider_id, transfer__status__in=_SENT)
-    transfers &= Q(transfer__started_at__isnull=False)
-    if since is not None:
-        # Finished after, or not finished: what was read in between may or may not show it.
-        transfers &= Q(transfer__finished_at__isnull=True) | Q(transfer__finished_at__gte=since)
     rows = (
-        TransferItem.objects.filter(transfers)
+        _items_sent_since(provider_id, since)
         .order_by("transfer_id", "pk")
         .values_list("name", "record_type", "set_identifier", "transfer_id")
     )
     return {EndpointKey(name, kind, identifier): pk for name, kind, identifier, pk in rows.iterator()}
+
+
+def count_claims_removed_since(provider_id: int, since: datetime | None) -> int:
+    """How many claims transfers may have removed or rewritten since then: the targets of their TXT records
+    that were not to stay."""
+    rows = _items_sent_since(provider_id, since).order_by().values_list("before", "after")
+    return sum(len(_targets(before) - _targets(after)) for before, after in rows.iterator())
 
 
 def verified_since(provider_id: int, since: datetime) -> list[VerifiedItem]:
@@ -70,3 +73,20 @@ def verified_since(provider_id: int, since: datetime) -> list[VerifiedItem]:
         key = EndpointKey(name, kind, identifier)
         latest[key] = VerifiedItem(key, transfer_id, source, target or "")
     return list(latest.values())
+
+
+def _items_sent_since(provider_id: int, since: datetime | None) -> QuerySet[TransferItem]:
+    transfers = Q(transfer__provider_id=provider_id, transfer__status__in=_SENT)
+    transfers &= Q(transfer__started_at__isnull=False)
+    if since is not None:
+        # Finished after, or not finished: what was read in between may or may not show it.
+        transfers &= Q(transfer__finished_at__isnull=True) | Q(transfer__finished_at__gte=since)
+    return TransferItem.objects.filter(transfers)
+
+
+def _targets(endpoints: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
+    return {
+        (str(each["dnsName"]), str(each.get("setIdentifier", "")), target)
+        for each in endpoints
+        for target in each["targets"]
+    }

@@ -10,8 +10,10 @@ from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filte
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.models import HeldSnapshot, Provider
 from registry_app.queries.sync_run import last_stored_set_aside
+from registry_app.queries.transfer_items import count_claims_removed_since
 from registry_app.reconcile.comparison import compare_snapshots
 from registry_app.reconcile.look import Look, Visit
+from registry_app.reconcile.plan import Tally
 from registry_app.reconcile.suspicion import Circumstances, Suspicion, find_suspicions
 
 
@@ -31,11 +33,18 @@ def judge(visit: Visit, look: Look) -> list[Suspicion]:
         item_count=snapshot.item_count,
         set_aside=len(snapshot.set_aside),
         set_aside_before=set_aside_before,
-        excused=len(visit.transfers),
+        claims_removed_by_us=_count_removed_by_us(visit, tally),
         allow_empty=visit.provider.allow_empty,
         is_filter_changed=look.is_filter_changed,
     )
     return find_suspicions(tally, around)
+
+
+def _count_removed_by_us(visit: Visit, tally: Tally) -> int:
+    # Read only where it can matter: a transfer may have a hundred thousand items.
+    if tally.claims_seen or not visit.transfers:
+        return 0
+    return count_claims_removed_since(visit.provider.pk, visit.provider.accepted_at)
 
 
 def accepted_baseline(visit: Visit) -> HeldSnapshot | None:

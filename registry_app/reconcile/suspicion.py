@@ -26,7 +26,7 @@ class Circumstances:
     item_count: int
     set_aside: int
     set_aside_before: int
-    excused: int
+    claims_removed_by_us: int
     allow_empty: bool
     is_filter_changed: bool
 
@@ -74,6 +74,6 @@ def _find_losses(tally: Tally, around: Circumstances) -> list[Suspicion]:
                 "None of the known record sets is there: another service may answer at this address.",
             )
         )
-    if tally.claims_known > around.excused and not tally.claims_seen:
+    if tally.claims_known > around.claims_removed_by_us and not tally.claims_seen:
         found.append(Suspicion("claims_gone", f"All {tally.claims_known} known claims are gone."))
     return found

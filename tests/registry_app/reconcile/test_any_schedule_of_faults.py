@@ -1,7 +1,7 @@
 """Whatever goes wrong, in whatever order: when it stops, the mirror is what the provider holds (I20).
 
-DNSADMIN_SCHEDULES says how many schedules are played (100), DNSADMIN_FIRST_SCHEDULE the seed of the first. The
-seed is in the name of the test that fails.
+DNSADMIN_SCHEDULES says how many schedules are played (100), DNSADMIN_FIRST_SCHEDULE the seed of the first.
+The seed is in the name of the test that fails.
 """
 
 import os

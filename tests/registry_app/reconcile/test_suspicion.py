@@ -8,7 +8,12 @@ from registry_app.reconcile.plan import Tally
 from registry_app.reconcile.suspicion import Circumstances, find_suspicions
 
 NORMAL = Circumstances(
-    item_count=200, set_aside=0, set_aside_before=0, excused=0, allow_empty=False, is_filter_changed=False
+    item_count=200,
+    set_aside=0,
+    set_aside_before=0,
+    claims_removed_by_us=0,
+    allow_empty=False,
+    is_filter_changed=False,
 )
 
 
@@ -71,7 +76,7 @@ def test_claims_that_are_all_gone_are_not_believed() -> None:
 
 
 def test_claims_that_transfers_of_ours_removed_may_all_be_gone() -> None:
-    assert _codes(_tally(claims_known=3, claims_seen=0), replace(NORMAL, excused=3)) == []
+    assert _codes(_tally(claims_known=3, claims_seen=0), replace(NORMAL, claims_removed_by_us=3)) == []
 
 
 def test_another_service_behind_the_address_is_not_believed() -> None:
