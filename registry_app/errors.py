@@ -55,6 +55,18 @@ class RefusedBySafety(DnsadminError):
     code = "refused_by_safety"
 
 
+class ConfirmationNeeded(RefusedBySafety):
+    """What is asked for is meant only if `confirmation_text` was typed, exactly."""
+
+    code = "confirmation_needed"
+
+    def __init__(self, happened: str, confirmation_text: str):
+        super().__init__(
+            happened, todo=f"If that is meant, confirm it by typing exactly: {confirmation_text}"
+        )
+        self.confirmation_text = confirmation_text
+
+
 class StateMoved(DnsadminError):
     """The row moved since it was read: someone was first, the form is stale, or the plan was edited."""
 

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from registry_app.api.actor import request_id_of
 from registry_app.errors import (
+    ConfirmationNeeded,
     DnsadminError,
     InvalidRequest,
     LeaseLost,
@@ -121,10 +122,14 @@ def _response_to_own(error: DnsadminError) -> Response:
     status = next(
         (status for kind, status in _STATUSES if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR
     )
-    fields = error.fields if isinstance(error, InvalidRequest) else {}
+    members: dict[str, Any] = {}
+    if isinstance(error, InvalidRequest) and error.fields:
+        members["fields"] = error.fields
+    if isinstance(error, ConfirmationNeeded):
+        members["confirmation_text"] = error.confirmation_text
     headers = {"Retry-After": str(_RETRY_SECONDS)} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
     sentences = (error.happened, error.now, error.todo)
-    return _build_response(status, error.code, sentences, fields=fields, headers=headers)
+    return _build_response(status, error.code, sentences, members=members, headers=headers)
 
 
 def _response_to_framework(error: exceptions.APIException) -> Response:
@@ -169,7 +174,7 @@ def _build_response(
     code: str,
     sentences: tuple[str, str, str],
     *,
-    fields: Mapping[str, list[str]] | None = None,
+    members: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     happened, now, todo = sentences
@@ -183,7 +188,6 @@ def _build_response(
         "now": now,
         "todo": todo,
         "request_id": request_id_of(),
+        **(members or {}),
     }
-    if fields:
-        problem["fields"] = dict(fields)
     return Response(problem, status=status.value, headers=headers, content_type=CONTENT_TYPE)

@@ -25,6 +25,9 @@ class Problem(serializers.Serializer[Any]):
         required=False,
         help_text="What is wrong with which field, by dotted path.",
     )
+    confirmation_text = serializers.CharField(
+        required=False, help_text="With the code `confirmation_needed`: what to send as `confirmation`."
+    )
 
 
 class NounSchema(AutoSchema):

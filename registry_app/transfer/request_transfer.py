@@ -6,7 +6,14 @@ from django.db import IntegrityError, transaction
 
 from registry_app.actor import Actor
 from registry_app.crash_point import crash_point
-from registry_app.errors import DnsadminError, InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
+from registry_app.errors import (
+    ConfirmationNeeded,
+    DnsadminError,
+    InvalidRequest,
+    NotAllowed,
+    RefusedBySafety,
+    StateMoved,
+)
 from registry_app.models import Transfer
 from registry_app.transfer.confirmation import is_confirmed
 from registry_app.transfer.preview import preview_transfer
@@ -60,12 +67,10 @@ def raise_if_refused(refusals: tuple[Refusal, ...]) -> None:
 
 
 def raise_if_unconfirmed(wanted: str, typed: str) -> None:
-    """Raise RefusedBySafety unless the text that is asked for was typed."""
+    """Raise ConfirmationNeeded unless the text that is asked for was typed."""
     if not is_confirmed(wanted, typed):
-        raise RefusedBySafety(
-            "The next sync of the new owner may delete some of these record sets, or nobody knows.",
-            todo=f"If that is meant, confirm it by typing exactly: {wanted}",
-            code="confirmation_needed",
+        raise ConfirmationNeeded(
+            "The next sync of the new owner may delete some of these record sets, or nobody knows.", wanted
         )
 
 
