@@ -34,7 +34,8 @@ from registry_app.reconcile.sync_run import open_run
 
 
 def visit_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun | None:
-    """Visit once, if the lease is to be had; None if it is not (somebody else is there).
+    """Visit once, if the lease is to be had; None if it is not (somebody else is there), and None where
+    the schedule asks for a provider that was switched off since.
 
     What goes wrong between us and the provider ends in a failed run, not in an exception. Anything
     unexpected also fails the run, and is raised again for the log.
@@ -44,6 +45,8 @@ def visit_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun |
         return None
     try:
         provider = Provider.objects.get(pk=provider_id)
+        if trigger == SyncRun.Trigger.SCHEDULE and not provider.is_enabled:
+            return None
         return _visit_in_a_run(lease, provider, trigger, actor.name, None)
     finally:
         release_lease(lease)

@@ -37,6 +37,17 @@ def test_a_visit_of_a_provider_that_was_removed_is_nothing() -> None:
     assert not SyncRun.objects.exists()
 
 
+@pytest.mark.django_db
+def test_a_visit_that_rings_after_its_provider_was_switched_off_asks_nothing() -> None:
+    with ReferenceProvider(make_zone(count=5)) as reference:
+        provider = make_provider(url=reference.url, is_enabled=False)
+
+        tasks.visit(provider.pk)
+
+        assert reference.history.requests() == ()
+    assert not SyncRun.objects.exists()
+
+
 @pytest.fixture
 def _at_once() -> Iterator[None]:
     """Celery works off what rings at once, in this process."""
