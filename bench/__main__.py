@@ -2,7 +2,10 @@
 
 import os
 
+from bench.transfer import measure_transfer
 from bench.visit import measure_visits
 
 if __name__ == "__main__":
-    measure_visits(int(os.environ.get("BENCH_RECORDS", "100000")))
+    count = int(os.environ.get("BENCH_RECORDS", "100000"))
+    measure_visits(count)
+    measure_transfer(min(count, 100_000))

@@ -65,7 +65,15 @@ def serve(body_path: Path, port: Connection) -> None:
     server.serve_forever()
 
 
-def write_body(path: Path, count: int, *, changed_every: int = 0, shuffled: bool = False) -> None:
+def write_body(
+    path: Path,
+    count: int,
+    *,
+    changed_every: int = 0,
+    shuffled: bool = False,
+    owners: int = OWNERS,
+    unmanaged_every: int = UNMANAGED_EVERY,
+) -> None:
     """The answer: `count` record sets, a few unmanaged, every `changed_every`-th with another target."""
     lines: list[str] = []
     for number in range(count):
@@ -73,10 +81,10 @@ def write_body(path: Path, count: int, *, changed_every: int = 0, shuffled: bool
         last = 9 if changed_every and number % changed_every == 0 else 1
         address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{last}"
         lines.append(f'{{"dnsName":"{name}","targets":["{address}"],"recordType":"A","recordTTL":300}}')
-        if number % UNMANAGED_EVERY == 0:
+        if unmanaged_every and number % unmanaged_every == 0:
             continue
         labels = (
-            f"heritage=external-dns,external-dns/owner=cluster-{number % OWNERS},"
+            f"heritage=external-dns,external-dns/owner=cluster-{number % owners},"
             f"external-dns/resource=ingress/shop/app-{number:07d}"
         )
         lines.append(
