@@ -5,6 +5,7 @@ import ipaddress
 from django.conf import settings
 
 from providers.client.webhook_client import WebhookClient
+from providers.conformance.subject import Subject
 from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import Limits
 from providers.http.credentials import BasicLogin, BearerLogin, Credentials, Login
@@ -18,11 +19,18 @@ def build_client(provider: Provider) -> WebhookClient:
         provider.url,
         credentials=_build_credentials(provider),
         policy=build_address_policy(),
-        limits=Limits(
-            seconds=float(provider.deadline_seconds),
-            max_body_bytes=provider.max_body_bytes,
-            max_items=provider.max_items,
-        ),
+        limits=_build_limits(provider),
+    )
+
+
+def build_subject(provider: Provider) -> Subject:
+    """A provider to be asked whether it conforms. Raises as `build_client`; sends nothing."""
+    return Subject(
+        provider.url,
+        credentials=_build_credentials(provider),
+        policy=build_address_policy(),
+        limits=_build_limits(provider),
+        capitalized_changes=provider.capitalized_changes,
     )
 
 
@@ -35,6 +43,14 @@ def build_address_policy() -> AddressPolicy:
         hosts=frozenset(hosts) if hosts else None,
         networks=tuple(ipaddress.ip_network(text) for text in networks) if networks else None,
         allow_loopback=settings.DNSADMIN_ALLOW_LOOPBACK,
+    )
+
+
+def _build_limits(provider: Provider) -> Limits:
+    return Limits(
+        seconds=float(provider.deadline_seconds),
+        max_body_bytes=provider.max_body_bytes,
+        max_items=provider.max_items,
     )
 
 

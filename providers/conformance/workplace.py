@@ -1,0 +1,97 @@
+"""The names a writing run works under: made for it, nobody else's, and empty again at its end."""
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from providers.conformance.observation import Observation, Verdict
+from providers.conformance.subject import Said, Subject, Unanswered
+from providers.wire.canonical_name import InvalidName, canonical_name, endpoint_key
+from providers.wire.change_set import ChangeSet
+from providers.wire.endpoint import Endpoint
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 2.0
+_MOST_TRIES = 5
+
+
+@dataclass
+class Workplace:
+    """A label below `zone` that no endpoint of the provider carries, and how long it may take to show a
+    change (`patience`, seconds)."""
+
+    subject: Subject
+    zone: str
+    patience: float
+    label: str = field(default_factory=lambda: f"dnsadmin-check-{secrets.token_hex(4)}")
+    slowest: float = 0.0  # how long the slowest change so far took to show
+
+    @property
+    def doubt(self) -> float:
+        """How long to wait for what, most likely, never comes."""
+        return min(self.patience, 1.0 + 3 * self.slowest)
+
+    def name(self, case: str) -> str:
+        """A name for one case."""
+        return f"{case}.{self.label}.{self.zone}"
+
+    def holds(self, endpoint: Endpoint) -> bool:
+        """Whether an endpoint is one of ours."""
+        try:
+            name = canonical_name(endpoint.dns_name)
+        except InvalidName:
+            return False
+        return name.endswith(f".{self.label}.{self.zone}")
+
+    def fetch_ours(self) -> list[Endpoint]:
+        """What stands under our label now."""
+        return [each for each in self.subject.fetch_endpoints() if self.holds(each)]
+
+    def fetch_at(self, name: str) -> list[Endpoint]:
+        """What stands at one of our names now."""
+        wanted = canonical_name(name)
+        return [each for each in self.fetch_ours() if endpoint_key(each).name == wanted]
+
+    def wait_for(
+        self, name: str, is_there: Callable[[Sequence[Endpoint]], bool], *, seconds: float | None = None
+    ) -> list[Endpoint]:
+        """What stands at a name once it is as wanted, or when the time (else the patience) is over."""
+        started, pause = time.monotonic(), _FIRST_PAUSE
+        until = started + (self.patience if seconds is None else seconds)
+        while True:
+            found = self.fetch_at(name)
+            left = until - time.monotonic()
+            if is_there(found):
+                self.slowest = max(self.slowest, time.monotonic() - started)
+                return found
+            if left <= 0:
+                return found
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def create(self, *endpoints: Endpoint) -> Said:
+        """Ask for endpoints that are not there."""
+        return self.subject.apply(ChangeSet(create=endpoints))
+
+    def clean_up(self) -> Observation:
+        """Delete all that stands under our label, each by itself if it must be, and say what stays."""
+        title = "Everything made for this run is gone again"
+        detail = ""
+        for _ in range(_MOST_TRIES):
+            try:
+                left = self.fetch_ours()
+                if not left:
+                    return Observation("cleaning up", title, Verdict.PASSED)
+                self.subject.apply(ChangeSet(delete=tuple(left)))
+                for each in self.fetch_ours():
+                    self.subject.apply(ChangeSet(delete=(each,)))
+            except Unanswered as error:
+                detail = f" {error}"
+            time.sleep(_FIRST_PAUSE)
+        return Observation(
+            "cleaning up",
+            title,
+            Verdict.FAILED,
+            f"Endpoints below {self.label}.{self.zone} may be left.{detail}",
+            f"Delete what stands below {self.label}.{self.zone} by hand.",
+        )

@@ -1,0 +1,106 @@
+"""List providers, and ask any webhook provider whether it keeps the protocol."""
+
+from typing import Any
+
+import msgspec
+from django.core.management.base import CommandParser
+
+from providers.conformance.observation import Report, Verdict
+from providers.conformance.run import run_conformance
+from providers.conformance.subject import Subject
+from providers.http.address import parse_provider_url
+from providers.http.errors import ProviderError
+from registry_app.actor import SYSTEM
+from registry_app.errors import InvalidRequest
+from registry_app.inventory.check_conformance import check_conformance
+from registry_app.management.dnsadmin_command import DnsadminCommand, actor_named
+from registry_app.management.find_provider import find_provider
+from registry_app.management.outcome import ExitCode, printable, write_json
+from registry_app.mirror.client import build_address_policy
+from registry_app.models import Provider
+
+_PATIENCE = 10.0
+
+
+class Command(DnsadminCommand):
+    help = (
+        "Providers. Exit code: 0 all well, 1 error, 2 a provider that fails a question (conformance) or a "
+        "visit (list), 3 refused by a safety rule."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        commands = parser.add_subparsers(dest="act", required=True, metavar="list|conformance")
+        listing = commands.add_parser("list", help="The registered providers and how they are.")
+        asking = commands.add_parser("conformance", help="Ask a provider everything the protocol says.")
+        asking.add_argument("provider", metavar="URL|PROVIDER", help="An address, or a name or id.")
+        asking.add_argument("--protocol", choices=("webhook", "plugin"), default="webhook")
+        asking.add_argument(
+            "--write",
+            metavar="ZONE",
+            default="",
+            help="Write as well: under a label made for it below ZONE, cleaned up at the end.",
+        )
+        asking.add_argument("--as", dest="username", metavar="USER", help="Who writes, at a registered one.")
+        for each in (listing, asking):
+            each.add_argument("--json", action="store_true", help="Print one JSON document.")
+
+    def run(self, options: dict[str, Any]) -> ExitCode:
+        return self._list(options) if options["act"] == "list" else self._ask(options)
+
+    def _list(self, options: dict[str, Any]) -> ExitCode:
+        rows = list(
+            Provider.objects.order_by("name").values(
+                "name", "url", "status", "is_enabled", "record_set_count", "accepted_at", "last_error"
+            )
+        )
+        for row in rows:
+            row["url"] = str(parse_provider_url(row["url"]))
+        if options["json"]:
+            write_json(self.stdout, {"providers": rows})
+        else:
+            for row in rows:
+                told = printable(row["last_error"]) or f"{row['record_set_count']} record sets"
+                self.stdout.write(f"{printable(row['name'])}  {row['status']}  {row['url']}  {told}")
+        is_failing = any(row["status"] == Provider.Status.FAILING for row in rows)
+        return ExitCode.CHANGES if is_failing else ExitCode.OK
+
+    def _ask(self, options: dict[str, Any]) -> ExitCode:
+        self.show_progress("Asking; this takes as long as the provider takes.")
+        try:
+            report = self._fetch_report(options)
+        except ProviderError as error:
+            raise InvalidRequest(str(error), now="Nothing was asked.", todo=error.hint) from error
+        if options["json"]:
+            write_json(self.stdout, {"report": msgspec.to_builtins(report), "counts": report.counts()})
+        else:
+            self._write_report(report)
+        return ExitCode.OK if report.is_conformant else ExitCode.CHANGES
+
+    def _fetch_report(self, options: dict[str, Any]) -> Report:
+        named: str = options["provider"]
+        if "://" in named:
+            subject = Subject(named, protocol=options["protocol"], policy=build_address_policy())
+            return run_conformance(subject, zone=options["write"], patience=_PATIENCE)
+        provider = find_provider(named)
+        if not options["write"]:
+            return check_conformance(SYSTEM, provider.pk)
+        if not options["username"]:
+            raise InvalidRequest(
+                f"Nobody said who writes at {provider}.", todo="Name an administrator with --as."
+            )
+        return check_conformance(actor_named(options["username"]), provider.pk, zone=options["write"])
+
+    def _write_report(self, report: Report) -> None:
+        self.stdout.write(f"{report.origin}, {report.protocol} protocol, {report.seconds:.1f} s")
+        area = ""
+        for each in report.observations:
+            if each.area != area:
+                area = each.area
+                self.stdout.write(f"\n{area}")
+            told = " ".join(part for part in (each.detail, each.advice) if part)
+            self.stdout.write(f"  {each.verdict.value:7} {each.title}{': ' if told else ''}{printable(told)}")
+        counts = report.counts()
+        self.stdout.write("\n" + ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict))
+        if not report.wrote:
+            self.stdout.write("Nothing was written. With --write ZONE it asks how exactly changes are taken.")
