@@ -63,6 +63,7 @@ class ConfigPage(ListPage[Row], Generic[Row]):
 
     form_class: ClassVar[type[ConfigForm]]
     noun: ClassVar[str]
+    register_template: ClassVar[str] = "dnsadmin/form.html"
 
     def register(self, actor: Actor, values: Mapping[str, Any]) -> Row:
         raise NotImplementedError
@@ -95,15 +96,33 @@ class ConfigPage(ListPage[Row], Generic[Row]):
         """Label and value of what the page of a row says, in order."""
         return []
 
+    def register_initial(self, request: HttpRequest) -> dict[str, Any]:
+        """What the form of a new row begins with."""
+        return dict(request.GET.items())
+
+    def register_context(self, request: HttpRequest) -> dict[str, Any]:
+        """What the page of that form shows beside it."""
+        return {}
+
     def register_view(self, request: HttpRequest) -> HttpResponse:
-        initial = None if request.method == "POST" else request.GET.dict()
+        initial = None if request.method == "POST" else self.register_initial(request)
         form = self.form_class(request.POST or None, initial=initial)
 
         def act(actor: Actor) -> str:
             return self.url_of("change", self.register(actor, form.values()).pk)
 
         title = f"Register {self.noun}"
-        return answer_form(self, request, form, act, title=title, submit=title, done="Registered.")
+        return answer_form(
+            self,
+            request,
+            form,
+            act,
+            title=title,
+            submit=title,
+            done="Registered.",
+            context=self.register_context(request),
+            template=self.register_template,
+        )
 
     def edit_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         row = self.find_row(request, pk)

@@ -23,9 +23,14 @@ from registry_app.admin.wording import NOTHING, format_ago, format_badge
 from registry_app.errors import DnsadminError
 from registry_app.inventory.change_provider import change_provider
 from registry_app.inventory.probe_provider import probe_provider
+from registry_app.inventory.provider_directory import (
+    describe_source,
+    find_known_provider,
+    list_known_providers,
+)
 from registry_app.inventory.register_provider import register_provider
 from registry_app.models import OwnershipState, Provider
-from registry_app.queries.access import may_operate
+from registry_app.queries.access import may_administer, may_operate
 from registry_app.queries.freshness import describe_freshness
 from registry_app.queries.provider_page import fetch_provider_page, providers_for_display
 from registry_app.reconcile.request_visit import request_visit
@@ -54,6 +59,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
     form_class = ProviderForm
     noun = "provider"
     page_template = "dnsadmin/provider.html"
+    register_template = "dnsadmin/provider_register.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
         return providers_for_display()
@@ -68,7 +74,28 @@ class ProviderPageAdmin(ConfigPage[Provider]):
             *super().urls_beside(),
             self.page_path("<int:pk>/visit/", self.visit_view, "visit"),
             self.page_path("<int:pk>/test/", self.test_view, "test"),
+            self.page_path("directory/", self.directory_view, "directory"),
         ]
+
+    def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        return [*super().list_links(request), ("Known providers", self.url_of("directory"))]
+
+    def register_initial(self, request: HttpRequest) -> dict[str, Any]:
+        known = find_known_provider(request.GET.get("known", ""))
+        return {**(known.initial() if known else {}), **super().register_initial(request)}
+
+    def register_context(self, request: HttpRequest) -> dict[str, Any]:
+        known = find_known_provider(request.GET.get("known", ""))
+        return {"known": known, "directory": self.url_of("directory")}
+
+    def directory_view(self, request: HttpRequest) -> HttpResponse:
+        """The publicly known webhook providers, each a way to a form with its settings."""
+        context = {
+            "providers": list_known_providers(),
+            "source": describe_source(),
+            "register": self.url_of("register") if may_administer(actor_of(request)) else "",
+        }
+        return self.show(request, "dnsadmin/provider_directory.html", "Known providers", context)
 
     # --- columns
 
