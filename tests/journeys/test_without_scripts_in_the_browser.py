@@ -37,6 +37,16 @@ def test_a_record_set_moves_without_any_script(desk: Desk, dnsadmin: RunningDnsa
     assert dnsadmin.zone_text("public-dns") == before
 
 
+def test_every_screen_can_be_reached_on_a_narrow_page_without_scripts(desk: Desk) -> None:
+    page = desk.open_logged_in(java_script_enabled=False, viewport={"width": 800, "height": 900})
+
+    page.get_by_role("navigation", name="Screens").get_by_role("link", name="Providers").click()
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Providers")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(page.get_by_role("navigation", name="Screens")).to_be_hidden()
+
+
 def _reload(page: Page) -> str:
     page.reload()
     return page.locator("#progress [data-role=badge]").inner_text()
