@@ -6,10 +6,15 @@ import sys
 
 from django.core.management import execute_from_command_line
 
+from dnsadmin.env import BadSetting, MissingSecret
+
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dnsadmin.settings")
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except (BadSetting, MissingSecret) as error:
+        sys.exit(f"dnsadmin cannot start. {error}")
 
 
 if __name__ == "__main__":

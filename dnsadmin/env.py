@@ -1,15 +1,43 @@
 """What the environment says. Every setting of a deployment is read here and nowhere else."""
 
+import base64
+import binascii
 import hashlib
+import ipaddress
+import logging
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.Env()
+
+class BadSetting(Exception):
+    """A setting is there and cannot be used. The text names it, never its value, which may be a secret."""
+
+    def __init__(self, name: str, problem: str, todo: str) -> None:
+        super().__init__(f"{name} cannot be used: {problem}. Nothing was started. {todo}")
+
+
+class Environment(environ.Env):  # type: ignore[misc]  # untyped there
+    """As the library's, with errors in our own words."""
+
+    def get_value(self, var: str, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().get_value(var, *args, **kwargs)
+        except (ValueError, KeyError, ImproperlyConfigured):
+            # The cause is left out: it quotes the value.
+            raise BadSetting(
+                str(var), "it is not of the kind it should be", f"Correct or unset {var}."
+            ) from None
+
+
+env = Environment()
 env.read_env(os.environ.get("DNSADMIN_ENV_FILE", BASE_DIR / ".env"))
 
 # Everything that must survive a restart and never be committed: database, keys, logs, sockets.
@@ -44,9 +72,77 @@ def fetch_secret(name: str) -> str:
         return value
     path = Path(env.str(f"{name}_FILE", default=str(STATE_DIR / "secrets" / name.lower())))
     try:
-        return path.read_text(encoding="utf-8").strip()
+        value = path.read_text(encoding="utf-8").strip()
     except FileNotFoundError:
+        value = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSetting(name, f"its file {path} cannot be read", "Put the secret there as text.") from error
+    if not value:
         raise MissingSecret(
-            f"{name} is not set. Nothing was started. Set {name}, or {name}_FILE to the path of a file "
-            f"that holds it, or run `make run`, which creates one under {STATE_DIR / 'secrets'}."
-        ) from None
+            f"{name} is not set, or its file is empty. Nothing was started. Set {name}, or {name}_FILE to "
+            "the path of a file that holds it, or run `make run`, which creates one under "
+            f"{STATE_DIR / 'secrets'}."
+        )
+    return value
+
+
+def fetch_encryption_keys(name: str) -> tuple[bytes, ...]:
+    """AES-256 keys, newest first, written in base64 with commas or spaces between."""
+    keys: list[bytes] = []
+    for number, text in enumerate(fetch_secret(name).replace(",", " ").split(), start=1):
+        try:
+            key = base64.b64decode(text, validate=True)
+        except binascii.Error:
+            key = b""
+        if len(key) != 32:
+            todo = "Each key is 32 random bytes in base64, such as `openssl rand -base64 32` prints."
+            raise BadSetting(name, f"key {number} is not 32 bytes in base64", todo)
+        keys.append(key)
+    return tuple(keys)
+
+
+def fetch_database(name: str) -> dict[str, Any]:
+    """The database, SQLite in the state folder where nothing is said."""
+    url: str = env.str(name, default=f"sqlite:///{STATE_DIR / 'dnsadmin.sqlite3'}")
+    # Asked first: the library warns of a scheme it does not know with the whole address, password and all.
+    if urlsplit(url).scheme not in {"postgres", "postgresql", "sqlite"}:
+        todo = "Write it as postgres://user:password@host:5432/name, or unset it for SQLite."
+        raise BadSetting(name, "it is not the address of a PostgreSQL or SQLite database", todo)
+    database: dict[str, Any] = env.db_url_config(url)
+    return database
+
+
+def fetch_redis_url(name: str) -> str:
+    """The broker and cache, the embedded one where nothing is said."""
+    url: str = env.str(name, default=f"redis+socket://{broker_socket()}")
+    if urlsplit(url).scheme not in {"redis", "rediss", "redis+socket"}:
+        todo = "Write it as redis://host:6379/0, or unset it for the embedded broker."
+        raise BadSetting(name, "it is not the address of a Redis", todo)
+    return url
+
+
+def fetch_networks(name: str) -> list[str]:
+    """Networks such as 10.20.0.0/16."""
+    networks: list[str] = env.list(name, default=[])
+    for text in networks:
+        try:
+            ipaddress.ip_network(text)
+        except ValueError:
+            raise BadSetting(name, f"{text!r} is not a network", "Write networks as 10.20.0.0/16.") from None
+    return networks
+
+
+def fetch_log_level(name: str) -> str:
+    """A level of the standard library, INFO where nothing is said."""
+    level: str = env.str(name, default="INFO").upper()
+    if level not in logging.getLevelNamesMapping():
+        raise BadSetting(name, "there is no such level", "Choose DEBUG, INFO, WARNING or ERROR.")
+    return level
+
+
+def fetch_port(name: str) -> int:
+    """The port the web role listens on, 8000 where nothing is said."""
+    port: int = env.int(name, default=8000)
+    if not 0 < port < 65536:
+        raise BadSetting(name, "a port is a number from 1 to 65535", f"Choose another, such as {name}=8000.")
+    return port

@@ -33,11 +33,13 @@ def prepare_state(state_dir: Path) -> None:
 
 
 def write_private_once(path: Path, text: str) -> bool:
-    """Write a file only its owner can read; False if it was there already."""
+    """Write a file only its owner can read; False if it was there already. An empty one is what a start
+    that was cut off left: nothing was ever kept under it."""
     try:
         path.touch(mode=0o600, exist_ok=False)
     except FileExistsError:
-        return False
+        if path.read_bytes().strip():
+            return False
     path.write_text(text + "\n", encoding="utf-8")
     return True
 

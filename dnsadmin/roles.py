@@ -5,8 +5,9 @@ One machine runs them all under `make run`; many machines run them one by one wi
 
 import os
 import sys
+from importlib import import_module
 
-from dnsadmin.env import BASE_DIR, STATE_DIR, env
+from dnsadmin.env import BASE_DIR, STATE_DIR, BadSetting, MissingSecret, env, fetch_port
 
 ROLES = ("web", "worker", "beat", "migrate")
 
@@ -22,7 +23,7 @@ def build_role_command(role: str) -> list[str]:
         return [
             *(python, "-m", "granian", "--interface", "wsgi", "dnsadmin.wsgi:application"),
             *("--host", env.str("DNSADMIN_LISTEN", default="127.0.0.1")),
-            *("--port", str(env.int("PORT", default=8000))),
+            *("--port", str(fetch_port("PORT"))),
             *("--workers", str(env.int("DNSADMIN_WEB_PROCESSES", default=1))),
             *("--blocking-threads", str(env.int("DNSADMIN_WEB_THREADS", default=8))),
             *("--log-level", "warning", "--no-ws", "--workers-kill-timeout", "10"),
@@ -40,9 +41,15 @@ def build_role_command(role: str) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Become the named role; only a usage error returns."""
+    """Become the named role; only a usage error, or a setting that cannot be used, returns."""
     if len(arguments) == 1 and arguments[0] in ROLES:
-        command = build_role_command(arguments[0])
+        try:
+            # Read here first: a role that cannot start says why in one sentence, not in a traceback.
+            import_module("dnsadmin.settings")
+            command = build_role_command(arguments[0])
+        except (BadSetting, MissingSecret) as error:
+            sys.stderr.write(f"The role {arguments[0]} did not start. {error}\n")
+            return 1
         os.chdir(BASE_DIR)
         os.execv(command[0], command)  # noqa: S606 - the process becomes the role: signals reach it
     sys.stderr.write(f"usage: python -m dnsadmin.roles {'|'.join(ROLES)}\n")

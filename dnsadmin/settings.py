@@ -1,6 +1,5 @@
 """Django settings, one file in sections. Values of a deployment come from dnsadmin.env."""
 
-import base64
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +8,17 @@ from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from django.templatetags.static import static
 from django.urls import reverse_lazy
 
-from dnsadmin.env import BASE_DIR, STATE_DIR, broker_socket, env, fetch_secret
+from dnsadmin.env import (
+    BASE_DIR,
+    STATE_DIR,
+    env,
+    fetch_database,
+    fetch_encryption_keys,
+    fetch_log_level,
+    fetch_networks,
+    fetch_redis_url,
+    fetch_secret,
+)
 
 # --- Core -----------------------------------------------------------------------------------------
 
@@ -79,7 +88,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 12_000
 
 # --- Database -------------------------------------------------------------------------------------
 
-DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{STATE_DIR / 'dnsadmin.sqlite3'}")}
+DATABASES = {"default": fetch_database("DATABASE_URL")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         "timeout": 20,
@@ -95,7 +104,7 @@ else:
 
 # --- Broker, cache, Celery ------------------------------------------------------------------------
 
-REDIS_URL = env.str("REDIS_URL", default=f"redis+socket://{broker_socket()}")
+REDIS_URL = fetch_redis_url("REDIS_URL")
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -222,9 +231,7 @@ SPECTACULAR_SETTINGS = {
 # --- dnsadmin -------------------------------------------------------------------------------------
 
 # AES-256 keys for secrets at rest, base64, newest first: the first encrypts, all decrypt.
-DNSADMIN_ENCRYPTION_KEYS = tuple(
-    base64.b64decode(key) for key in fetch_secret("DNSADMIN_ENCRYPTION_KEYS").replace(",", " ").split()
-)
+DNSADMIN_ENCRYPTION_KEYS = fetch_encryption_keys("DNSADMIN_ENCRYPTION_KEYS")
 DNSADMIN_AUDIT_KEY = fetch_secret("DNSADMIN_AUDIT_KEY")
 # Credentials by reference come from here alone: `env:NAME` with this prefix, `file:NAME` below the folder.
 DNSADMIN_CREDENTIAL_ENV_PREFIX = "DNSADMIN_CREDENTIAL_"
@@ -233,7 +240,7 @@ DNSADMIN_CREDENTIALS_DIR = env.str("DNSADMIN_CREDENTIALS_DIR", default="")
 # Where providers may be visited. Loopback is where ExternalDNS's own sidecars listen; it is allowed by
 # default only where dnsadmin is embedded on one machine.
 DNSADMIN_ALLOW_LOOPBACK = env.bool("DNSADMIN_ALLOW_LOOPBACK", default=False)
-DNSADMIN_ALLOWED_NETWORKS = env.list("DNSADMIN_ALLOWED_NETWORKS", default=[])
+DNSADMIN_ALLOWED_NETWORKS = fetch_networks("DNSADMIN_ALLOWED_NETWORKS")
 DNSADMIN_ALLOWED_HOSTS_FOR_PROVIDERS = env.list("DNSADMIN_PROVIDER_HOSTS", default=[])
 DNSADMIN_PROVIDER_SCHEMES = env.list("DNSADMIN_PROVIDER_SCHEMES", default=["http", "https"])
 
@@ -245,6 +252,7 @@ DNSADMIN_PURGE_MISSING_SNAPSHOTS = 3
 
 DNSADMIN_LEASE = timedelta(seconds=env.int("DNSADMIN_LEASE_SECONDS", default=120))
 DNSADMIN_TRANSFER_EXPIRY = timedelta(days=env.int("DNSADMIN_TRANSFER_EXPIRY_DAYS", default=7))
+DNSADMIN_API_REQUESTS_PER_MINUTE = env.int("DNSADMIN_API_REQUESTS_PER_MINUTE", default=6000)
 # kill -9 at a named point, to show that everything can be resumed. Never set in production.
 DNSADMIN_CRASH_AT = env.str("DNSADMIN_CRASH_AT", default="")
 DNSADMIN_CRASH_ONCE = env.str("DNSADMIN_CRASH_ONCE", default="")
@@ -276,7 +284,7 @@ LOGGING = {
         }
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "structured"}},
-    "root": {"handlers": ["console"], "level": env.str("DNSADMIN_LOG_LEVEL", default="INFO")},
+    "root": {"handlers": ["console"], "level": fetch_log_level("DNSADMIN_LOG_LEVEL")},
     "loggers": {
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
         "django_structlog": {"level": "WARNING"},

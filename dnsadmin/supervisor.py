@@ -19,7 +19,7 @@ from types import FrameType
 from typing import TextIO
 
 from dnsadmin.children import Children
-from dnsadmin.env import BASE_DIR, STATE_DIR, broker_socket, env
+from dnsadmin.env import BASE_DIR, STATE_DIR, BadSetting, broker_socket, env, fetch_port
 from dnsadmin.prepare import prepare_state
 from dnsadmin.roles import build_role_command
 
@@ -53,17 +53,15 @@ class Place:
 def main() -> int:
     signal.signal(signal.SIGINT, _request_stop)
     signal.signal(signal.SIGTERM, _request_stop)
-    prepare_state(STATE_DIR)
-    place = Place(port=env.int("PORT", default=8000), logs=STATE_DIR / "logs")
-    place.logs.mkdir(mode=0o700, exist_ok=True)
     try:
+        place = _prepare_place()
         lock = take_folder(STATE_DIR)
-    except StartFailed as error:
+        raise_if_port_taken(place.port)
+    except (StartFailed, BadSetting) as error:
         say(f"dnsadmin did not start. {error}")
         return 1
     children = Children(_build_environment(place), BASE_DIR)
     try:
-        raise_if_port_taken(place.port)
         _start_all(children, place)
         return _watch(children)
     except _StopRequested:
@@ -77,6 +75,19 @@ def main() -> int:
         children.stop_all()
         lock.close()
         say("Stopped; the data stay in " + str(STATE_DIR) + ".")
+
+
+def _prepare_place() -> Place:
+    place = Place(port=fetch_port("PORT"), logs=STATE_DIR / "logs")
+    try:
+        prepare_state(STATE_DIR)
+        place.logs.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StartFailed(
+            f"The state folder {STATE_DIR} cannot be used: {error.strerror}. Nothing was started. "
+            "Make it a folder of your own, or name another: DNSADMIN_STATE_DIR=... make run."
+        ) from error
+    return place
 
 
 def say(text: str) -> None:

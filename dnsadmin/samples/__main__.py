@@ -14,10 +14,14 @@ def main(arguments: list[str]) -> int:
     django.setup()
 
     from dnsadmin.samples.registration import register_samples
-    from dnsadmin.samples.state import prepare_samples
+    from dnsadmin.samples.state import SamplesLost, prepare_samples
 
     if arguments == ["prepare"]:
-        sys.stdout.write(json.dumps(prepare_samples()) + "\n")
+        try:
+            sys.stdout.write(json.dumps(prepare_samples()) + "\n")
+        except SamplesLost as error:
+            sys.stderr.write(f"{error}\n")
+            return 1
     elif arguments == ["register"]:
         register_samples()
     else:

@@ -16,6 +16,10 @@ from registry_app.models import Provider
 FOLDER = STATE_DIR / "samples"
 
 
+class SamplesLost(Exception):
+    """What must stay the same from start to start of the sample providers is not there any more."""
+
+
 class SampleServer(TypedDict):
     """One server to start: `path` is the folder of its zone file."""
 
@@ -48,10 +52,17 @@ def prepare_samples() -> list[SampleServer]:
 
 def load_state() -> SampleState | None:
     """The stored state, None before the first call of `prepare_samples`."""
+    path = FOLDER / "state.json"
     try:
-        loaded: SampleState = json.loads((FOLDER / "state.json").read_text(encoding="utf-8"))
+        loaded: SampleState = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
+    except ValueError as error:
+        raise SamplesLost(
+            f"{path} cannot be read any more: where the sample providers listen is lost. The zones beside it "
+            f"and everything registered are as they were. Remove {FOLDER} and delete the three sample "
+            "providers to have new ones, or start without them: SAMPLE=0 make run."
+        ) from error
     return loaded
 
 

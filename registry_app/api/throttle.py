@@ -13,7 +13,6 @@ from rest_framework.views import APIView
 from registry_app.models import ApiToken
 
 _WINDOW_SECONDS = 60
-_DEFAULT_REQUESTS = 6000
 _LOG = structlog.get_logger(__name__)
 
 
@@ -24,7 +23,7 @@ class RequestThrottle(BaseThrottle):
         self._seconds_left = 0.0
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        limit: int = getattr(settings, "DNSADMIN_API_REQUESTS_PER_MINUTE", _DEFAULT_REQUESTS)
+        limit: int = settings.DNSADMIN_API_REQUESTS_PER_MINUTE
         now = time.time()
         self._seconds_left = _WINDOW_SECONDS - now % _WINDOW_SECONDS
         key = f"api-requests:{_who(request)}:{int(now // _WINDOW_SECONDS)}"
