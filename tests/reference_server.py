@@ -20,6 +20,7 @@ from providers.servers.authentication import RequiredCredential
 from providers.servers.faults import FaultPlan
 from providers.servers.history import History
 from providers.servers.limits import ServerLimits
+from providers.servers.provider_server import ProviderServer
 from providers.servers.webhook_server import WebhookServer
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint
@@ -43,6 +44,7 @@ class ReferenceProvider:
         credential: RequiredCredential | None = None,
         limits: ServerLimits | None = None,
         tls: ssl.SSLContext | None = None,
+        server_type: type[ProviderServer] = WebhookServer,
     ) -> None:
         self.backend = MemoryBackend(
             endpoints,
@@ -53,7 +55,7 @@ class ReferenceProvider:
         )
         self.history = History()
         self.faults = FaultPlan()
-        self._server = WebhookServer(
+        self._server = server_type(
             self.backend,
             base_path=base_path,
             credential=credential,

@@ -36,6 +36,10 @@ class Backend(Protocol):
         """The wanted endpoints in the form in which this backend would give them back. Changes nothing."""
         ...
 
+    def property_values_equal(self, name: str, previous: str, current: str) -> bool:
+        """Whether two values of a provider-specific property mean the same here. Changes nothing."""
+        ...
+
     def domain_filter(self) -> DomainFilter:
         """The names this backend answers for."""
         ...

@@ -93,6 +93,9 @@ class MemoryBackend:
     def adjust(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
         return endpoints
 
+    def property_values_equal(self, name: str, previous: str, current: str) -> bool:
+        return previous == current
+
     def domain_filter(self) -> DomainFilter:
         return self._domain_filter
 

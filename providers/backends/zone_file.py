@@ -74,6 +74,9 @@ class ZoneFileBackend:
         """Targets in zone-file form. What no zone file can hold stays as it is; `apply` explains it then."""
         return [_adjusted(endpoint) for endpoint in endpoints]
 
+    def property_values_equal(self, name: str, previous: str, current: str) -> bool:
+        return previous == current
+
     def domain_filter(self) -> DomainFilter:
         if self._given_filter is not None:
             return self._given_filter

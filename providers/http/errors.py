@@ -87,10 +87,10 @@ class CompressedAnswer(MalformedAnswer):
     code = "compressed_answer"
 
 
-class NotAWebhookProvider(ProviderError):
-    """Something answered that does not speak the webhook protocol."""
+class NotAProvider(ProviderError):
+    """Something answered that does not speak the protocol it was asked in."""
 
-    code = "not_a_webhook_provider"
+    code = "not_a_provider"
 
 
 class UnwelcomeStatus(ProviderError):

@@ -1,4 +1,4 @@
-"""`python -m providers.servers`: one backend behind the webhook protocol until a signal ends it."""
+"""`python -m providers.servers`: one backend behind the webhook or plugin protocol until a signal ends it."""
 
 import argparse
 import json
@@ -7,26 +7,22 @@ import signal
 import ssl
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-import msgspec
-
-from providers.backends.backend import Backend
 from providers.backends.errors import BackendError
-from providers.backends.memory import ApplyMode, MemoryBackend
-from providers.backends.zone_file import ZoneFileBackend
 from providers.servers.authentication import RequiredCredential
+from providers.servers.backend_catalogue import BACKENDS, list_backends
+from providers.servers.filter_option import add_filter_argument
 from providers.servers.http_server import HttpServer
 from providers.servers.operations_server import OperationsApplication, RequestMetrics
 from providers.servers.parent_process import ParentGone, end_with_parent
+from providers.servers.plugin_server import PluginServer
+from providers.servers.provider_server import ProviderServer
 from providers.servers.webhook_server import WebhookServer
-from providers.wire.domain_filter import DomainFilter
 from providers.wire.errors import WireError
-from providers.wire.json_codec import decode_endpoints_strict
 
-_MOST_SEED_ITEMS = 1_000_000
 _BASIC_VARIABLE = "PROVIDER_SERVER_BASIC"
 _BEARER_VARIABLE = "PROVIDER_SERVER_BEARER"
 _EPILOG = f"""\
@@ -35,10 +31,9 @@ Credentials are taken from the environment, never from arguments: {_BASIC_VARIAB
 """
 
 
-class _BackendChoice(msgspec.Struct, frozen=True):
-    summary: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    build: Callable[[argparse.Namespace], Backend]
+_PROTOCOLS: Mapping[str, type[ProviderServer]] = MappingProxyType(
+    {"webhook": WebhookServer, "plugin": PluginServer}
+)
 
 
 class _CannotStart(Exception):
@@ -50,7 +45,7 @@ def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     parser = _make_parser()
     options = parser.parse_args(arguments)
     if options.list:
-        sys.stdout.write(_list_backends())
+        sys.stdout.write(list_backends())
         return 0
     if options.backend is None:
         parser.error("say which backend to serve; --list names them")
@@ -71,9 +66,9 @@ def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
 
 
 def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[HttpServer]:
-    backend = _BACKENDS[options.backend].build(options)
+    backend = BACKENDS[options.backend].build(options, environment)
     metrics = RequestMetrics()
-    webhook = WebhookServer(
+    server = _PROTOCOLS[options.protocol](
         backend,
         host=options.host,
         port=options.port,
@@ -81,9 +76,14 @@ def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
         tls=_make_tls(options),
         observers=(metrics,),
     )
-    webhook.start()
-    ready = {"backend": options.backend, "url": webhook.url, "port": webhook.port}
-    servers: list[HttpServer] = [webhook]
+    server.start()
+    ready = {
+        "backend": options.backend,
+        "protocol": options.protocol,
+        "url": server.url,
+        "port": server.port,
+    }
+    servers: list[HttpServer] = [server]
     if options.operations_port is not None:
         operations = HttpServer(
             OperationsApplication(metrics), host=options.host, port=options.operations_port
@@ -91,7 +91,7 @@ def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
         try:
             operations.start()
         except OSError:
-            webhook.stop()
+            server.stop()
             raise
         servers.append(operations)
         ready |= {"operations_url": operations.url, "operations_port": operations.port}
@@ -103,12 +103,12 @@ def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
 def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m providers.servers",
-        description="Serve a DNS backend over ExternalDNS's webhook protocol.",
+        description="Serve a DNS backend over the webhook protocol, or the plugin protocol before it.",
         epilog=_EPILOG,
     )
     parser.add_argument("--list", action="store_true", help="name the backends and their options")
     choices = parser.add_subparsers(dest="backend", title="backends", metavar="BACKEND")
-    for name, choice in _BACKENDS.items():
+    for name, choice in BACKENDS.items():
         command = choices.add_parser(name, help=choice.summary, description=choice.summary, epilog=_EPILOG)
         choice.add_arguments(command)
         _add_server_arguments(command)
@@ -117,14 +117,15 @@ def _make_parser() -> argparse.ArgumentParser:
 
 
 def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--protocol", choices=sorted(_PROTOCOLS), default="webhook", help="what is spoken (%(default)s)"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     parser.add_argument("--port", type=_port, default=8888, help="port, 0 for a free one (%(default)s)")
     parser.add_argument(
         "--operations-port", type=_port, help="port of /healthz and /metrics, 0 for a free one (off)"
     )
-    parser.add_argument(
-        "--domain-filter", action="append", default=[], metavar="DOMAIN", help="serve only this; repeatable"
-    )
+    add_filter_argument(parser)
     parser.add_argument("--tls-certificate", type=Path, metavar="FILE", help="certificate chain, PEM")
     parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its private key, PEM")
     parser.add_argument(
@@ -135,60 +136,6 @@ def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PID",
         help="stop when the starting process ends, even if killed (Linux); PID: its id, to be sure",
     )
-
-
-def _add_zone_file_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", type=Path, help="a zone file, or a folder of example.org.zone and so on")
-
-
-def _build_zone_file(options: argparse.Namespace) -> Backend:
-    return ZoneFileBackend(options.path, domain_filter=_make_filter(options))
-
-
-def _add_memory_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=Path, metavar="FILE", help="endpoints to begin with, a JSON array")
-    parser.add_argument("--mode", type=ApplyMode, choices=list(ApplyMode), default=ApplyMode.ATOMIC)
-    parser.add_argument(
-        "--any-old-value", action="store_true", help="do not compare updateOld and delete with what is held"
-    )
-
-
-def _build_memory(options: argparse.Namespace) -> Backend:
-    seed: Path | None = options.seed
-    endpoints = decode_endpoints_strict(seed.read_bytes(), max_items=_MOST_SEED_ITEMS) if seed else ()
-    return MemoryBackend(
-        endpoints,
-        mode=options.mode,
-        value_exact=not options.any_old_value,
-        domain_filter=_make_filter(options),
-    )
-
-
-_BACKENDS: Mapping[str, _BackendChoice] = MappingProxyType(
-    {
-        "zone_file": _BackendChoice(
-            "Zones in BIND master files on disk; they survive restarts.",
-            _add_zone_file_arguments,
-            _build_zone_file,
-        ),
-        "memory": _BackendChoice(
-            "Records in memory, gone when the server stops.", _add_memory_arguments, _build_memory
-        ),
-    }
-)
-
-
-def _list_backends() -> str:
-    lines = []
-    for name, choice in _BACKENDS.items():
-        parser = argparse.ArgumentParser(prog=name, add_help=False)
-        choice.add_arguments(parser)
-        lines.append(f"{name}: {choice.summary}\n{parser.format_usage()}")
-    return "\n".join(lines)
-
-
-def _make_filter(options: argparse.Namespace) -> DomainFilter | None:
-    return DomainFilter(include=tuple(options.domain_filter)) if options.domain_filter else None
 
 
 def _find_credential(environment: Mapping[str, str]) -> RequiredCredential | None:

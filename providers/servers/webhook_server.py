@@ -1,44 +1,10 @@
-"""Any backend behind the webhook protocol on a port of its own."""
+"""Any backend behind the webhook protocol."""
 
-import ssl
-from collections.abc import Sequence
-
-from providers.backends.backend import Backend
-from providers.servers.authentication import RequiredCredential
-from providers.servers.exchange import Observer
-from providers.servers.http_server import HttpServer, Interceptor
-from providers.servers.limits import ServerLimits
+from providers.servers.provider_server import ProviderServer
 from providers.servers.webhook_application import WebhookApplication
 
 
-class WebhookServer(HttpServer):
-    """`start()` it, then `url` is what a client is configured with."""
+class WebhookServer(ProviderServer):
+    """What ExternalDNS speaks to today."""
 
-    def __init__(
-        self,
-        backend: Backend,
-        *,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        base_path: str = "",
-        credential: RequiredCredential | None = None,
-        limits: ServerLimits | None = None,
-        tls: ssl.SSLContext | None = None,
-        observers: Sequence[Observer] = (),
-        faults: Interceptor | None = None,
-    ) -> None:
-        self._base_path = base_path.rstrip("/")
-        limits = limits or ServerLimits()
-        super().__init__(
-            WebhookApplication(backend, base_path=base_path, credential=credential, most_items=limits.items),
-            host=host,
-            port=port,
-            limits=limits,
-            tls=tls,
-            observers=observers,
-            faults=faults,
-        )
-
-    @property
-    def url(self) -> str:
-        return super().url + self._base_path
+    application = WebhookApplication

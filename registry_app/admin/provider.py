@@ -166,6 +166,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         lease = format_html("held by {} until {}", row.lease_holder, format_ago(row.lease_until))
         return [
             ("Address", row.url),
+            ("Protocol", row.get_protocol_display()),
             ("Description", row.description or NOTHING),
             ("Authentication", self._describe_credentials(row)),
             ("Visited", f"every {row.interval_seconds} s" if row.is_enabled else "no: switched off"),

@@ -8,7 +8,7 @@ from registry_app.admin.config_page import ConfigForm
 from registry_app.admin.fields import SecretField
 from registry_app.models import Provider
 
-_WHERE = ("name", "url", "description", "is_enabled")
+_WHERE = ("name", "url", "protocol", "description", "is_enabled")
 _SHOWN_CREDENTIALS = ("authentication", "username", "ca_certificate", "client_certificate")
 _CERTIFICATES = ("ca_certificate", "client_certificate", "client_key", "forget_client_key")
 _VISITS = ("interval_seconds", "deadline_seconds", "max_body_bytes", "max_items", "allow_empty")

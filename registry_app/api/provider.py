@@ -23,6 +23,7 @@ from registry_app.reconcile.request_visit import request_visit
 _SETTINGS = (
     "name",
     "url",
+    "protocol",
     "description",
     "is_enabled",
     "authentication",
@@ -126,7 +127,7 @@ class ConnectionReportAnswer(serializers.Serializer[ConnectionReport]):
     hint = serializers.CharField()
     domain_filter = serializers.ListField(child=serializers.CharField())
     said_filters = serializers.BooleanField()
-    has_webhook_type = serializers.BooleanField()
+    has_protocol_type = serializers.BooleanField()
     record_count = serializers.IntegerField()
     set_aside_count = serializers.IntegerField()
     seconds = serializers.FloatField()

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from providers.client.webhook_client import WebhookClient
-from providers.http.errors import MalformedAnswer, ProviderError
+from providers.client.provider_client import ProviderClient
+from providers.http.errors import MalformedAnswer, NotAProvider, ProviderError, RefusedByProvider
 from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_records
 from registry_app.actor import Actor
@@ -37,7 +37,7 @@ class ConnectionReport:
     hint: str = ""
     domain_filter: tuple[str, ...] = ()
     said_filters: bool = False
-    has_webhook_type: bool = True
+    has_protocol_type: bool = True
     record_count: int = 0
     set_aside_count: int = 0
     seconds: float = 0.0
@@ -62,11 +62,28 @@ def probe_provider(actor: Actor, provider_id: int) -> ConnectionReport:
     try:
         with build_client(provider) as client:
             return _ask(client, provider.max_items)
+    except (NotAProvider, RefusedByProvider) as error:
+        return ConnectionReport(
+            error_code=error.code, error=f"{error}{_try_the_other(provider)}", hint=error.hint
+        )
     except ProviderError as error:
         return ConnectionReport(error_code=error.code, error=str(error), hint=error.hint)
 
 
-def _ask(client: WebhookClient, max_items: int) -> ConnectionReport:
+def _try_the_other(provider: Provider) -> str:
+    """Whether the other protocol is spoken there, as a sentence; empty if not."""
+    protocols = Provider.Protocol
+    other = protocols.WEBHOOK if provider.protocol == protocols.PLUGIN else protocols.PLUGIN
+    provider.protocol = other  # of this copy; nothing is saved
+    try:
+        with build_client(provider) as client:
+            client.negotiate()
+    except ProviderError:
+        return ""
+    return f" It speaks the {other.value} protocol: change the provider's protocol to that."
+
+
+def _ask(client: ProviderClient, max_items: int) -> ConnectionReport:
     parsed = client.negotiate()
     answer = client.records()
     try:
@@ -77,7 +94,7 @@ def _ask(client: WebhookClient, max_items: int) -> ConnectionReport:
     return ConnectionReport(
         domain_filter=(*domain_filter.include, *(f"not {name}" for name in domain_filter.exclude)),
         said_filters=parsed.said_filters,
-        has_webhook_type=answer.has_webhook_type,
+        has_protocol_type=answer.content_type == client.media_type,
         record_count=len(decoded.endpoints),
         set_aside_count=len(decoded.set_aside),
         seconds=answer.seconds,

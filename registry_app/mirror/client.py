@@ -4,6 +4,8 @@ import ipaddress
 
 from django.conf import settings
 
+from providers.client.plugin_client import PluginClient
+from providers.client.provider_client import ProviderClient
 from providers.client.webhook_client import WebhookClient
 from providers.conformance.subject import Subject
 from providers.http.address_policy import AddressPolicy
@@ -13,9 +15,16 @@ from registry_app.mirror.secret_reference import fetch_secret_value
 from registry_app.models import Provider
 
 
-def build_client(provider: Provider) -> WebhookClient:
-    """A client for one visit or transfer. Raises SecretUnavailable or a ProviderError; sends nothing."""
-    return WebhookClient(
+def build_client(provider: Provider) -> ProviderClient:
+    """A client for one visit or transfer, in the protocol the provider speaks.
+
+    Raises SecretUnavailable or a ProviderError; sends nothing.
+    """
+    protocols: dict[str, type[WebhookClient] | type[PluginClient]] = {
+        Provider.Protocol.WEBHOOK: WebhookClient,
+        Provider.Protocol.PLUGIN: PluginClient,
+    }
+    return protocols[provider.protocol](
         provider.url,
         credentials=_build_credentials(provider),
         policy=build_address_policy(),
@@ -27,6 +36,7 @@ def build_subject(provider: Provider) -> Subject:
     """A provider to be asked whether it conforms. Raises as `build_client`; sends nothing."""
     return Subject(
         provider.url,
+        protocol=provider.protocol,
         credentials=_build_credentials(provider),
         policy=build_address_policy(),
         limits=_build_limits(provider),

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import msgspec
 from django.utils.dateparse import parse_datetime
 
-from providers.client.webhook_client import WebhookClient
+from providers.client.provider_client import ProviderClient
 from registry_app.models import Provider
 
 # ExternalDNS negotiates once, when it starts. A provider's filter changes when it is restarted with other
@@ -47,7 +47,7 @@ def is_negotiation_due(provider: Provider, known: NegotiatedFilter | None, now: 
     return at is None or is_restless or now - at >= NEGOTIATION_INTERVAL
 
 
-def fetch_domain_filter(client: WebhookClient, now: datetime) -> NegotiatedFilter:
+def fetch_domain_filter(client: ProviderClient, now: datetime) -> NegotiatedFilter:
     """Negotiate. Raises ProviderError."""
     parsed = client.negotiate()
     return NegotiatedFilter(

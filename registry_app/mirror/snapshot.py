@@ -8,14 +8,14 @@ from operator import attrgetter
 
 import msgspec
 
-from providers.client.webhook_client import RecordsAnswer, WebhookClient
+from providers.client.provider_client import ProviderClient, RecordsAnswer
 from providers.http.answer import DIGEST_BYTES
 from providers.registries.claim import Claim, ClaimVerdict, OwnershipState, PairedEndpoint, TxtProfile
 from providers.registries.pairing import pair
 from providers.registries.txt_names import list_names_meant, parse_txt_name
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.json_codec import SetAside, decode_records
-from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from providers.wire.media_type import MEDIA_TYPES, WEBHOOK_MEDIA_TYPE
 from registry_app.models import Owner, Provider
 
 _MAX_OWNER_ID = Owner._meta.get_field("owner_id").max_length or 0
@@ -42,12 +42,12 @@ class Snapshot:
     profiles: tuple[TxtProfile, ...] = ()
 
     @property
-    def has_webhook_type(self) -> bool:
-        """Whether the Content-Type was the one the protocol names."""
-        return self.content_type == WEBHOOK_MEDIA_TYPE
+    def has_protocol_type(self) -> bool:
+        """Whether the Content-Type was one that a protocol names."""
+        return self.content_type in MEDIA_TYPES
 
 
-def fetch_snapshot(provider: Provider, client: WebhookClient, profiles: Sequence[TxtProfile]) -> Snapshot:
+def fetch_snapshot(provider: Provider, client: ProviderClient, profiles: Sequence[TxtProfile]) -> Snapshot:
     """Ask for all records now and decode them. Raises ProviderError or WireError; stores nothing."""
     return decode_answer(client.records(), profiles, max_items=provider.max_items)
 

@@ -1,4 +1,4 @@
-"""Provider: one webhook server we visit."""
+"""Provider: one webhook or plugin server we visit."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -9,7 +9,13 @@ MEBIBYTE = 1024 * 1024
 
 
 class Provider(models.Model):
-    """One webhook server: where it is, how it is visited, what it may be asked, and its lease."""
+    """One webhook or plugin server: where it is, how it is visited, what it may be asked, and its lease."""
+
+    class Protocol(models.TextChoices):
+        """What is spoken at its address."""
+
+        WEBHOOK = "webhook", "Webhook"
+        PLUGIN = "plugin", "Plugin (before the webhook protocol)"
 
     class Authentication(models.TextChoices):
         NONE = "none", "None"
@@ -36,6 +42,7 @@ class Provider(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     url = models.CharField("URL", max_length=2048, help_text="The base address ExternalDNS would use.")
+    protocol = models.CharField(max_length=7, choices=Protocol.choices, default=Protocol.WEBHOOK)
     description = models.TextField(blank=True, default="")
     is_enabled = models.BooleanField("visited", default=True)
 

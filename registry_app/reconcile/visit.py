@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from django.utils import timezone
 
-from providers.client.webhook_client import RecordsAnswer
+from providers.client.provider_client import RecordsAnswer
 from providers.http.errors import ProviderError
 from providers.wire.errors import WireError
 from registry_app.actor import Actor

@@ -28,7 +28,7 @@ def find_set_aside(scene: Scene) -> Iterator[FindingDraft]:
 
 def find_wrong_content_type(scene: Scene) -> Iterator[FindingDraft]:
     """Records under another media type: read all the same, as ExternalDNS reads them."""
-    if not scene.snapshot.has_webhook_type:
+    if not scene.snapshot.has_protocol_type:
         said = scene.snapshot.content_type or "none"
         yield FindingDraft(
             kind=Kind.WRONG_CONTENT_TYPE,

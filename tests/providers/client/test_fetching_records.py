@@ -29,7 +29,7 @@ def test_it_returns_the_body_byte_for_byte_in_every_framing(sent: bytes) -> None
 
     assert records.body == BODY
     assert records.digest == hashlib.blake2b(BODY, digest_size=16).digest()
-    assert records.has_webhook_type
+    assert records.content_type == WEBHOOK_MEDIA_TYPE
     assert 0 < records.seconds < 10
     assert server.requests[0].startswith(b"GET /records HTTP/1.1\r\n")
 
@@ -40,7 +40,7 @@ def test_it_reports_a_wrong_content_type_and_keeps_the_body() -> None:
 
     assert records.body == BODY
     assert records.content_type == "text/html; charset=utf-8"
-    assert not records.has_webhook_type
+    assert records.content_type != WEBHOOK_MEDIA_TYPE
 
 
 @pytest.mark.parametrize("status", ["201 Created", "204 No Content", "206 Partial Content"])

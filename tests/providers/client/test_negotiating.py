@@ -2,7 +2,7 @@
 
 import pytest
 
-from providers.http.errors import MalformedAnswer, NotAWebhookProvider
+from providers.http.errors import MalformedAnswer, NotAProvider
 from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import answer, raw_server
@@ -46,10 +46,10 @@ def test_it_takes_no_other_content_type(content_type: str | None) -> None:
     with raw_server(answer(b"{}", content_type=content_type)) as server:
         client = make_client(server.url)
 
-        with pytest.raises(NotAWebhookProvider, match="not as a webhook provider") as caught:
+        with pytest.raises(NotAProvider, match="not as a webhook provider") as caught:
             client.negotiate()
 
-    assert caught.value.code == "not_a_webhook_provider"
+    assert caught.value.code == "not_a_provider"
     assert caught.value.hint
 
 

@@ -114,8 +114,10 @@ def test_a_visit_does_not_add_the_public_authorities_to_our_own(authority: Autho
             credentials=Credentials(ca_pem=authority.pem),
         )
         client.records()
-        kept = client._open_http()._tls
+        http = client._calls._http
 
+    assert http is not None
+    kept = http._tls
     assert kept is not None
     assert kept.get_ca_certs() == context.get_ca_certs()
     assert kept.verify_mode == ssl.CERT_REQUIRED

@@ -12,6 +12,7 @@ SECRET = "correct-horse-battery-secret"
 PROVIDER_FORM = {
     "name": "blue-zone",
     "url": "http://127.0.0.1:8888",
+    "protocol": "webhook",
     "description": "",
     "is_enabled": "on",
     "authentication": "bearer",

@@ -1,0 +1,44 @@
+"""The backends that keep the contract, each as the tests get it: empty, over one zone, `example.org`.
+
+A backend that needs a server that is not installed is left out by name: its line skips with the reason.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from providers.backends.backend import Backend
+from providers.backends.memory import ApplyMode, MemoryBackend
+from providers.backends.zone_file import ZoneFileBackend, write_new_zone
+
+ZONE = "example.org"
+MakeBackend = Callable[[Path], AbstractContextManager[Backend]]
+
+
+@contextmanager
+def _memory(_folder: Path) -> Iterator[Backend]:
+    yield MemoryBackend()
+
+
+@contextmanager
+def _memory_one_by_one(_folder: Path) -> Iterator[Backend]:
+    yield MemoryBackend(mode=ApplyMode.SEQUENTIAL)
+
+
+@contextmanager
+def _memory_any_old_value(_folder: Path) -> Iterator[Backend]:
+    yield MemoryBackend(value_exact=False)
+
+
+@contextmanager
+def _zone_file(folder: Path) -> Iterator[Backend]:
+    write_new_zone(folder / f"{ZONE}.zone", ZONE)
+    yield ZoneFileBackend(folder)
+
+
+BACKENDS: Mapping[str, MakeBackend] = {
+    "memory": _memory,
+    "memory, one by one": _memory_one_by_one,
+    "memory, any old value": _memory_any_old_value,
+    "zone_file": _zone_file,
+}

@@ -1,0 +1,105 @@
+"""Every backend, behind every protocol, over HTTP."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import requests
+
+from providers.backends.backend import Backend, Capabilities
+from providers.servers.limits import ServerLimits
+from providers.servers.plugin_server import PluginServer
+from providers.servers.provider_server import ProviderServer
+from providers.servers.webhook_server import WebhookServer
+from providers.wire.canonical_name import canonical_name, canonical_targets
+from providers.wire.change_set import ChangeSet
+from providers.wire.endpoint import Endpoint
+from providers.wire.json_codec import decode_endpoints_strict, encode_change_set, encode_endpoints
+from tests.providers.contract.backends import BACKENDS
+
+_SERVERS: dict[str, type[ProviderServer]] = {"webhook": WebhookServer, "plugin": PluginServer}
+_PATIENCE = 60
+
+
+@dataclass
+class Served:
+    """One backend behind one protocol. `standing` is what the zone held before anybody wrote: its apex."""
+
+    url: str
+    media_type: str
+    applied_status: int
+    backend: Backend
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.backend.capabilities()
+
+    def call(self, method: str, path: str, body: bytes | None = None, **headers: str) -> requests.Response:
+        """One request with the protocol's headers, those in `headers` instead where given."""
+        sent = {"Accept": self.media_type}
+        if body is not None:
+            sent["Content-Type"] = self.media_type
+        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+        return requests.request(method, self.url + path, data=body, headers=sent, timeout=_PATIENCE)
+
+    def apply(
+        self,
+        *,
+        create: tuple[Endpoint, ...] = (),
+        update: tuple[tuple[Endpoint, Endpoint], ...] = (),
+        delete: tuple[Endpoint, ...] = (),
+    ) -> int:
+        """Send one change set; the status of the answer."""
+        change_set = ChangeSet(
+            create=create,
+            update_old=tuple(old for old, _ in update),
+            update_new=tuple(new for _, new in update),
+            delete=delete,
+        )
+        return self.call("POST", "/records", encode_change_set(change_set)).status_code
+
+    def records(self) -> list[Endpoint]:
+        """What it shows now."""
+        answer = self.call("GET", "/records")
+        assert answer.status_code == 200, answer.text
+        return list(decode_endpoints_strict(answer.content, max_items=10_000))
+
+    def at(self, name: str, record_type: str = "A") -> list[Endpoint]:
+        """What it shows at a name under a type."""
+        return [
+            each
+            for each in self.records()
+            if canonical_name(each.dns_name) == canonical_name(name) and each.record_type == record_type
+        ]
+
+    def targets(self, name: str, record_type: str = "A") -> tuple[str, ...]:
+        """The canonical targets at a name; empty if nothing stands there."""
+        found = self.at(name, record_type)
+        assert len(found) < 2
+        return canonical_targets(found[0]) if found else ()
+
+    def adjust(self, endpoints: list[Endpoint]) -> list[Endpoint]:
+        """The endpoints as the backend would show them."""
+        answer = self.call("POST", "/adjustendpoints", encode_endpoints(endpoints))
+        assert answer.status_code == 200, answer.text
+        return list(decode_endpoints_strict(answer.content, max_items=10_000))
+
+
+@pytest.fixture(params=sorted(_SERVERS))
+def protocol(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(params=list(BACKENDS))
+def served(request: pytest.FixtureRequest, protocol: str, tmp_path: Path) -> Iterator[Served]:
+    server_type = _SERVERS[protocol]
+    with BACKENDS[request.param](tmp_path) as backend:
+        server = server_type(backend, limits=ServerLimits(stop_seconds=1.0))
+        server.start()
+        try:
+            application = server_type.application
+            yield Served(server.url, application.media_type, application.applied_status, backend)
+        finally:
+            server.stop()
