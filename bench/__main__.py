@@ -2,10 +2,12 @@
 
 import os
 
+from bench.plan import measure_plan
 from bench.transfer import measure_transfer
 from bench.visit import measure_visits
 
 if __name__ == "__main__":
     count = int(os.environ.get("BENCH_RECORDS", "100000"))
     measure_visits(count)
+    measure_plan(min(count, 100_000))
     measure_transfer(min(count, 100_000))
