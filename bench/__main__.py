@@ -3,6 +3,7 @@
 import os
 
 from bench.plan import measure_plan
+from bench.rfc2136 import measure_rfc2136_read
 from bench.transfer import measure_transfer
 from bench.visit import measure_visits
 
@@ -10,4 +11,5 @@ if __name__ == "__main__":
     count = int(os.environ.get("BENCH_RECORDS", "100000"))
     measure_visits(count)
     measure_plan(min(count, 100_000))
+    measure_rfc2136_read()
     measure_transfer(min(count, 100_000))

@@ -19,7 +19,7 @@ from providers.backends.backend import Capabilities
 from providers.backends.errors import BackendError, ChangeImpossible
 from providers.backends.single_change import SingleChange, describe, single_changes
 from providers.backends.zone import PlacedChange, Zone, make_zone_text, parse_zone
-from providers.backends.zone_value import adjust_targets
+from providers.backends.zone_value import adjust_where_possible
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint
@@ -72,7 +72,7 @@ class ZoneFileBackend:
 
     def adjust(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
         """Targets in zone-file form. What no zone file can hold stays as it is; `apply` explains it then."""
-        return [_adjusted(endpoint) for endpoint in endpoints]
+        return [adjust_where_possible(endpoint) for endpoint in endpoints]
 
     def property_values_equal(self, name: str, previous: str, current: str) -> bool:
         return previous == current
@@ -213,10 +213,3 @@ def _closest_zone(name: str, domains: dict[str, Path]) -> Path | None:
             return domains[rest]
         rest = rest.partition(".")[2]
     return None
-
-
-def _adjusted(endpoint: Endpoint) -> Endpoint:
-    try:
-        return adjust_targets(endpoint)
-    except ChangeImpossible:
-        return endpoint

@@ -73,6 +73,14 @@ def adjust_targets(endpoint: Endpoint) -> Endpoint:
     )
 
 
+def adjust_where_possible(endpoint: Endpoint) -> Endpoint:
+    """As `adjust_targets`; what no zone can hold comes back as it is."""
+    try:
+        return adjust_targets(endpoint)
+    except ChangeImpossible:
+        return endpoint
+
+
 def parse_name(name: str) -> dns.name.Name:
     """A canonical name as dnspython's value. Raises ChangeImpossible for a spelling with needless escapes.
 

@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+import pytest
+
 from providers.backends.backend import Backend
 from providers.backends.memory import ApplyMode, MemoryBackend
+from providers.backends.rfc2136 import Rfc2136Backend
 from providers.backends.zone_file import ZoneFileBackend, write_new_zone
+from tests.name_server import find_named, name_server
 
 ZONE = "example.org"
 MakeBackend = Callable[[Path], AbstractContextManager[Backend]]
@@ -36,9 +40,18 @@ def _zone_file(folder: Path) -> Iterator[Backend]:
     yield ZoneFileBackend(folder)
 
 
+@contextmanager
+def _rfc2136(folder: Path) -> Iterator[Backend]:
+    if find_named() is None:
+        pytest.skip("BIND is not installed (Debian: apt-get install bind9)")
+    with name_server(folder) as running:
+        yield Rfc2136Backend(running.server(), [ZONE])
+
+
 BACKENDS: Mapping[str, MakeBackend] = {
     "memory": _memory,
     "memory, one by one": _memory_one_by_one,
     "memory, any old value": _memory_any_old_value,
     "zone_file": _zone_file,
+    "rfc2136 (BIND)": _rfc2136,
 }

@@ -1,0 +1,172 @@
+"""Messages with a name server over TCP: within one deadline, and bounded in bytes."""
+
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import dns.exception
+import dns.message
+import dns.name
+import dns.query
+import dns.rcode
+import dns.tsig
+import dns.xfr
+import dns.zone
+
+from providers.backends.errors import BackendError
+from providers.backends.tsig_key import TsigKey
+
+_LONGEST_MESSAGE = 65_535
+
+
+class NothingSent(BackendError):
+    """Not one byte reached the name server: nothing changed there."""
+
+
+class NoAnswer(BackendError):
+    """The request left and no whole answer came back."""
+
+
+@dataclass(frozen=True)
+class NameServer:
+    """Where zones are read and updated. `seconds` covers a whole exchange, `most_bytes` a whole transfer."""
+
+    host: str
+    port: int = 53
+    key: TsigKey | None = None
+    seconds: float = 30.0
+    most_bytes: int = 512 * 1024 * 1024
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    def sign(self, message: dns.message.Message) -> None:
+        """Sign a message with the key, if there is one."""
+        if self.key is not None:
+            key = self.key.to_dnspython()
+            message.use_tsig(key, key.name)
+
+    def fetch_zone(self, origin: dns.name.Name) -> dns.zone.Zone:
+        """A whole zone by AXFR. Raises BackendError; a transfer that breaks off is never taken for whole."""
+        zone = dns.zone.Zone(origin, relativize=False)
+        query, _ = dns.xfr.make_query(zone, serial=None)
+        self.sign(query)
+        try:
+            with self._connected() as wire, dns.xfr.Inbound(zone, query.question[0].rdtype) as inbound:
+                wire.send(query)
+                self._take_messages(wire, query, inbound, zone.from_wire_origin())
+        except dns.xfr.TransferError as error:
+            raise _refused(self, f"the transfer of {origin}", error.rcode) from error
+        except (dns.exception.DNSException, ValueError) as error:
+            raise self._unreadable(f"the transfer of {origin}", error) from error
+        return zone
+
+    def exchange(self, message: dns.message.Message) -> dns.message.Message:
+        """Send one message, once, and read its answer. Raises NothingSent, NoAnswer or BackendError."""
+        with self._connected() as wire:
+            wire.send(message)
+            data = wire.receive()
+        try:
+            return dns.message.from_wire(data, keyring=message.keyring, request_mac=message.mac)
+        except dns.exception.DNSException as error:
+            raise self._unreadable("its answer", error) from error
+
+    def _take_messages(
+        self,
+        wire: "_Wire",
+        query: dns.message.Message,
+        inbound: dns.xfr.Inbound,
+        origin: dns.name.Name | None,
+    ) -> None:
+        context: object = None
+        is_done = False
+        while not is_done:
+            answer = dns.message.from_wire(
+                wire.receive(),
+                keyring=query.keyring,
+                request_mac=query.mac,
+                xfr=True,
+                origin=origin,
+                tsig_ctx=context,  # type: ignore[arg-type]  # what the library itself hands on from message to message
+                multi=True,
+            )
+            context = answer.tsig_ctx
+            is_done = inbound.process_message(answer)
+        if query.keyring and not answer.had_tsig:
+            raise BackendError(f"The transfer from {self} did not end signed; it was not used.")
+
+    @contextmanager
+    def _connected(self) -> Iterator["_Wire"]:
+        ends_at = time.monotonic() + self.seconds
+        try:
+            connection = socket.create_connection((self.host, self.port), timeout=self.seconds)
+        except OSError as error:
+            raise NothingSent(
+                f"No name server answers at {self} ({error.strerror or 'no answer'}). Nothing was changed."
+            ) from error
+        with connection:
+            yield _Wire(connection, str(self), ends_at, self.most_bytes)
+
+    def _unreadable(self, what: str, error: Exception) -> BackendError:
+        if isinstance(error, dns.tsig.PeerError | dns.tsig.BadSignature | dns.tsig.BadTime | dns.tsig.BadKey):
+            return BackendError(
+                f"{self} does not agree on the TSIG key ({type(error).__name__}). Nothing was changed. "
+                "Compare the key's name, algorithm and secret on both sides, and the clocks."
+            )
+        return BackendError(f"{self}: {what} cannot be read: {str(error)[:200]}. It was not used.")
+
+
+@dataclass
+class _Wire:
+    """One connection, with what is left of its time and its bytes."""
+
+    connection: socket.socket
+    where: str
+    ends_at: float
+    bytes_left: int
+    sent: bool = False
+
+    def send(self, message: dns.message.Message) -> None:
+        data = message.to_wire(max_size=_LONGEST_MESSAGE)
+        try:
+            self._arm()
+            self.connection.sendall(struct.pack("!H", len(data)) + data)
+        except OSError as error:
+            raise NoAnswer(f"The connection to {self.where} broke while a request was sent.") from error
+
+    def receive(self) -> bytes:
+        (length,) = struct.unpack("!H", self._read(2))
+        self.bytes_left -= length
+        if self.bytes_left < 0:
+            raise BackendError(f"The transfer from {self.where} is larger than allowed; it was not used.")
+        return self._read(length)
+
+    def _read(self, count: int) -> bytes:
+        data = bytearray()
+        while len(data) < count:
+            try:
+                self._arm()
+                piece = self.connection.recv(count - len(data))
+            except OSError as error:
+                raise NoAnswer(f"{self.where} did not answer in time.") from error
+            if not piece:
+                raise NoAnswer(f"{self.where} ended the connection before its answer was whole.")
+            data += piece
+        return bytes(data)
+
+    def _arm(self) -> None:
+        left = self.ends_at - time.monotonic()
+        if left <= 0:
+            raise NoAnswer(f"{self.where} did not answer in time.")
+        self.connection.settimeout(left)
+
+
+def _refused(server: NameServer, what: str, rcode: int) -> BackendError:
+    text = dns.rcode.to_text(dns.rcode.Rcode(rcode))
+    return BackendError(
+        f"{server} refused {what}: {text}. Nothing was changed. It must allow this key, or this address, to "
+        "transfer the zone, and be primary for it."
+    )
