@@ -11,9 +11,11 @@ import pytest
 
 from providers.backends.backend import Backend
 from providers.backends.memory import ApplyMode, MemoryBackend
+from providers.backends.powerdns import PowerDnsBackend
 from providers.backends.rfc2136 import Rfc2136Backend
 from providers.backends.zone_file import ZoneFileBackend, write_new_zone
 from tests.name_server import find_named, name_server
+from tests.pdns_server import find_pdns, pdns_server
 
 ZONE = "example.org"
 MakeBackend = Callable[[Path], AbstractContextManager[Backend]]
@@ -48,10 +50,19 @@ def _rfc2136(folder: Path) -> Iterator[Backend]:
         yield Rfc2136Backend(running.server(), [ZONE])
 
 
+@contextmanager
+def _powerdns(folder: Path) -> Iterator[Backend]:
+    if find_pdns() is None:
+        pytest.skip("PowerDNS is not installed (Debian: apt-get install pdns-server pdns-backend-sqlite3)")
+    with pdns_server(folder, ZONE) as running:
+        yield PowerDnsBackend(running.api())
+
+
 BACKENDS: Mapping[str, MakeBackend] = {
     "memory": _memory,
     "memory, one by one": _memory_one_by_one,
     "memory, any old value": _memory_any_old_value,
     "zone_file": _zone_file,
     "rfc2136 (BIND)": _rfc2136,
+    "powerdns": _powerdns,
 }
