@@ -62,6 +62,7 @@ class MemoryBackend:
                 raise ChangeRefused(f"{describe(key)} stands twice in what the memory backend starts with.")
             self._contents[key] = endpoint
         self._visible = self._contents
+        self._shown: tuple[_Contents, tuple[Endpoint, ...]] | None = None
         self._unseen: deque[tuple[int, _Contents]] = deque()
         self._reads = 0
 
@@ -70,7 +71,10 @@ class MemoryBackend:
             while self._unseen and self._unseen[0][0] <= self._reads:
                 self._visible = self._unseen.popleft()[1]
             self._reads += 1
-            return list(self._visible.values())
+            if self._shown is None or self._shown[0] is not self._visible:
+                self._shown = self._visible, tuple(self._visible.values())
+            # The same tuple for the same state, so that a server may know it again.
+            return self._shown[1]
 
     def contents(self) -> Sequence[Endpoint]:
         """What is true now, shown to readers or not."""

@@ -10,7 +10,13 @@ from types import MappingProxyType
 import msgspec
 
 from providers.backends.backend import Backend
-from providers.servers import memory_options, powerdns_options, rfc2136_options, zone_file_options
+from providers.servers import (
+    memory_options,
+    powerdns_options,
+    rfc2136_options,
+    route53_options,
+    zone_file_options,
+)
 
 Environment = Mapping[str, str]
 
@@ -30,6 +36,7 @@ BACKENDS: Mapping[str, BackendKind] = MappingProxyType(
         "zone_file": BackendKind(
             zone_file_options.SUMMARY, zone_file_options.add_arguments, zone_file_options.build
         ),
+        "route53": BackendKind(route53_options.SUMMARY, route53_options.add_arguments, route53_options.build),
         "rfc2136": BackendKind(rfc2136_options.SUMMARY, rfc2136_options.add_arguments, rfc2136_options.build),
         "powerdns": BackendKind(
             powerdns_options.SUMMARY, powerdns_options.add_arguments, powerdns_options.build

@@ -8,6 +8,7 @@ from providers.backends.errors import BackendError, ChangeImpossible
 from providers.servers.authentication import RequiredCredential
 from providers.servers.exchange import Answer, Request, plain_answer
 from providers.wire.change_set import ChangeSet
+from providers.wire.endpoint import Endpoint
 from providers.wire.errors import TooManyItems, WireError
 from providers.wire.json_codec import (
     decode_change_set_strict,
@@ -51,6 +52,8 @@ class ProviderApplication:
         self.backend = backend
         self._credential = credential
         self._most_items = most_items
+        # A tuple of frozen values that comes again is the same answer: it is encoded once.
+        self._encoded: tuple[tuple[Endpoint, ...], bytes] = ((), encode_endpoints(()))
         self._routes = {f"{base}{path}": calls for path, calls in self.routes().items()}
 
     def routes(self) -> dict[str, Mapping[str, Call]]:
@@ -113,7 +116,13 @@ class ProviderApplication:
 
     def _records(self, request: Request) -> Answer:
         self._raise_if_not_accepted(request)
-        return self.typed_answer(encode_endpoints(self.backend.records()))
+        endpoints = self.backend.records()
+        known, body = self._encoded
+        if endpoints is not known:
+            body = encode_endpoints(endpoints)
+            if isinstance(endpoints, tuple):
+                self._encoded = endpoints, body
+        return self.typed_answer(body)
 
     def _adjust_endpoints(self, request: Request) -> Answer:
         endpoints = decode_endpoints_strict(self.read_asked(request), max_items=self._most_items)

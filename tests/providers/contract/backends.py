@@ -13,9 +13,12 @@ from providers.backends.backend import Backend
 from providers.backends.memory import ApplyMode, MemoryBackend
 from providers.backends.powerdns import PowerDnsBackend
 from providers.backends.rfc2136 import Rfc2136Backend
+from providers.backends.route53 import Route53Backend
+from providers.backends.route53_api import Route53Api
 from providers.backends.zone_file import ZoneFileBackend, write_new_zone
 from tests.name_server import find_named, name_server
 from tests.pdns_server import find_pdns, pdns_server
+from tests.strict_route53 import CREDENTIALS, strict_route53
 
 ZONE = "example.org"
 MakeBackend = Callable[[Path], AbstractContextManager[Backend]]
@@ -58,6 +61,15 @@ def _powerdns(folder: Path) -> Iterator[Backend]:
         yield PowerDnsBackend(running.api())
 
 
+@contextmanager
+def _route53(_folder: Path) -> Iterator[Backend]:
+    with strict_route53() as service, pytest.MonkeyPatch.context() as environment:
+        for name, value in {**CREDENTIALS, "AWS_ENDPOINT_URL": service.url}.items():
+            environment.setenv(name, value)
+        service.create_zone(ZONE)
+        yield Route53Backend(Route53Api(seconds=20.0))
+
+
 BACKENDS: Mapping[str, MakeBackend] = {
     "memory": _memory,
     "memory, one by one": _memory_one_by_one,
@@ -65,4 +77,5 @@ BACKENDS: Mapping[str, MakeBackend] = {
     "zone_file": _zone_file,
     "rfc2136 (BIND)": _rfc2136,
     "powerdns": _powerdns,
+    "route53": _route53,
 }

@@ -273,3 +273,16 @@ def test_a_stopped_provider_refuses_connections_and_comes_back_on_the_same_port(
 
         assert provider.url == url
         assert fetch_endpoints(url) == [make_record()]
+
+
+def test_an_answer_that_comes_again_is_the_same_and_a_change_shows_at_once() -> None:
+    with ReferenceProvider([make_record("one.example.org")]) as provider:
+        first, again = fetch_records(provider.url), fetch_records(provider.url)
+
+        post_changes(provider.url, ChangeSet(create=(make_record("two.example.org"),)))
+
+        assert first.content == again.content
+        assert [each.dns_name for each in fetch_endpoints(provider.url)] == [
+            "one.example.org",
+            "two.example.org",
+        ]

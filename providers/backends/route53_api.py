@@ -1,0 +1,156 @@
+"""Route 53's own API: zones and record sets listed, batches changed. Throttling is waited out, bounded."""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import boto3.session
+import botocore.exceptions
+from botocore.config import Config
+
+from providers.backends.errors import BackendError, ChangeRefused
+
+if TYPE_CHECKING:
+    from mypy_boto3_route53 import Route53Client
+
+_T = TypeVar("_T")
+_THROTTLED = {
+    "Throttling",
+    "ThrottlingException",
+    "RequestLimitExceeded",
+    "PriorRequestNotComplete",
+    "TooManyRequestsException",
+}
+_KEYS_REFUSED = {
+    "InvalidClientTokenId",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+    "ExpiredToken",
+    "InvalidAccessKeyId",
+    "AuthFailure",
+}
+_PAGE = 300
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+
+
+class BatchRefused(ChangeRefused):
+    """The service refused a batch as a whole: nothing of it was applied."""
+
+
+@dataclass(frozen=True)
+class HostedZone:
+    """One zone. `name` has no final dot."""
+
+    id: str
+    name: str
+    is_private: bool
+
+
+class Route53Api:
+    """The calls a backend needs. `seconds` is the deadline of one call, throttling included.
+
+    Credentials, region and another endpoint come from where AWS's tools take them: environment or files.
+    """
+
+    def __init__(self, *, seconds: float = 60.0) -> None:
+        self._seconds = seconds
+        config = Config(connect_timeout=5, read_timeout=min(30.0, seconds), retries={"total_max_attempts": 1})
+        try:
+            # A session of its own: the one boto3 shares remembers the credentials of whoever came first.
+            self._client: Route53Client = boto3.session.Session().client("route53", config=config)
+        except (botocore.exceptions.BotoCoreError, ValueError) as error:
+            raise BackendError(f"AWS's settings cannot be used: {_say(error)}") from error
+
+    def fetch_zones(self) -> list[HostedZone]:
+        """All hosted zones. Raises BackendError."""
+        zones: list[HostedZone] = []
+        for page in self._pages("list_hosted_zones", {}):
+            for each in page["HostedZones"]:
+                is_private = bool(each.get("Config", {}).get("PrivateZone"))
+                zones.append(
+                    HostedZone(each["Id"].rpartition("/")[2], each["Name"].removesuffix("."), is_private)
+                )
+        return zones
+
+    def fetch_record_sets(self, zone_id: str) -> Iterator[dict[str, Any]]:
+        """All record sets of a zone, page after page. Raises BackendError."""
+        for page in self._pages("list_resource_record_sets", {"HostedZoneId": zone_id}):
+            yield from page["ResourceRecordSets"]
+
+    def change(self, zone_id: str, changes: Sequence[dict[str, Any]]) -> None:
+        """One batch, all or nothing. Raises BatchRefused where the service will not take it."""
+        batch: Any = {"Changes": list(changes)}
+        self._call(
+            lambda: self._client.change_resource_record_sets(HostedZoneId=zone_id, ChangeBatch=batch),
+            writes=True,
+        )
+
+    def _pages(self, operation: str, arguments: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        call: Callable[..., dict[str, Any]] = getattr(self._client, operation)
+        following: dict[str, Any] = {}
+        while True:
+            page = self._call(partial(call, MaxItems=str(_PAGE), **arguments, **following))
+            yield page
+            if not page.get("IsTruncated"):
+                return
+            following = _build_following(page)
+
+    def _call(self, call: Callable[[], _T], *, writes: bool = False) -> _T:
+        ends_at, pause = time.monotonic() + self._seconds, _FIRST_PAUSE
+        while True:
+            try:
+                return call()
+            except botocore.exceptions.ClientError as error:
+                code = str(error.response.get("Error", {}).get("Code", ""))
+                wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
+                if code not in _THROTTLED or time.monotonic() + wait >= ends_at:
+                    raise _translate(code, error) from error
+                # Throttled means that it was not looked at: asking again is not sending twice.
+                time.sleep(wait)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            except botocore.exceptions.NoCredentialsError as error:
+                raise BackendError(
+                    "No AWS credentials are given. Nothing was changed. Set AWS_ACCESS_KEY_ID and "
+                    "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or run where a role gives them."
+                ) from error
+            except botocore.exceptions.BotoCoreError as error:
+                unknown = (
+                    "It may have been applied: read the records again." if writes else "Nothing was read."
+                )
+                raise BackendError(f"Route 53 did not answer: {_say(error)}. {unknown}") from error
+
+
+def _build_following(page: dict[str, Any]) -> dict[str, Any]:
+    if "NextMarker" in page:
+        return {"Marker": page["NextMarker"]}
+    names = {
+        "NextRecordName": "StartRecordName",
+        "NextRecordType": "StartRecordType",
+        "NextRecordIdentifier": "StartRecordIdentifier",
+    }
+    return {ours: page[theirs] for theirs, ours in names.items() if page.get(theirs)}
+
+
+def _translate(code: str, error: botocore.exceptions.ClientError) -> BackendError:
+    told = str(error.response.get("Error", {}).get("Message", ""))[:500]
+    if code in {"InvalidChangeBatch", "InvalidInput"}:
+        return BatchRefused(f"Route 53 does not take the batch: {told}")
+    if code in _KEYS_REFUSED:
+        return BackendError(f"AWS does not accept the credentials ({code}). Nothing was changed.")
+    if code in {"AccessDenied", "AccessDeniedException"}:
+        return BackendError(
+            "The credentials may not do this in Route 53. Nothing was changed. They need ListHostedZones, "
+            "ListResourceRecordSets and ChangeResourceRecordSets."
+        )
+    if code == "NoSuchHostedZone":
+        return BackendError("The hosted zone is gone. Nothing was changed there.")
+    if code in _THROTTLED:
+        return BackendError(f"Route 53 throttles ({code}), also after waiting. Nothing was changed.")
+    return BackendError(f"Route 53 answered {code}: {told} Nothing was changed.")
+
+
+def _say(error: Exception) -> str:
+    return str(error)[:300].removesuffix(".")

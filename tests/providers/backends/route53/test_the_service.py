@@ -1,0 +1,219 @@
+"""Zones, batches, refusals and throttling, over HTTP against moto behind a strict layer."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+import requests
+
+from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused
+from providers.backends.route53 import Route53Backend
+from providers.backends.route53_api import Route53Api
+from providers.wire.change_set import ChangeSet
+from providers.wire.domain_filter import DomainFilter
+from providers.wire.endpoint import Endpoint
+from providers.wire.media_type import PLUGIN_MEDIA_TYPE
+from tests.reference_server import make_claim, make_record, make_zone
+from tests.strict_route53 import CREDENTIALS, StrictRoute53, strict_route53
+
+WWW = make_record("www.example.org")
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[StrictRoute53]:
+    with strict_route53() as running:
+        for name, value in {**CREDENTIALS, "AWS_ENDPOINT_URL": running.url}.items():
+            monkeypatch.setenv(name, value)
+        yield running
+
+
+def _backend(seconds: float = 20.0, **options: object) -> Route53Backend:
+    return Route53Backend(Route53Api(seconds=seconds), **options)  # type: ignore[arg-type]  # keyword options
+
+
+def _names(backend: Route53Backend) -> set[str]:
+    return {each.dns_name for each in backend.records() if each.record_type not in ("NS", "SOA")}
+
+
+def test_every_page_of_every_zone_that_matches_is_read(service: StrictRoute53) -> None:
+    for name in ("example.org", "example.net", "example.com"):
+        service.create_zone(name)
+    zone = [each for each in make_zone(count=700) if each.record_type != "TXT"]
+    _backend().apply(ChangeSet(create=tuple(zone)))
+
+    backend = _backend(domain_filter=DomainFilter(include=("example.org", "example.net")))
+
+    assert len(_names(backend)) == 700
+    assert {each.dns_name for each in backend.records() if each.record_type == "NS"} == {
+        "example.org",
+        "example.net",
+    }
+
+
+def test_a_name_goes_to_the_zone_that_fits_it_best(service: StrictRoute53) -> None:
+    parent, child = service.create_zone("example.org"), service.create_zone("shop.example.org")
+
+    _backend().apply(ChangeSet(create=(WWW, make_record("www.shop.example.org"))))
+
+    assert ("www.example.org", "A", "") in service.held(parent)
+    assert ("www.shop.example.org", "A", "") in service.held(child)
+
+
+def test_two_zones_of_one_name_must_be_told_apart(service: StrictRoute53) -> None:
+    service.create_zone("example.org")
+    private = service.create_zone("example.org", is_private=True)
+
+    with pytest.raises(BackendError, match="--zone-type"):
+        _backend().records()
+    _backend(is_private=True).apply(ChangeSet(create=(WWW,)))
+
+    assert ("www.example.org", "A", "") in service.held(private)
+
+
+def test_nothing_is_ever_upserted(service: StrictRoute53) -> None:
+    service.create_zone("example.org")
+    backend = _backend()
+    backend.apply(ChangeSet(create=(WWW,)))
+    (held,) = [each for each in backend.records() if each.record_type == "A"]
+
+    backend.apply(
+        ChangeSet(update_old=(held,), update_new=(msgspec.structs.replace(held, targets=("192.0.2.2",)),))
+    )
+
+    actions = [action for batch in service.batches for action, _, _ in batch]
+    assert actions == ["CREATE", "DELETE", "CREATE"]
+
+
+def test_many_changes_go_in_batches_and_no_claim_leaves_its_record(service: StrictRoute53) -> None:
+    service.create_zone("example.org")
+
+    _backend().apply(ChangeSet(create=tuple(make_zone(count=1_200))))
+
+    assert len(service.batches) > 2
+    for batch in service.batches:
+        records = {name for _, name, kind in batch if kind != "TXT"}
+        claims = {name.split("-", 1)[1] for _, name, kind in batch if kind == "TXT"}
+        assert records == claims
+        assert len(batch) <= 1_000
+
+
+def test_one_bad_record_does_not_keep_the_others_from_being_made(service: StrictRoute53) -> None:
+    service.create_zone("example.org")
+    good = make_zone(count=8)
+    bad = [make_record("bad.example.org", targets=("999.0.2.1",)), make_claim("bad.example.org")]
+    backend = _backend()
+
+    with pytest.raises(ChangeRefused) as caught:
+        backend.apply(ChangeSet(create=(*good[:8], *bad, *good[8:])))
+
+    assert "2 of 18 changes were not made" in str(caught.value)
+    assert "A bad.example.org" in str(caught.value)
+    assert _names(backend) == {each.dns_name for each in good}
+
+
+def test_what_somebody_changed_since_it_was_read_is_not_deleted(service: StrictRoute53) -> None:
+    zone_id = service.create_zone("example.org")
+    backend = _backend()
+    backend.apply(ChangeSet(create=(WWW,)))
+    (held,) = [each for each in backend.records() if each.record_type == "A"]
+    service.client().change_resource_record_sets(
+        HostedZoneId=zone_id,
+        ChangeBatch={
+            "Changes": [
+                {
+                    "Action": "UPSERT",
+                    "ResourceRecordSet": {
+                        "Name": "www.example.org",
+                        "Type": "A",
+                        "TTL": 300,
+                        "ResourceRecords": [{"Value": "198.51.100.9"}],
+                    },
+                }
+            ]
+        },
+    )
+
+    with pytest.raises(ChangeRefused):
+        backend.apply(ChangeSet(delete=(held,)))
+
+    assert [each.targets for each in backend.records() if each.record_type == "A"] == [("198.51.100.9",)]
+
+
+def test_throttling_is_waited_out(service: StrictRoute53) -> None:
+    service.create_zone("example.org")
+    backend = _backend()
+    service.throttle = 2
+
+    backend.apply(ChangeSet(create=(WWW,)))
+
+    assert _names(backend) == {"www.example.org"}
+
+
+def test_throttling_is_not_waited_out_for_ever(service: StrictRoute53) -> None:
+    service.create_zone("example.org")
+    service.throttle = 1_000
+
+    with pytest.raises(BackendError, match="throttles"):
+        _backend(seconds=0.5).records()
+
+    service.throttle = 0
+    assert _names(_backend()) == set()
+
+
+def test_wrong_credentials_are_told_and_never_an_empty_zone(service: StrictRoute53) -> None:
+    service.create_zone("example.org")
+    service.refuse_keys = True
+
+    with pytest.raises(BackendError, match="does not accept the credentials"):
+        _backend().records()
+
+
+def test_no_credentials_are_told(service: StrictRoute53, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+
+    with pytest.raises(BackendError, match="No AWS credentials"):
+        _backend().records()
+
+
+def test_a_zone_that_vanished_is_told(service: StrictRoute53) -> None:
+    zone_id = service.create_zone("example.org")
+    backend = _backend()
+    service.client().delete_hosted_zone(Id=zone_id)
+
+    with pytest.raises(ChangeImpossible):
+        backend.apply(ChangeSet(create=(WWW,)))
+
+
+def test_a_service_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**CREDENTIALS, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}.items():
+        monkeypatch.setenv(name, value)
+
+    with pytest.raises(BackendError, match="did not answer"):
+        _backend(seconds=5.0).records()
+
+
+def test_the_command_serves_it_as_a_plugin(service: StrictRoute53) -> None:
+    service.create_zone("example.org")
+    command = ["route53", "--protocol", "plugin", "--port", "0"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "providers.servers", *command],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **CREDENTIALS, "AWS_ENDPOINT_URL": service.url},
+    ) as process:
+        assert process.stdout is not None
+        ready = json.loads(process.stdout.readline())
+        answer = requests.get(f"{ready['url']}/records", headers={"Accept": PLUGIN_MEDIA_TYPE}, timeout=30)
+        process.send_signal(signal.SIGTERM)
+
+    shown = msgspec.json.decode(answer.content, type=list[Endpoint])
+    assert [each.record_type for each in shown] == ["NS"]
