@@ -186,7 +186,7 @@ class TransferPageAdmin(ListPage[Transfer]):
             "undo_url": self.url_of("undo", row.pk),
             "progress_url": self.url_of("progress", row.pk),
             "items": page,
-            "steps": row.steps.order_by("id")[:200],
+            "steps": row.steps.prefetch_related("registry_profile").order_by("id")[:200],
             "actions": [
                 (action, self.url_of("act", row.pk, action.action))
                 for action in allowed_actions(actor_of(request), row)

@@ -125,27 +125,38 @@ def format_json(value: Any) -> str:
 
 
 def describe_claim_change(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> list[str]:
-    """What happens to the claims of one record set, one line a TXT: `~` changed, `+` new, `-` gone."""
-    old, new = _by_name(before), _by_name(after)
+    """What happens to the claims of one record set, one line a place: `~` changed, `+` new, `-` gone."""
+    old, new = _by_place(before), _by_place(after)
     lines = []
-    for name in dict.fromkeys((*old, *new)):
-        if name not in new:
-            lines.append(f"- TXT {name} {old[name]}")
-        elif name not in old:
-            lines.append(f"+ TXT {name} {new[name]}")
+    for place in dict.fromkeys((*old, *new)):
+        _store, label = place
+        if place not in new:
+            lines.append(f"- {label} {old[place]}")
+        elif place not in old:
+            lines.append(f"+ {label} {new[place]}")
         else:
-            lines.append(f"~ TXT {name} {old[name]} \N{RIGHTWARDS ARROW} {new[name]}")
+            lines.append(f"~ {label} {old[place]} \N{RIGHTWARDS ARROW} {new[place]}")
     return lines
 
 
-def _by_name(endpoints: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """The claims of each TXT endpoint, shortened; a set identifier tells endpoints of one name apart."""
-    claims = {}
-    for endpoint in endpoints:
-        identifier = endpoint.get("setIdentifier")
-        name = str(endpoint.get("dnsName", "")) + (f" ({identifier})" if identifier else "")
-        claims[format_foreign(name)] = ", ".join(map(_shorten_claim, endpoint.get("targets") or []))
-    return claims
+def _by_place(endpoints: Sequence[dict[str, Any]]) -> dict[tuple[str, str], str]:
+    """The claims at each place, shortened, by its store and what it is called."""
+    return {
+        (str(endpoint.get("store", "")), _label_place(endpoint)): ", ".join(
+            map(_shorten_claim, endpoint.get("targets") or [])
+        )
+        for endpoint in endpoints
+    }
+
+
+def _label_place(endpoint: dict[str, Any]) -> str:
+    """A TXT record by its name, the row of a registry store by its record set; a set identifier tells
+    those of one name apart."""
+    identifier = endpoint.get("setIdentifier")
+    name = str(endpoint.get("dnsName", "")) + (f" ({identifier})" if identifier else "")
+    if not endpoint.get("store"):
+        return f"TXT {format_foreign(name)}"
+    return f"row {format_foreign(name)} {format_foreign(endpoint.get('recordType', ''))}"
 
 
 def _shorten_claim(target: object) -> str:
@@ -158,12 +169,18 @@ def _shorten_claim(target: object) -> str:
 
 
 def format_claim_endpoints(endpoints: Sequence[dict[str, Any]]) -> list[str]:
-    """Ownership TXT endpoints of a transfer item, one line each."""
+    """The claims of a transfer item, one line a place."""
     return [
-        f"{format_foreign(endpoint.get('dnsName', ''))} {endpoint.get('recordType', 'TXT')} "
+        f"{_say_store(endpoint)}{format_foreign(endpoint.get('dnsName', ''))} "
+        f"{format_foreign(endpoint.get('recordType', 'TXT'))} "
         + ", ".join(format_foreign(target) for target in endpoint.get("targets") or [])
         for endpoint in endpoints
     ]
+
+
+def _say_store(endpoint: dict[str, Any]) -> str:
+    store = endpoint.get("store")
+    return f"row of registry profile {format_foreign(store)}: " if store else ""
 
 
 def _cut(text: str) -> str:

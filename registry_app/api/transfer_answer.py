@@ -139,6 +139,7 @@ class TransferStepAnswer(RowSerializer[TransferStep]):
         fields = (
             "id",
             "phase",
+            "registry_profile",
             "batch",
             "attempt",
             "status",

@@ -97,7 +97,9 @@ def _describe_item(item: PlannedItem) -> list[str]:
 
 
 def _describe_endpoint(endpoint: dict[str, Any]) -> str:
-    return f"{endpoint.get('dnsName', '')} TXT {' '.join(map(str, endpoint.get('targets') or ()))}"
+    store = f"row of registry profile {endpoint['store']}: " if endpoint.get("store") else ""
+    name, record_type = endpoint.get("dnsName", ""), endpoint.get("recordType", "TXT")
+    return f"{store}{name} {record_type} {' '.join(map(str, endpoint.get('targets') or ()))}"
 
 
 def _build_item(item: PlannedItem) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from django.db.models import F, Q
 
 from registry_app.models.owner import Owner
 from registry_app.models.provider import Provider
+from registry_app.models.registry_profile import RegistryProfile
 
 
 class Transfer(models.Model):
@@ -135,10 +136,11 @@ class Transfer(models.Model):
 class TransferItem(models.Model):
     """One record set (or one orphan claim) of a transfer.
 
-    `before` and `after` are the ownership TXT endpoints, as reviewed and as wanted: lists of wire
-    endpoints. A target that is to be encrypted stands there as plain text, and `encrypt` (position ->
-    registry profile) says so: the exact bytes are in the step. `lock_key` is set while the transfer is
-    open, on the first item of each name: no two open transfers share a name.
+    `before` and `after` are the claims, as reviewed and as wanted: lists of wire endpoints. A TXT target
+    that is to be encrypted stands there as plain text, and `encrypt` (position -> registry profile) says
+    so: the exact bytes are in the step. A row of a registry store has the name and type of its record set,
+    its heritage texts as targets, and `store`, the primary key of the registry profile. `lock_key` is set
+    while the transfer is open, on the first item of each name: no two open transfers share a name.
     """
 
     class Verdict(models.TextChoices):
@@ -190,7 +192,11 @@ class TransferItem(models.Model):
 
 
 class TransferStep(models.Model):
-    """One change set for one batch: what was about to be sent, stored before it was sent (I5)."""
+    """One change set for one batch: what was about to be sent, stored before it was sent (I5).
+
+    It goes to the provider, or, with `registry_profile`, to that profile's store: `change_set` then holds
+    the rows, from what to what.
+    """
 
     class Phase(models.TextChoices):
         WRITE = "write", "Write claims"
@@ -199,7 +205,7 @@ class TransferStep(models.Model):
     class Status(models.TextChoices):
         STORED = "stored", "Stored, not sent"
         SENDING = "sending", "Being sent, no answer known"
-        ANSWERED = "answered", "The provider answered success"
+        ANSWERED = "answered", "Success was answered"
         UNKNOWN = "unknown", "Outcome unknown"
         NOT_SENT = "not_sent", "Nothing left this machine"
         VERIFIED = "verified", "Read back as written"
@@ -208,6 +214,9 @@ class TransferStep(models.Model):
 
     transfer = models.ForeignKey(Transfer, on_delete=models.CASCADE, related_name="steps")
     phase = models.CharField(max_length=6, choices=Phase.choices)
+    registry_profile = models.ForeignKey(
+        RegistryProfile, null=True, blank=True, on_delete=models.PROTECT, related_name="transfer_steps"
+    )
     batch = models.PositiveIntegerField()
     attempt = models.PositiveIntegerField(default=1)
     status = models.CharField(max_length=14, choices=Status.choices, default=Status.STORED)
@@ -224,8 +233,15 @@ class TransferStep(models.Model):
         ordering = ("id",)
         constraints = [
             models.UniqueConstraint(
-                fields=["transfer", "phase", "batch", "attempt"], name="transfer_step_once"
-            )
+                fields=["transfer", "phase", "batch", "attempt"],
+                name="transfer_step_once",
+                condition=Q(registry_profile__isnull=True),
+            ),
+            models.UniqueConstraint(
+                fields=["transfer", "phase", "batch", "registry_profile", "attempt"],
+                name="transfer_store_step_once",
+                condition=Q(registry_profile__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

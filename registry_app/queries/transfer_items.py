@@ -41,8 +41,8 @@ def touched_since(provider_id: int, since: datetime | None) -> dict[EndpointKey,
 
 
 def count_claims_removed_since(provider_id: int, since: datetime | None) -> int:
-    """How many claims transfers may have removed or rewritten since then: the targets of their TXT records
-    that were not to stay."""
+    """How many claims transfers may have removed or rewritten since then: the targets at their places that
+    were not to stay."""
     rows = _items_sent_since(provider_id, since).order_by().values_list("before", "after")
     return sum(len(_targets(before) - _targets(after)) for before, after in rows.iterator())
 
@@ -84,9 +84,9 @@ def _items_sent_since(provider_id: int, since: datetime | None) -> QuerySet[Tran
     return TransferItem.objects.filter(transfers)
 
 
-def _targets(endpoints: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
+def _targets(endpoints: list[dict[str, Any]]) -> set[tuple[str, ...]]:
     return {
-        (str(each["dnsName"]), str(each.get("setIdentifier", "")), target)
+        (str(each.get("store", "")), str(each["dnsName"]), str(each.get("setIdentifier", "")), target)
         for each in endpoints
         for target in each["targets"]
     }

@@ -10,7 +10,7 @@ from registry_app.actor import Actor
 from registry_app.errors import SecretUnavailable
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer, TransferItem
-from registry_app.transfer.claim_edit import txt_key_of
+from registry_app.transfer.claim_key import ClaimKey, build_txt_key, claim_key_of
 from registry_app.transfer.fingerprint import PlanHead, compute_fingerprint
 from registry_app.transfer.load_subjects import (
     Loaded,
@@ -22,10 +22,17 @@ from registry_app.transfer.load_subjects import (
     load_txt_record_sets,
 )
 from registry_app.transfer.lock_key import compute_lock_key
+from registry_app.transfer.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.transfer.plan_clean_up import build_clean_up_items
-from registry_app.transfer.plan_group import assign_batches, changes_of, leave_out_shared
-from registry_app.transfer.plan_items import PlanContext, build_item
-from registry_app.transfer.premises import Premises, build_premises, fetch_owner_profile
+from registry_app.transfer.plan_edits import PlanContext
+from registry_app.transfer.plan_group import (
+    assign_batches,
+    changes_of,
+    find_stores_of_items,
+    leave_out_shared,
+)
+from registry_app.transfer.plan_items import build_item
+from registry_app.transfer.premises import Premises, build_premises
 from registry_app.transfer.provider_plan import PlannedItem, ProviderPlan, Refusal
 from registry_app.transfer.refusals import (
     find_freeze_warnings,
@@ -34,7 +41,7 @@ from registry_app.transfer.refusals import (
     find_provider_refusals,
     find_target_refusals,
 )
-from registry_app.transfer.subjects import ClaimFacts, TxtKey
+from registry_app.transfer.subjects import ClaimFacts
 from registry_app.transfer.transfer_request import TransferRequest
 from registry_app.transfer.verdicts import Verdict, compute_verdict, compute_verdict_without_change
 
@@ -122,7 +129,7 @@ def _build_items(asked: PlanRequest) -> tuple[PlannedItem, ...]:
     provider, selection = asked.provider, asked.request.selection
     if asked.request.kind == _KIND.CLEAN_UP:
         claims = load_claims(find_claims(selection).filter(provider=provider))
-        # Other claims of the same TXT records stay where they are.
+        # Other claims at the same places stay where they are.
         registered = Owner.objects.filter(status=Owner.Status.REGISTERED).values_list("owner_id", flat=True)
         return build_clean_up_items(claims, _load_whole_contents(provider, claims), frozenset(registered))
     loaded = load_selected(provider, find_record_sets(selection))
@@ -140,11 +147,12 @@ def _build_premises(asked: PlanRequest, items: Sequence[PlannedItem]) -> Premise
     if asked.request.kind == _KIND.REFORMAT:
         owner_ids = {item.source_owner_id for item in items if not item.problem}
         owners = list(Owner.objects.select_related("registry_profile").filter(owner_id__in=owner_ids))
-    return build_premises(asked.provider, asked.request.kind, owners)
+    stores = find_stores_of_items(items)
+    return build_premises(asked.provider, asked.request.kind, owners, stores)
 
 
-def _load_whole_contents(provider: Provider, claims: Sequence[ClaimFacts]) -> dict[TxtKey, tuple[str, ...]]:
-    """All targets of the TXT records of `claims`; those that share one are found by the name they claim."""
+def _load_whole_contents(provider: Provider, claims: Sequence[ClaimFacts]) -> dict[ClaimKey, tuple[str, ...]]:
+    """All targets at the places of `claims`; those that share one are found by the name they claim."""
     names = sorted({claim.record_name for claim in claims})
     facts: list[ClaimFacts] = []
     for start in range(0, len(names), _CHUNK):
@@ -158,33 +166,34 @@ def _build_context(asked: PlanRequest, loaded: Loaded) -> PlanContext:
         kind=asked.request.kind,
         owner_id=asked.target.owner_id if asked.target else "",
         verdict=_compute_verdict(asked),
-        owner_profiles=_fetch_owner_profiles(asked, loaded, profiles),
+        registries=_fetch_registries(asked, loaded, profiles),
         profiles={profile.reference: profile for profile in profiles},
         contents=loaded.contents,
     )
 
 
-def _find_taken(provider: Provider, items: Sequence[PlannedItem]) -> frozenset[TxtKey]:
+def _find_taken(provider: Provider, items: Sequence[PlannedItem]) -> frozenset[ClaimKey]:
     """Where a foreign TXT record stands in the place of a claim that would be new."""
     created = {
         key.name
         for item in items
-        for key in changes_of(item).keys() - {txt_key_of(endpoint) for endpoint in item.before}
+        for key in changes_of(item).keys() - {claim_key_of(endpoint) for endpoint in item.before}
+        if not key.store
     }
     rows = load_txt_record_sets(provider, created)
-    return frozenset(TxtKey(row.name, row.set_identifier) for row in rows)
+    return frozenset(build_txt_key(row.name, row.set_identifier) for row in rows)
 
 
-def _fetch_owner_profiles(
+def _fetch_registries(
     asked: PlanRequest, loaded: Loaded, profiles: Sequence[TxtProfile]
-) -> Mapping[str, TxtProfile]:
+) -> Mapping[str, OwnerRegistry]:
     if asked.target is not None:
-        return {asked.target.owner_id: fetch_owner_profile(asked.target, profiles)}
+        return {asked.target.owner_id: fetch_owner_registry(asked.target, profiles)}
     if asked.request.kind != _KIND.REFORMAT:
         return {}
     owner_ids = {owner_id for subject in loaded.selected for owner_id in subject.owner_ids}
     owners = Owner.objects.filter(owner_id__in=owner_ids).select_related("registry_profile")
-    return {owner.owner_id: fetch_owner_profile(owner, profiles) for owner in owners}
+    return {owner.owner_id: fetch_owner_registry(owner, profiles) for owner in owners}
 
 
 def _compute_verdict(asked: PlanRequest) -> Verdict:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
 
@@ -11,9 +12,10 @@ from providers.wire.endpoint import EndpointKey, ProviderSpecificProperty
 from registry_app.errors import InvalidRequest, NotFound
 from registry_app.models import Claim, Provider, RecordSet
 from registry_app.queries.name_range import build_suffix_query, read_name
+from registry_app.transfer.claim_key import ClaimKey, build_row_key, build_txt_key
 from registry_app.transfer.plan_clean_up import REMOVABLE
 from registry_app.transfer.selection import Selection
-from registry_app.transfer.subjects import ClaimFacts, RecordFacts, Subject, TxtKey, build_subjects
+from registry_app.transfer.subjects import ClaimFacts, RecordFacts, Subject, build_subjects
 
 # What one statement may name by value; more is asked for by owner, suffix or state.
 MOST_NAMED = 10_000
@@ -23,11 +25,11 @@ _CHUNK = 500
 @dataclass(frozen=True)
 class Loaded:
     """One provider's part of a selection. `neighbours` are all record sets at the names of `selected`,
-    those included; `contents` are all targets of every TXT record that holds one of their claims."""
+    those included; `contents` are all targets of every place that holds one of their claims."""
 
     selected: tuple[Subject, ...]
     neighbours: tuple[Subject, ...]
-    contents: dict[TxtKey, tuple[str, ...]]
+    contents: dict[ClaimKey, tuple[str, ...]]
 
 
 def find_record_sets(selection: Selection) -> QuerySet[RecordSet]:
@@ -97,22 +99,48 @@ def load_claims(claims: QuerySet[Claim]) -> tuple[ClaimFacts, ...]:
         "registry_profile_id",
         "is_encrypted",
     )
-    return tuple(
-        ClaimFacts(
-            pk, TxtKey(name, identifier), raw, verdict, record, kind, owner or "", str(profile or ""), sealed
-        )
-        for pk, name, identifier, raw, verdict, record, kind, owner, profile, sealed in values.iterator()
+    return tuple(_to_facts(_ClaimRow(*each)) for each in values.iterator())
+
+
+class _ClaimRow(NamedTuple):
+    pk: int
+    txt_name: str
+    set_identifier: str
+    raw: str
+    verdict: str
+    record_name: str
+    record_type: str
+    owner_id: str | None
+    profile: int | None
+    is_encrypted: bool
+
+
+def _to_facts(row: _ClaimRow) -> ClaimFacts:
+    place = build_txt_key(row.txt_name, row.set_identifier)
+    if not row.txt_name:  # a row of a registry store
+        record = EndpointKey(row.record_name, row.record_type, row.set_identifier)
+        place = build_row_key(str(row.profile), record)
+    return ClaimFacts(
+        id=row.pk,
+        place=place,
+        raw=row.raw,
+        verdict=row.verdict,
+        record_name=row.record_name,
+        record_type=row.record_type,
+        owner_id=row.owner_id or "",
+        profile_reference=str(row.profile or ""),
+        is_encrypted=row.is_encrypted,
     )
 
 
-def load_contents(provider: Provider, claims: Iterable[ClaimFacts]) -> dict[TxtKey, tuple[str, ...]]:
-    """All targets of the TXT records that hold `claims`: the claims, and what else stands beside them."""
-    found: dict[TxtKey, list[str]] = defaultdict(list)
+def load_contents(provider: Provider, claims: Iterable[ClaimFacts]) -> dict[ClaimKey, tuple[str, ...]]:
+    """All targets at the places that hold `claims`: the claims, and what else stands beside them."""
+    found: dict[ClaimKey, list[str]] = defaultdict(list)
     for claim in claims:
-        found[claim.txt].append(claim.raw)
+        found[claim.place].append(claim.raw)
     mixed = {
-        TxtKey(row.name, row.set_identifier): tuple(row.targets)
-        for row in load_txt_record_sets(provider, {key.name for key in found})
+        build_txt_key(row.name, row.set_identifier): tuple(row.targets)
+        for row in load_txt_record_sets(provider, {key.name for key in found if not key.store})
     }
     # A TXT record set of the mirror is the whole endpoint, in the provider's own order.
     return {key: mixed.get(key, tuple(targets)) for key, targets in found.items()}

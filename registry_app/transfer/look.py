@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from providers.http.errors import ProviderError
 from providers.wire.errors import WireError
-from registry_app.transfer.change_sets import Change, is_as_written
+from registry_app.transfer.claim_key import ClaimKey
 from registry_app.transfer.live_zone import LiveZone
 from registry_app.transfer.run import Run
-from registry_app.transfer.subjects import TxtKey
+from registry_app.transfer.standing import Change, is_as_written
 
 Outcome = Literal["new", "old", "neither"]
 _FIRST_PAUSE = 0.2
@@ -23,17 +23,17 @@ _GROWTH = 1.6
 
 @dataclass(frozen=True)
 class ReadBack:
-    """What stands at each TXT name of a step, judged."""
+    """What stands at each place of a step, judged."""
 
     zone: LiveZone
-    outcomes: Mapping[TxtKey, Outcome]
+    outcomes: Mapping[ClaimKey, Outcome]
 
     @property
     def is_as_wanted(self) -> bool:
         return all(outcome == "new" for outcome in self.outcomes.values())
 
 
-def look(run: Run, changes: Mapping[TxtKey, Change], names: set[str], *, since: datetime) -> ReadBack:
+def look(run: Run, changes: Mapping[ClaimKey, Change], names: set[str], *, since: datetime) -> ReadBack:
     """Read until all changes show, or until the provider's time for that, counted from `since`, is over.
 
     Reads at least once. Raises ProviderError or WireError if the last of the readings failed.
@@ -60,15 +60,15 @@ def look(run: Run, changes: Mapping[TxtKey, Change], names: set[str], *, since: 
         pause = min(pause * _GROWTH, _LONGEST_PAUSE)
 
 
-def judge(zone: LiveZone, changes: Mapping[TxtKey, Change]) -> ReadBack:
+def judge(zone: LiveZone, changes: Mapping[ClaimKey, Change]) -> ReadBack:
     """The outcome of each change in one reading. Pure."""
     return ReadBack(zone, {key: _judge_change(zone, key, change) for key, change in changes.items()})
 
 
-def _judge_change(zone: LiveZone, key: TxtKey, change: Change) -> Outcome:
-    if zone.is_ambiguous(key):
+def _judge_change(zone: LiveZone, key: ClaimKey, change: Change) -> Outcome:
+    if key in zone.doubtful:
         return "neither"
-    live = zone.txt(key)
+    live = zone.standing(key)
     if is_as_written(live, change.new):
         return "new"
     return "old" if is_as_written(live, change.old) else "neither"

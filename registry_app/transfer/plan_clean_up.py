@@ -1,12 +1,13 @@
-"""The plan of a clean-up: claims that decide nothing go, one item for each TXT record. Pure."""
+"""The plan of a clean-up: claims that decide nothing go, one item for each place. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from providers.registries.claim import ClaimVerdict
 from registry_app.transfer.claim_edit import ClaimEdit
+from registry_app.transfer.claim_key import ClaimKey, describe_place
 from registry_app.transfer.provider_plan import PlannedItem
-from registry_app.transfer.subjects import ClaimFacts, TxtKey
+from registry_app.transfer.subjects import ClaimFacts
 from registry_app.transfer.verdicts import (
     Verdict,
     compute_verdict_of_unvouched,
@@ -24,19 +25,19 @@ _REASONS = {
 
 def build_clean_up_items(
     claims: Iterable[ClaimFacts],
-    contents: Mapping[TxtKey, tuple[str, ...]],
+    contents: Mapping[ClaimKey, tuple[str, ...]],
     registered: frozenset[str],
 ) -> tuple[PlannedItem, ...]:
-    """One item for each TXT record that holds some of `claims`. `registered` are the owner ids of which a
+    """One item for each place that holds some of `claims`. `registered` are the owner ids of which a
     person said how they write their claims."""
-    by_txt: dict[TxtKey, list[ClaimFacts]] = defaultdict(list)
+    by_place: dict[ClaimKey, list[ClaimFacts]] = defaultdict(list)
     for claim in claims:
-        by_txt[claim.txt].append(claim)
-    return tuple(_build_item(found, contents, registered) for _, found in sorted(by_txt.items()))
+        by_place[claim.place].append(claim)
+    return tuple(_build_item(found, contents, registered) for _, found in sorted(by_place.items()))
 
 
 def _build_item(
-    claims: list[ClaimFacts], contents: Mapping[TxtKey, tuple[str, ...]], registered: frozenset[str]
+    claims: list[ClaimFacts], contents: Mapping[ClaimKey, tuple[str, ...]], registered: frozenset[str]
 ) -> PlannedItem:
     first = claims[0]
     verdict = _compute_verdict(claims, registered)
@@ -44,14 +45,15 @@ def _build_item(
     kept = [claim for claim in claims if claim.verdict not in REMOVABLE]
     problem = ""
     if kept:
-        problem = f"Its claim at {first.txt.name} is {kept[0].verdict}: only claims that decide nothing go."
+        place = describe_place(first.place, {})
+        problem = f"Its claim in {place} is {kept[0].verdict}: only claims that decide nothing go."
     else:
         for claim in claims:
             edit.remove(claim)
     return PlannedItem(
         name=first.record_name,
         record_type=first.record_type,
-        set_identifier=first.txt.set_identifier,
+        set_identifier=first.place.set_identifier,
         record_before=None,
         before=edit.before(),
         after=edit.after(),

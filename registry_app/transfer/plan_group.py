@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from providers.wire.endpoint import EndpointKey
-from registry_app.transfer.claim_edit import txt_key_of
+from registry_app.transfer.claim_key import ZONE, ClaimKey, claim_key_of
 from registry_app.transfer.provider_plan import EndpointDict, PlannedItem
-from registry_app.transfer.subjects import Subject, TxtKey
+from registry_app.transfer.subjects import Subject
 
-_Changes = Mapping[TxtKey, EndpointDict | None]
+_Changes = Mapping[ClaimKey, EndpointDict | None]
 
 
 def leave_out_shared(items: Sequence[PlannedItem], neighbours: Iterable[Subject]) -> tuple[PlannedItem, ...]:
@@ -39,20 +39,27 @@ def assign_batches(items: Sequence[PlannedItem], size: int) -> tuple[PlannedItem
     return (*batched, *(item for item in items if item.problem))
 
 
-def changes_of(item: PlannedItem) -> dict[TxtKey, EndpointDict | None]:
-    """What becomes of each TXT record that the item changes; None: it goes."""
-    before = {txt_key_of(endpoint): endpoint for endpoint in item.before}
-    after = {txt_key_of(endpoint): endpoint for endpoint in item.after}
-    changes: dict[TxtKey, EndpointDict | None] = {
+def changes_of(item: PlannedItem) -> dict[ClaimKey, EndpointDict | None]:
+    """What becomes of the claims at each place that the item changes; None: they go."""
+    before = {claim_key_of(endpoint): endpoint for endpoint in item.before}
+    after = {claim_key_of(endpoint): endpoint for endpoint in item.after}
+    changes: dict[ClaimKey, EndpointDict | None] = {
         key: endpoint for key, endpoint in after.items() if before.get(key) != endpoint
     }
     changes.update({key: None for key in before if key not in after})
     return changes
 
 
+def find_stores_of_items(items: Iterable[PlannedItem]) -> set[str]:
+    """The registry stores in which the claims of the items that are not left out stand, or are to stand."""
+    included = [item for item in items if not item.problem]
+    keys = (claim_key_of(endpoint) for item in included for endpoint in (*item.before, *item.after))
+    return {key.store for key in keys if key.store != ZONE}
+
+
 def _leave_out_entangled(items: Sequence[PlannedItem]) -> list[PlannedItem]:
-    wanted: dict[TxtKey, EndpointDict | None] = {}
-    entangled: set[TxtKey] = set()
+    wanted: dict[ClaimKey, EndpointDict | None] = {}
+    entangled: set[ClaimKey] = set()
     for item in items:
         for key, endpoint in changes_of(item).items():
             if key in wanted and wanted[key] != endpoint:
@@ -63,7 +70,7 @@ def _leave_out_entangled(items: Sequence[PlannedItem]) -> list[PlannedItem]:
     return [_left_out_if_entangled(item, entangled) for item in items]
 
 
-def _left_out_if_entangled(item: PlannedItem, entangled: set[TxtKey]) -> PlannedItem:
+def _left_out_if_entangled(item: PlannedItem, entangled: set[ClaimKey]) -> PlannedItem:
     mine = entangled.intersection(changes_of(item))
     if not mine or item.problem:
         return item
@@ -74,22 +81,22 @@ def _left_out_if_entangled(item: PlannedItem, entangled: set[TxtKey]) -> Planned
     return replace(item, problem=problem, problem_code="entangled_claims")
 
 
-def _build_speakers(neighbours: Iterable[Subject]) -> dict[TxtKey, list[tuple[EndpointKey, bool]]]:
+def _build_speakers(neighbours: Iterable[Subject]) -> dict[ClaimKey, list[tuple[EndpointKey, bool]]]:
     """For each TXT record the record sets it speaks for, and whether it is the one that decides there."""
-    speaks: dict[TxtKey, list[tuple[EndpointKey, bool]]] = defaultdict(list)
+    speaks: dict[ClaimKey, list[tuple[EndpointKey, bool]]] = defaultdict(list)
     for subject in neighbours:
         if subject.record.is_missing:
             continue
         readable = subject.readable
-        for txt in dict.fromkeys(claim.txt for claim in readable):
-            speaks[txt].append((subject.record.key, readable[0].txt == txt))
+        for place in dict.fromkeys(claim.place for claim in readable):
+            speaks[place].append((subject.record.key, readable[0].place == place))
     return speaks
 
 
 def _check_shared(
     item: PlannedItem,
     included: set[EndpointKey],
-    speaks: Mapping[TxtKey, Sequence[tuple[EndpointKey, bool]]],
+    speaks: Mapping[ClaimKey, Sequence[tuple[EndpointKey, bool]]],
 ) -> PlannedItem:
     for txt, endpoint in changes_of(item).items():
         for key, decides in speaks.get(txt, ()):
@@ -113,10 +120,10 @@ def _group_by_txt(items: Sequence[PlannedItem]) -> list[list[int]]:
             position = parent[position]
         return position
 
-    first_at: dict[TxtKey, int] = {}
+    first_at: dict[ClaimKey, int] = {}
     for position, item in enumerate(items):
         for endpoint in (*item.before, *item.after):
-            other = first_at.setdefault(txt_key_of(endpoint), position)
+            other = first_at.setdefault(claim_key_of(endpoint), position)
             low, high = sorted((find(other), find(position)))
             parent[high] = low
     groups: dict[int, list[int]] = defaultdict(list)

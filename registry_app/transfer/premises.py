@@ -4,14 +4,15 @@ It is part of what is reviewed. What moved since voids the approval: nothing mor
 """
 
 import hmac
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.conf import settings
 
-from providers.registries.claim import TxtProfile
-from registry_app.mirror.profiles import build_txt_profile, fetch_txt_profiles
+from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer
+from registry_app.transfer.describe_stores import describe_stores
+from registry_app.transfer.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.transfer.refusals import find_target_refusals
 
 Premises = dict[str, Any]
@@ -19,24 +20,22 @@ Premises = dict[str, Any]
 KINDS_THAT_FORMAT = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT, Transfer.Kind.REFORMAT)
 
 
-def build_premises(provider: Provider, kind: str, owners: Collection[Owner]) -> Premises:
-    """JSON of the provider's address and of each owner's policy and, where claims are made anew, registry
-    settings; without secrets. Raises SecretUnavailable where a key cannot be had.
+def build_premises(
+    provider: Provider, kind: str, owners: Collection[Owner], stores: Collection[str] = ()
+) -> Premises:
+    """JSON of the addresses of the provider and of the registry stores the plan touches (`stores`: their
+    profiles' primary keys), and of each owner's policy and, where claims are made anew, registry settings;
+    without secrets. Raises SecretUnavailable where a key cannot be had.
     """
     described: dict[str, dict[str, Any]] = {owner.owner_id: {"policy": owner.policy} for owner in owners}
     if kind in KINDS_THAT_FORMAT:
         profiles = fetch_txt_profiles(provider)
         for owner in owners:
-            described[owner.owner_id].update(_describe_profile(fetch_owner_profile(owner, profiles)))
-    return {"url": provider.url, "owners": described}
-
-
-def fetch_owner_profile(owner: Owner, profiles: Sequence[TxtProfile]) -> TxtProfile:
-    """The settings an owner's instance writes claims with; ExternalDNS's defaults where nobody said."""
-    if owner.registry_profile is not None:
-        return build_txt_profile(owner.registry_profile)
-    plain = (each for each in profiles if not (each.prefix or each.suffix or each.encryption_key))
-    return next(plain, TxtProfile())
+            described[owner.owner_id].update(_describe_registry(fetch_owner_registry(owner, profiles)))
+    premises: Premises = {"url": provider.url, "protocol": provider.protocol, "owners": described}
+    if stores:
+        premises["stores"] = describe_stores(provider, stores)
+    return premises
 
 
 def find_moved_place(transfer: Transfer, provider: Provider) -> str:
@@ -48,6 +47,16 @@ def find_moved_place(transfer: Transfer, provider: Provider) -> str:
         return f"{provider.name} was disabled after this was reviewed."
     if transfer.premises.get("url") != provider.url:
         return f"{provider.name} has another address now than the one this was reviewed for."
+    if transfer.premises.get("protocol") != provider.protocol:
+        return f"{provider.name} speaks another protocol now than the one this was reviewed for."
+    reviewed: Mapping[str, Any] = transfer.premises.get("stores", {})
+    now = describe_stores(provider, reviewed) if reviewed else {}
+    for reference, was in reviewed.items():
+        if reference not in now:
+            return f"The registry profile {was['name']} is gone, or does not name {provider.name} any more."
+        for key, value in was.items():
+            if key != "name" and now[reference].get(key) != value:
+                return f"The {key} of the registry profile {was['name']} changed after this was reviewed."
     return ""
 
 
@@ -71,9 +80,11 @@ def find_moved_premise(transfer: Transfer, provider: Provider) -> str:
     return ""
 
 
-def _describe_profile(profile: TxtProfile) -> dict[str, Any]:
+def _describe_registry(registry: OwnerRegistry) -> dict[str, Any]:
+    profile = registry.txt
     return {
-        "registry profile": profile.reference,
+        "registry profile": registry.store or profile.reference,
+        "registry store": registry.store,
         "claim naming": [profile.prefix, profile.suffix, profile.wildcard_replacement],
         "encryption key": _identify_key(profile.encryption_key),
     }

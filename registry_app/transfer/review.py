@@ -6,23 +6,30 @@ Asked once for all items before anything is sent; one that moved makes the whole
 from collections.abc import Iterable, Mapping
 
 from providers.registries.claim import OwnershipState
-from providers.wire.canonical_name import InvalidName, canonical_targets, endpoint_key
+from providers.wire.canonical_name import canonical_targets
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Transfer, TransferItem
-from registry_app.transfer.change_sets import ItemPlan, build_item_plan, describe_moved, is_as_reviewed
+from registry_app.transfer.claim_key import ClaimKey, describe_place
+from registry_app.transfer.item_plan import ItemPlan, build_item_plan
+from registry_app.transfer.live_facts import LiveFacts, claim_key_of_claim
 from registry_app.transfer.provider_plan import EndpointDict
-from registry_app.transfer.subjects import TxtKey
+from registry_app.transfer.standing import describe_moved, is_as_reviewed
 
 _KIND = Transfer.Kind
 
 
-def find_moved_items(snapshot: Snapshot, items: Iterable[TransferItem], kind: str) -> dict[int, str]:
-    """The items that are not as reviewed, by primary key, each with what stands there now."""
-    live = _LiveFacts(snapshot)
+def find_moved_items(
+    snapshot: Snapshot, items: Iterable[TransferItem], kind: str, stores: Mapping[str, str]
+) -> dict[int, str]:
+    """The items that are not as reviewed, by primary key, each with what stands there now.
+
+    `stores` are the names of the registry stores.
+    """
+    live = LiveFacts(snapshot, stores)
     moved: dict[int, str] = {}
-    removed: dict[TxtKey, int] = {}
-    rewritten: dict[TxtKey, int] = {}
+    removed: dict[ClaimKey, int] = {}
+    rewritten: dict[ClaimKey, int] = {}
     mine: set[EndpointKey] = set()
     for item in items:
         plan = plan_of(item, kind)
@@ -38,7 +45,7 @@ def find_moved_items(snapshot: Snapshot, items: Iterable[TransferItem], kind: st
 
 
 def plan_of(item: TransferItem, kind: str) -> ItemPlan:
-    """The reviewed TXT endpoints of a stored item."""
+    """The reviewed claims of a stored item."""
     return build_item_plan(item.before, item.after, is_exact=kind == _KIND.UNDO)
 
 
@@ -63,103 +70,71 @@ def find_record_difference(item: TransferItem, record: Endpoint | None) -> str:
     return ""
 
 
-class _LiveFacts:
-    """A snapshot, ready to be asked by identity."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.snapshot = snapshot
-        self.records = {record.key: record for record in snapshot.records}
-        self._txts: dict[TxtKey, Endpoint] = {}
-        self.ambiguous: set[TxtKey] = set()
-        for claim in snapshot.claims:
-            key = _txt_key(claim.endpoint)
-            if key is None:
-                continue
-            if self._txts.setdefault(key, claim.endpoint) != claim.endpoint:
-                self.ambiguous.add(key)
-        self._decided: dict[tuple[TxtKey | None, str], EndpointKey] = {}
-        for record in snapshot.records:
-            heard = record.claims if record.state == OwnershipState.CONFLICT else record.claims[:1]
-            for index in heard:
-                claim = snapshot.claims[index]
-                self._decided[_txt_key(claim.endpoint), claim.raw] = record.key
-
-    def txt(self, key: TxtKey) -> Endpoint | None:
-        record = self.records.get(EndpointKey(key.name, "TXT", key.set_identifier))
-        return self._txts.get(key) or (record.endpoint if record else None)
-
-    def decided_by(self, key: TxtKey, target: str) -> EndpointKey | None:
-        """A record set whose owner this claim decides, or helps to leave undecided."""
-        return self._decided.get((key, target))
-
-    def txts_claiming(self, key: EndpointKey) -> set[TxtKey]:
-        """Where the readable claims stand that speak for a record set."""
-        record = self.records.get(key)
-        claims = [self.snapshot.claims[index] for index in record.claims] if record else []
-        found = (_txt_key(claim.endpoint) for claim in claims if claim.owner_id)
-        return {each for each in found if each is not None}
-
-
-def _find_difference(live: _LiveFacts, item: TransferItem, plan: ItemPlan, kind: str) -> str:
+def _find_difference(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: str) -> str:
     if item.name in live.snapshot.shadowed_names:
         return f"Something at {item.name} could not be read this time."
     for key, reviewed in _expected(plan).items():
-        if key in live.ambiguous:
-            return f"The provider lists the TXT record {key.name} more than once."
-        if not is_as_reviewed(live.txt(key), reviewed):
-            return describe_moved(key, live.txt(key), reviewed)
+        if key in live.doubtful:
+            return live.doubtful[key]
+        if not is_as_reviewed(live.standing(key), reviewed):
+            return describe_moved(key, live.standing(key), reviewed, live.stores)
     if kind == _KIND.CLEAN_UP:
         return _find_revived(live, plan)
     record = live.records.get(key_of(item))
     difference = find_record_difference(item, record.endpoint if record else None)
     if difference:
         return difference
-    more = live.txts_claiming(key_of(item)) - set(plan.before)
+    more = live.places_claiming(key_of(item)) - set(plan.before)
     if more:
-        return f"Another claim for {item.name} {item.record_type} appeared at {min(more).name}."
+        place = describe_place(min(more), live.stores)
+        return f"Another claim for {item.name} {item.record_type} appeared: {place}."
     if record and record.state == OwnershipState.UNKNOWN:
         return f"The owner of {item.name} {item.record_type} is unknown now."
     return ""
 
 
-def _expected(plan: ItemPlan) -> Mapping[TxtKey, EndpointDict | None]:
-    """What must stand at each TXT name the item touches; None: nothing."""
+def _expected(plan: ItemPlan) -> Mapping[ClaimKey, EndpointDict | None]:
+    """What must stand at each place the item touches; None: nothing."""
     return {**dict.fromkeys(plan.after), **plan.before}
 
 
-def _find_revived(live: _LiveFacts, plan: ItemPlan) -> str:
+def _find_revived(live: LiveFacts, plan: ItemPlan) -> str:
     """A claim that decides by now is not cleaned away, whatever it did when it was reviewed."""
     for key, before in plan.before.items():
         kept = plan.after.get(key, {}).get("targets", ())
         for target in before["targets"]:
             decided = live.decided_by(key, target)
             if target not in kept and decided is not None:
-                return f"The claim at {key.name} decides who owns {decided.name} {decided.record_type} now."
+                place = describe_place(key, live.stores)
+                return f"The claim in {place} decides who owns {decided.name} {decided.record_type} now."
     return ""
 
 
 def _find_bystanders(
-    live: _LiveFacts, mine: set[EndpointKey], removed: Mapping[TxtKey, int], rewritten: Mapping[TxtKey, int]
+    live: LiveFacts,
+    mine: set[EndpointKey],
+    removed: Mapping[ClaimKey, int],
+    rewritten: Mapping[ClaimKey, int],
 ) -> dict[int, str]:
-    """Record sets beside the transfer that one of its TXT records speaks for (I11 in spirit: nobody's
-    ownership moves unasked)."""
+    """Record sets beside the transfer that one of its claims speaks for (I11 in spirit: nobody's ownership
+    moves unasked)."""
     found: dict[int, str] = {}
     touched = {**removed, **rewritten}
-    claims_at: dict[int, TxtKey] = {}
+    claims_at: dict[int, ClaimKey] = {}
     for index, claim in enumerate(live.snapshot.claims):
-        key = _txt_key(claim.endpoint)
+        key = claim_key_of_claim(claim)
         if key is not None and key in touched and claim.owner_id:
             claims_at[index] = key
     for record in live.snapshot.records if claims_at else ():
         if record.key in mine:
             continue
         for place, index in enumerate(record.claims):
-            txt = claims_at.get(index)
-            if txt is None or (txt in removed and place > 0):
+            key = claims_at.get(index)
+            if key is None or (key in removed and place > 0):
                 continue
-            found[touched[txt]] = (
-                f"The claim at {txt.name} also speaks for {record.key.name} {record.key.record_type}, "
-                "which is not part of this transfer."
+            found[touched[key]] = (
+                f"The claim in {describe_place(key, live.stores)} also speaks for {record.key.name} "
+                f"{record.key.record_type}, which is not part of this transfer."
             )
     return found
 
@@ -171,11 +146,3 @@ def _reviewed_endpoint(item: TransferItem, reviewed: Mapping[str, list[str]]) ->
         record_type=item.record_type,
         provider_specific=tuple(ProviderSpecificProperty(*pair) for pair in reviewed["provider_specific"]),
     )
-
-
-def _txt_key(endpoint: Endpoint) -> TxtKey | None:
-    try:
-        key = endpoint_key(endpoint)
-    except InvalidName:
-        return None
-    return TxtKey(key.name, key.set_identifier)

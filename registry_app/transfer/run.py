@@ -9,14 +9,17 @@ from datetime import timedelta
 
 from django.db import transaction
 
-from providers.client.webhook_client import WebhookClient
+from providers.client.provider_client import ProviderClient
 from providers.registries.claim import TxtProfile
 from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_records
 from registry_app.crash_point import crash_point
 from registry_app.models import Provider, Transfer, TransferItem
 from registry_app.reconcile.lease import Lease, raise_if_lost, renew_lease
+from registry_app.transfer.claim_key import ZONE
 from registry_app.transfer.live_zone import LiveZone, build_live_zone
+from registry_app.transfer.open_stores import OpenStore
+from registry_app.transfer.store_changes import list_changes_to_make
 
 # A run gives way after this time and is picked up again: no task lives for ever.
 LONGEST_RUN = timedelta(minutes=10)
@@ -53,13 +56,21 @@ class Hold:
 
 @dataclass
 class Run(Hold):
-    """One run, able to speak to the provider. `zone` is the last reading, as far as it was kept."""
+    """One run, able to speak to the provider and to the registry stores its transfer touches.
 
-    client: WebhookClient
+    `zone` is the last reading of all of them, as far as it was kept.
+    """
+
+    client: ProviderClient
     profiles: dict[str, TxtProfile]
+    stores: Mapping[str, OpenStore] = field(default_factory=dict)
     zone: LiveZone = field(default_factory=LiveZone)
     # The clock on the wall may jump while a run lasts.
     started: float = field(default_factory=time.monotonic)
+
+    @property
+    def store_names(self) -> dict[str, str]:
+        return {reference: opened.name for reference, opened in self.stores.items()}
 
     def is_over_time(self) -> bool:
         return time.monotonic() - self.started > LONGEST_RUN.total_seconds()
@@ -72,13 +83,28 @@ class Run(Hold):
             raise UnbelievableAnswer(f"{count} endpoints are shown where {known} record sets are known")
 
     def read(self, names: set[str]) -> LiveZone:
-        """What the provider shows now at `names`. Raises ProviderError, WireError, LeaseLost."""
+        """What provider and stores show now at `names`. Raises ProviderError, WireError, LeaseLost."""
         self.renew()
         answer = self.client.records()
         decoded = decode_records(answer.body, max_items=self.provider.max_items)
         self.raise_if_unbelievable(len(decoded.endpoints))
-        self.zone = build_live_zone(decoded.endpoints, names)
-        return self.zone
+        zone = build_live_zone(decoded.endpoints, names)
+        for reference, opened in self.stores.items():
+            self.renew()
+            claims = (claim for claim in opened.store.fetch_claims() if claim.key.name in names)
+            zone = zone.with_store(reference, opened.name, claims)
+        self.zone = zone
+        return zone
+
+    def send(self, store: str, body: bytes) -> None:
+        """Send the stored body of a step to the provider, or to a registry store. Once.
+
+        Raises NothingSent and OutcomeUnknown.
+        """
+        if store == ZONE:
+            self.client.apply_changes(body)
+        else:
+            self.stores[store].store.write(list_changes_to_make(body))
 
 
 def store_outcomes(outcomes: Mapping[int, tuple[str, str]]) -> None:

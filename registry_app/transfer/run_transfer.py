@@ -185,7 +185,7 @@ def _is_as_reviewed(run: Run) -> bool:
     snapshot = fetch_snapshot(run.provider, run.client, list(run.profiles.values()))
     run.raise_if_unbelievable(snapshot.item_count)
     items = run.transfer.items.order_by("ordinal").iterator(chunk_size=2_000)
-    moved = find_moved_items(snapshot, items, run.transfer.kind)
+    moved = find_moved_items(snapshot, items, run.transfer.kind, run.store_names)
     crash_point("transfer.reviewed")
     if not moved:
         return True

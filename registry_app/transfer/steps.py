@@ -2,23 +2,26 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-import msgspec
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
 from providers.http.errors import NothingSent, OutcomeUnknown
-from providers.wire.change_set import ChangeSet
-from providers.wire.json_codec import decode_change_set_strict, encode_change_set
+from providers.wire.endpoint import Endpoint
+from providers.wire.json_codec import decode_change_set_strict
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost
 from registry_app.models import TransferItem, TransferStep
 from registry_app.reconcile.lease import raise_if_lost
-from registry_app.transfer.change_sets import Change, changes_in
+from registry_app.transfer.change_sets import Earlier, changes_in
+from registry_app.transfer.claim_key import ZONE, ClaimKey, format_endpoint
+from registry_app.transfer.item_plan import Leg
 from registry_app.transfer.look import ReadBack
 from registry_app.transfer.run import Run, store_outcomes
-from registry_app.transfer.subjects import TxtKey
+from registry_app.transfer.standing import Change
+from registry_app.transfer.store_changes import store_changes_in
 
 _STATUS = TransferStep.Status
 _MOST_ENDPOINTS = 1_000_000
@@ -28,18 +31,18 @@ UNSETTLED = (_STATUS.SENDING, _STATUS.ANSWERED, _STATUS.UNKNOWN)
 ItemOutcome = tuple[str, str]  # TransferItem.Status value, reason
 
 
-def store_step(
-    run: Run, phase: str, batch: int, change_set: ChangeSet, items: Sequence[TransferItem]
-) -> TransferStep:
+def store_step(run: Run, leg: Leg, batch: int, body: bytes, items: Sequence[TransferItem]) -> TransferStep:
     """Write down what is about to be sent, and mark its items; committed when this returns."""
-    body = encode_change_set(change_set, capitalized_keys=run.provider.capitalized_changes)
+    store = int(leg.store) if leg.store else None
     with transaction.atomic():
         raise_if_lost(run.lease)
-        earlier = run.transfer.steps.filter(phase=phase, batch=batch).aggregate(last=Max("attempt"))["last"]
+        alike = run.transfer.steps.filter(phase=leg.phase, batch=batch, registry_profile=store)
+        earlier = alike.aggregate(last=Max("attempt"))["last"]
         step = TransferStep.objects.create(
             transfer=run.transfer,
-            phase=phase,
+            phase=leg.phase,
             batch=batch,
+            registry_profile_id=store,
             attempt=(earlier or 0) + 1,
             change_set=body.decode(),
             body_digest=hashlib.sha256(body).hexdigest(),
@@ -48,7 +51,7 @@ def store_step(
         )
         store_outcomes({item.pk: (TransferItem.Status.SENDING, "") for item in items})
     crash_point("transfer.stored")
-    crash_point(f"transfer.{phase}_stored")
+    crash_point(f"transfer.{leg.phase}_stored")
     return step
 
 
@@ -72,7 +75,7 @@ def send_step(run: Run, step: TransferStep) -> None:
     if timezone.now() >= run.lease.until:
         raise LeaseLost("The lease ended before the step was sent.", todo="Nothing: the next run looks.")
     try:
-        run.client.apply_changes(step.change_set.encode())
+        run.send(leg_of(step).store, step.change_set.encode())
     except NothingSent as error:
         _store_answer(run, step, _STATUS.NOT_SENT, str(error))
         raise
@@ -81,7 +84,7 @@ def send_step(run: Run, step: TransferStep) -> None:
         _store_answer(run, step, _STATUS.UNKNOWN, str(error))
     else:
         crash_point(f"transfer.{step.phase}_sent")
-        _store_answer(run, step, _STATUS.ANSWERED, "The provider answered success.")
+        _store_answer(run, step, _STATUS.ANSWERED, "Success was answered.")
     crash_point(f"transfer.{step.phase}_answered")
 
 
@@ -99,9 +102,39 @@ def settle_step(run: Run, step: TransferStep, found: ReadBack, outcomes: Mapping
     crash_point(f"transfer.{step.phase}_settled")
 
 
-def changes_of_step(step: TransferStep) -> dict[TxtKey, Change]:
+def leg_of(step: TransferStep) -> Leg:
+    """Where a stored step goes, and in which phase."""
+    return Leg(step.phase, ZONE if step.registry_profile_id is None else str(step.registry_profile_id))
+
+
+def changes_of_step(step: TransferStep) -> dict[ClaimKey, Change]:
     """The changes of a stored step, from its exact bytes."""
-    return changes_in(decode_change_set_strict(step.change_set.encode(), max_items=_MOST_ENDPOINTS))
+    body, store = step.change_set.encode(), leg_of(step).store
+    if store != ZONE:
+        return store_changes_in(body, store)
+    return changes_in(decode_change_set_strict(body, max_items=_MOST_ENDPOINTS))
+
+
+def load_earlier(run: Run, batch: int) -> Earlier:
+    """What the steps of a batch wrote, or may have written, and what of it was read back."""
+    sent: dict[ClaimKey, Endpoint | None] = {}
+    verified: set[ClaimKey] = set()
+    for step in run.transfer.steps.filter(batch=batch).exclude(status=_STATUS.NOT_SENT).order_by("pk"):
+        changes = changes_of_step(step)
+        sent.update({key: change.new for key, change in changes.items()})
+        verified -= changes.keys()
+        verified |= {key for key, outcome in outcomes_of_step(step).items() if outcome == "new"}
+    return Earlier(sent, frozenset(verified))
+
+
+def outcomes_of_step(step: TransferStep) -> dict[ClaimKey, str]:
+    """What was read back of each of a step's changes; empty before that."""
+    return {claim_key_of_row(row): str(row["outcome"]) for row in step.read_back or []}
+
+
+def claim_key_of_row(row: Mapping[str, Any]) -> ClaimKey:
+    """The place of one row of `TransferStep.read_back`."""
+    return ClaimKey(row["store"], row["name"], row["record_type"], row["set_identifier"])
 
 
 def _store_answer(run: Run, step: TransferStep, status: str, answer: str) -> None:
@@ -122,13 +155,15 @@ def _judge_step(found: ReadBack) -> str:
 def _format_read_back(found: ReadBack) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for key, outcome in found.outcomes.items():
-        live = found.zone.txt(key)
+        live = found.zone.standing(key)
         rows.append(
             {
+                "store": key.store,
                 "name": key.name,
+                "record_type": key.record_type,
                 "set_identifier": key.set_identifier,
                 "outcome": outcome,
-                "endpoint": msgspec.to_builtins(live) if live is not None else None,
+                "endpoint": format_endpoint(live, "") if live is not None else None,
             }
         )
     return rows

@@ -3,18 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from providers.registries.claim import ClaimVerdict
 from providers.registries.ownership import is_alias, precedence
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
-
-
-class TxtKey(NamedTuple):
-    """Where a TXT record stands: its canonical name and its set identifier."""
-
-    name: str
-    set_identifier: str
+from registry_app.transfer.claim_key import ClaimKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +16,7 @@ class ClaimFacts:
     """One claim of the mirror. `owner_id` is empty where it cannot be read."""
 
     id: int
-    txt: TxtKey
+    place: ClaimKey
     raw: str
     verdict: str
     record_name: str
@@ -87,24 +81,27 @@ class Subject:
 
 def build_subjects(records: Iterable[RecordFacts], claims: Iterable[ClaimFacts]) -> tuple[Subject, ...]:
     """Join record sets and claims as providers.registries.pairing does."""
-    by_record: dict[TxtKey, list[ClaimFacts]] = defaultdict(list)
+    by_record: dict[tuple[str, str], list[ClaimFacts]] = defaultdict(list)
     for claim in claims:
-        by_record[TxtKey(claim.record_name, claim.txt.set_identifier)].append(claim)
+        by_record[claim.record_name, claim.place.set_identifier].append(claim)
     return tuple(_build_subject(record, by_record) for record in records)
 
 
-def _build_subject(record: RecordFacts, by_record: Mapping[TxtKey, list[ClaimFacts]]) -> Subject:
+def _build_subject(record: RecordFacts, by_record: Mapping[tuple[str, str], list[ClaimFacts]]) -> Subject:
     name, record_type, set_identifier = record.key
     types = {record_type}
     if record_type != "AAAA":
         types.add("")
     if record_type == "A" and is_alias(record.to_endpoint()):
         types.add("CNAME")
-    found = [
-        claim
-        for claim in by_record.get(TxtKey(name, set_identifier), ())
-        # A TXT endpoint that mixes heritage with other targets does not claim itself.
-        if claim.record_type in types and not (record_type == "TXT" and claim.txt.name == name)
-    ]
-    found.sort(key=lambda claim: (precedence(record_type, claim.record_type), claim.txt, claim.raw))
+    found = [claim for claim in by_record.get((name, set_identifier), ()) if _speaks(claim, record, types)]
+    found.sort(key=lambda claim: (precedence(record_type, claim.record_type), claim.place, claim.raw))
     return Subject(record, tuple(found))
+
+
+def _speaks(claim: ClaimFacts, record: RecordFacts, types: set[str]) -> bool:
+    if claim.place.store:
+        return claim.record_type == record.key.record_type  # a row speaks for exactly its record set
+    # A TXT endpoint that mixes heritage with other targets does not claim itself.
+    is_itself = record.key.record_type == "TXT" and claim.place.name == record.key.name
+    return claim.record_type in types and not is_itself

@@ -11,16 +11,16 @@ from registry_app.actor import Actor
 from registry_app.models import Grant, Owner, RecordSet, Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer_access import find_denied_side
 from registry_app.transfer.build_plan import leave_out_locked
+from registry_app.transfer.claim_key import ClaimKey, format_endpoint
 from registry_app.transfer.confirmation import build_confirmation_text
 from registry_app.transfer.fingerprint import PlanHead, compute_fingerprint
 from registry_app.transfer.load_subjects import to_record_facts
-from registry_app.transfer.plan_group import assign_batches
+from registry_app.transfer.plan_group import assign_batches, find_stores_of_items
 from registry_app.transfer.premises import build_premises
 from registry_app.transfer.provider_plan import PlannedItem, ProviderPlan, Refusal
 from registry_app.transfer.refusals import find_freeze_warnings, find_provider_refusals
 from registry_app.transfer.review import key_of, plan_of
-from registry_app.transfer.steps import changes_of_step
-from registry_app.transfer.subjects import TxtKey
+from registry_app.transfer.steps import changes_of_step, claim_key_of_row
 from registry_app.transfer.verdicts import Verdict, compute_verdict, compute_verdict_without_change
 
 _KIND = Transfer.Kind
@@ -30,7 +30,7 @@ _CHUNK = 500
 
 @dataclass(frozen=True)
 class _Written:
-    """One TXT endpoint before the transfer, and as it was read back after it."""
+    """The claims at one place before the transfer, and as they were read back after it."""
 
     old: Endpoint | None
     new: Endpoint | None
@@ -43,7 +43,9 @@ def build_undo_plan(actor: Actor, original: Transfer) -> ProviderPlan:
     items = assign_batches(items, original.provider.effective_batch_size)
     included = [item for item in items if not item.problem]
     source, target = _swap_owners(original)
-    premises = build_premises(original.provider, _KIND.UNDO, [target] if target else [])
+    premises = build_premises(
+        original.provider, _KIND.UNDO, [target] if target else [], find_stores_of_items(included)
+    )
     head = PlanHead(
         kind=_KIND.UNDO,
         provider_id=original.provider_id,
@@ -83,12 +85,14 @@ def _build_items(actor: Actor, original: Transfer) -> Iterator[PlannedItem]:
 def _invert(
     original: Transfer,
     item: TransferItem,
-    written: dict[TxtKey, _Written],
+    written: dict[ClaimKey, _Written],
     record: RecordSet | None,
     verdict: Verdict,
 ) -> PlannedItem:
     plan = plan_of(item, original.kind)
-    mine = [written[key] for key in (*plan.written, *plan.removed) if key in written]
+    mine = {key: written[key] for key in plan.changed if key in written}
+    # What stayed speaks for the record set too: without it, it would seem to have appeared since.
+    stayed = [endpoint for key, endpoint in plan.after.items() if key not in plan.changed]
     owner_now = item.owner_before
     if original.kind not in _OWNER_STAYS:
         owner_now = original.target_owner.owner_id if original.target_owner else ""
@@ -98,8 +102,8 @@ def _invert(
         record_type=item.record_type,
         set_identifier=item.set_identifier,
         record_before=to_record_facts(record).to_dict() if record else None,
-        before=[msgspec.to_builtins(each.new) for each in mine if each.new],
-        after=[msgspec.to_builtins(each.old) for each in mine if each.old],
+        before=[*stayed, *(format_endpoint(each.new, key.store) for key, each in mine.items() if each.new)],
+        after=[*stayed, *(format_endpoint(each.old, key.store) for key, each in mine.items() if each.old)],
         verdict=verdict.value,
         verdict_reason=verdict.reason,
         problem="The record set is gone, so there is nothing to give back." if is_gone else "",
@@ -108,9 +112,9 @@ def _invert(
     )
 
 
-def _load_written(original: Transfer, batch: int) -> dict[TxtKey, _Written]:
-    """What each TXT name held before the first step of a batch, and after the last one."""
-    written: dict[TxtKey, _Written] = {}
+def _load_written(original: Transfer, batch: int) -> dict[ClaimKey, _Written]:
+    """What each place held before the first step of a batch, and after the last one."""
+    written: dict[ClaimKey, _Written] = {}
     steps = original.steps.filter(batch=batch).exclude(status=TransferStep.Status.NOT_SENT)
     for step in steps.order_by("pk"):
         read_back = _read_back_of(step)
@@ -120,10 +124,10 @@ def _load_written(original: Transfer, batch: int) -> dict[TxtKey, _Written]:
     return written
 
 
-def _read_back_of(step: TransferStep) -> dict[TxtKey, Endpoint | None]:
+def _read_back_of(step: TransferStep) -> dict[ClaimKey, Endpoint | None]:
     """What the provider showed: it may wrap a text otherwise than it was sent."""
     return {
-        TxtKey(row["name"], row["set_identifier"]): msgspec.convert(row["endpoint"], Endpoint | None)
+        claim_key_of_row(row): msgspec.convert(row["endpoint"], Endpoint | None)
         for row in step.read_back or []
         if row["outcome"] == "new"
     }

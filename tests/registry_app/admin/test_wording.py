@@ -12,6 +12,7 @@ from registry_app.admin.template_tags import claim_change
 from registry_app.admin.wording import (
     describe_claim_change,
     format_ago,
+    format_claim_endpoints,
     format_foreign,
     format_json,
     format_span,
@@ -75,6 +76,19 @@ def test_a_claim_that_moves_to_another_name_is_one_gone_and_one_new() -> None:
     lines = describe_claim_change(before, after)
 
     assert lines == ['- TXT www.example.org "…owner=a…"', '+ TXT a-www.example.org "…owner=a…"']
+
+
+def test_a_claim_that_crosses_registries_is_a_txt_record_gone_and_a_row_new() -> None:
+    before = [_make_claim("a-www.example.org", "blue-cluster")]
+    row = {**_make_claim("www.example.org", "green-cluster"), "recordType": "A", "store": "7"}
+
+    lines = describe_claim_change(before, [row])
+
+    assert lines == [
+        '- TXT a-www.example.org "…owner=blue-cluster…"',
+        '+ row www.example.org A "…owner=green-cluster…"',
+    ]
+    assert format_claim_endpoints([row])[0].startswith("row of registry profile 7: www.example.org A ")
 
 
 def test_what_cannot_be_read_is_said_to_be_so() -> None:

@@ -16,13 +16,13 @@ from registry_app.mirror.client import build_client
 from registry_app.models import Freeze, Provider, RegistryProfile, Transfer, TransferItem
 from registry_app.queries.transfer import due_transfers
 from registry_app.reconcile.lease import take_lease
-from registry_app.transfer.change_sets import Change
+from registry_app.transfer.claim_key import build_txt_key
 from registry_app.transfer.decide_transfer import decide_transfer
 from registry_app.transfer.look import look
 from registry_app.transfer.request_transfer import request_transfer
 from registry_app.transfer.run import Run
 from registry_app.transfer.run_transfer import run_transfer
-from registry_app.transfer.subjects import TxtKey
+from registry_app.transfer.standing import Change
 from tests.factories import make_administrator
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.transfer.world import (
@@ -213,7 +213,7 @@ def test_a_clock_set_back_does_not_make_a_reading_last_longer() -> None:
         assert lease is not None
         claim = make_claim(name)
         wanted = msgspec.structs.replace(claim, targets=('"heritage=external-dns,external-dns/owner=red"',))
-        changes = {TxtKey(f"a-{name}", ""): Change(claim, wanted)}
+        changes = {build_txt_key(f"a-{name}"): Change(claim, wanted)}
         started = timezone.now()
         with build_client(world.provider) as client:
             run = Run(transfer, world.provider, lease, client, {"": TxtProfile()})

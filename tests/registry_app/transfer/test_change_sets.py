@@ -5,21 +5,17 @@ import pytest
 
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
-from registry_app.transfer.change_sets import (
-    ChangeBuilder,
-    ItemPlan,
-    Moved,
-    build_item_plan,
-    changes_in,
-    is_as_written,
-    raise_if_touches_more,
-)
-from registry_app.transfer.claim_edit import build_txt_dict
+from registry_app.models import TransferStep
+from registry_app.transfer.change_guard import raise_if_touches_more
+from registry_app.transfer.change_sets import ChangeBuilder, changes_in
+from registry_app.transfer.claim_key import ZONE, build_claim_dict, build_txt_key
+from registry_app.transfer.item_plan import ItemPlan, Leg, build_item_plan
 from registry_app.transfer.live_zone import build_live_zone
-from registry_app.transfer.subjects import TxtKey
+from registry_app.transfer.standing import Moved, is_as_written
 from tests.reference_server import make_claim, make_record
 
-A_WWW = TxtKey("a-www.example.org", "")
+A_WWW = build_txt_key("a-www.example.org")
+WRITE = Leg(TransferStep.Phase.WRITE, ZONE)
 BLUE = make_claim().targets[0]
 GREEN = make_claim(owner="green-cluster").targets[0]
 SPF = '"v=spf1 -all"'
@@ -27,15 +23,15 @@ SPF = '"v=spf1 -all"'
 
 def plan_of(before: list[str], after: list[str]) -> ItemPlan:
     return build_item_plan(
-        [build_txt_dict(A_WWW, before)] if before else [],
-        [build_txt_dict(A_WWW, after)] if after else [],
+        [build_claim_dict(A_WWW, before)] if before else [],
+        [build_claim_dict(A_WWW, after)] if after else [],
         is_exact=False,
     )
 
 
 def build(live: list[Endpoint], plan: ItemPlan) -> ChangeSet:
-    builder = ChangeBuilder(build_live_zone(live, {A_WWW.name}), {})
-    builder.add_written(plan)
+    builder = ChangeBuilder(build_live_zone(live, {A_WWW.name}), {}, WRITE)
+    builder.add(plan)
     return builder.change_set()
 
 
@@ -99,14 +95,14 @@ MOVED = msgspec.structs.replace(CLAIM, targets=(GREEN,))
 )
 def test_the_guard_lets_nothing_through_but_the_reviewed_claim(change_set: ChangeSet) -> None:
     with pytest.raises(ValueError, match="change set"):
-        raise_if_touches_more(change_set, [plan_of([BLUE], [GREEN])])
+        raise_if_touches_more(changes_in(change_set), [plan_of([BLUE], [GREEN])])
 
 
 def test_the_guard_lets_the_reviewed_claim_through() -> None:
     plan = plan_of([BLUE], [GREEN])
     change_set = ChangeSet(update_old=(CLAIM,), update_new=(MOVED,))
 
-    raise_if_touches_more(change_set, [plan])
+    raise_if_touches_more(changes_in(change_set), [plan])
 
     assert changes_in(change_set)[A_WWW].new == MOVED
 

@@ -17,6 +17,7 @@ _PHASES = ("write", "remove")
 _VALUES = {
     "phase": _PHASES,
     "step.phase": _PHASES,
+    "leg.phase": _PHASES,
     "after": tuple(status for status in Transfer.Status.values if status != Transfer.Status.REQUESTED),
 }
 

@@ -38,6 +38,7 @@ ON_THE_WAY = [
         for phase in _PHASES
         for point in ("stored", "sent", "answered", "looked", "settled")
     ),
+    "transfer.leg_over",
     "transfer.becoming_sent",
     "transfer.closed",
     "transfer.visited",

@@ -6,6 +6,8 @@ from registry_app.errors import RefusedBySafety, StateMoved
 from registry_app.models import Transfer
 from registry_app.transfer.request_undo import preview_undo, request_undo
 from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.selection import Selection
+from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (
     BLUE,
     GREEN,
@@ -15,6 +17,7 @@ from tests.registry_app.transfer.world import (
     make_bob,
     open_world,
     owners,
+    plan,
     register_owner,
     request,
     rewrite,
@@ -109,3 +112,24 @@ def test_it_is_asked_for_once_at_a_time() -> None:
 
         assert refused.value.code == "nothing_to_undo"
         assert "open transfer" in refused.value.happened
+
+
+def test_a_settled_conflict_is_given_back_though_the_targets_own_claim_never_changed() -> None:
+    alice = make_alice()
+    name = "www.example.org"
+    own = make_record(name, "TXT", (f'"heritage=external-dns,external-dns/owner={GREEN}"',))
+    with open_world([make_record(name), make_claim(name), own]) as world:
+        before = world.reference.zone_bytes()
+        asked = Selection(names=(name,), record_types=("A",))
+        text = plan(alice, ask(selection=asked)).confirmation_text
+        transfer = request(alice, ask(selection=asked, confirmation=text))
+        run_transfer(transfer.pk)
+        assert world.owner_of(name) == GREEN
+
+        text = preview_undo(alice, transfer.public_id).confirmation_text
+        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=text)
+        run_transfer(undo.pk)
+
+        undo.refresh_from_db()
+        assert undo.status == Transfer.Status.VERIFIED, undo.status_reason
+        assert world.reference.zone_bytes() == before

@@ -8,10 +8,13 @@ from django.utils import timezone
 from providers.servers import write_faults
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
+from providers.wire.json_codec import encode_change_set
 from registry_app.errors import LeaseLost
 from registry_app.mirror.client import build_client
 from registry_app.models import Provider, Transfer, TransferItem, TransferStep
 from registry_app.reconcile.lease import take_lease
+from registry_app.transfer.claim_key import ZONE
+from registry_app.transfer.item_plan import Leg
 from registry_app.transfer.run import Run
 from registry_app.transfer.run_transfer import run_transfer
 from registry_app.transfer.steps import send_step, store_step
@@ -93,10 +96,10 @@ def test_a_worker_stopped_longer_than_its_lease_sends_nothing_when_it_goes_on() 
         transfer = request(alice, ask())
         lease = take_lease(world.provider.pk, "a slow worker")
         assert lease is not None
-        change_set = ChangeSet(delete=(world.zone()["a-app-00000.example.org", "TXT"],))
+        body = encode_change_set(ChangeSet(delete=(world.zone()["a-app-00000.example.org", "TXT"],)))
         with build_client(world.provider) as client:
             stopped = Run(transfer, world.provider, lease, client, {})
-            step = store_step(stopped, TransferStep.Phase.WRITE, 0, change_set, [])
+            step = store_step(stopped, Leg(TransferStep.Phase.REMOVE, ZONE), 0, body, [])
             Provider.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
             assert take_lease(world.provider.pk, "its successor") is not None
 
@@ -112,13 +115,32 @@ def test_a_step_that_another_run_called_off_is_not_sent() -> None:
         transfer = request(alice, ask())
         lease = take_lease(world.provider.pk, "a worker")
         assert lease is not None
-        change_set = ChangeSet(delete=(world.zone()["a-app-00000.example.org", "TXT"],))
+        body = encode_change_set(ChangeSet(delete=(world.zone()["a-app-00000.example.org", "TXT"],)))
         with build_client(world.provider) as client:
             ours = Run(transfer, world.provider, lease, client, {})
-            step = store_step(ours, TransferStep.Phase.WRITE, 0, change_set, [])
+            step = store_step(ours, Leg(TransferStep.Phase.REMOVE, ZONE), 0, body, [])
             TransferStep.objects.update(status=TransferStep.Status.NOT_SENT)
 
             with pytest.raises(LeaseLost):
                 send_step(ours, step)
 
         assert world.change_sets() == []
+
+
+@pytest.mark.parametrize("kind", ["reformat", "transfer", "release"])
+def test_a_claim_that_also_speaks_for_a_record_set_that_moved_under_way_stays(kind: str) -> None:
+    alice = make_alice()
+    legacy = make_record(WWW, "TXT", (f'"heritage=external-dns,external-dns/owner={BLUE}"',))
+    zone = [make_record(WWW), make_record(WWW, "MX", ("10 mx.example.org",)), legacy]
+    with open_world(zone) as world:
+        transfer = request(alice, ask(kind))
+        moves = write_faults.meanwhile(lambda: rewrite(world, WWW, "MX", "20 mx.example.org"))
+        world.reference.faults.plan("GET /records", moves, after=1)
+
+        run_transfer(transfer.pk)
+
+        transfer.refresh_from_db()
+        assert transfer.status == Transfer.Status.STALE
+        assert {item.status for item in transfer.items.all()} == {TransferItem.Status.STALE}
+        assert world.change_sets() == []
+        assert world.zone()[WWW, "TXT"] == legacy

@@ -1,7 +1,7 @@
 """One provider on loopback, its mirror, and the people who move ownership there."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -83,11 +83,18 @@ def open_world(
         yield enter_world(reference, name, **values)
 
 
-def enter_world(reference: ReferenceProvider, name: str, **values: Any) -> World:
-    """A world around a provider that serves already, visited once."""
+def enter_world(
+    reference: ReferenceProvider,
+    name: str,
+    *,
+    prepare: Callable[[Provider], object] = lambda _: None,
+    **values: Any,
+) -> World:
+    """A world around a provider that serves already, visited once. `prepare` may say more of it before."""
     provider = make_provider(name, url=reference.url, **{**_NO_LIMITS, **values})
     for owner_id in (BLUE, GREEN):
         register_owner(owner_id)
+    prepare(provider)
     world = World(reference, provider)
     world.visit()
     reference.history.clear()

@@ -1,0 +1,102 @@
+"""The aws-sd registry as a store: its rows are labels of the provider's own endpoints."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from providers.http.errors import NothingSent, ProviderError
+from providers.registries.aws_sd_label import (
+    AWS_SD_DESCRIPTION,
+    read_claims,
+    read_description,
+    write_description,
+)
+from providers.registries.stored_claim import StoredClaim, StoredClaimChange
+from providers.wire.canonical_name import InvalidName, endpoint_key
+from providers.wire.change_set import ChangeSet
+from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.errors import WireError
+from providers.wire.json_codec import decode_records, encode_change_set
+
+
+class _Answer(Protocol):
+    @property
+    def body(self) -> bytes: ...
+
+
+class RecordsClient(Protocol):
+    """What is asked of the provider's client."""
+
+    def records(self) -> _Answer: ...
+    def apply_changes(self, change_set_body: bytes, /) -> None: ...
+
+
+class AwsSdStore:
+    """Claims in the label `aws-sd-description` of a provider's endpoints.
+
+    A change is an update of the endpoint itself: exactly as read but for that label. `capitalized_keys` is
+    the quirk of providers built before May 2025.
+    """
+
+    def __init__(self, client: RecordsClient, *, max_items: int, capitalized_keys: bool = False) -> None:
+        self._client = client
+        self._max_items = max_items
+        self._capitalized_keys = capitalized_keys
+
+    def fetch_claims(self) -> Sequence[StoredClaim]:
+        """The claims of all endpoints. Raises ProviderError, WireError."""
+        return read_claims(self._fetch())
+
+    def write(self, changes: Sequence[StoredClaimChange]) -> None:
+        """Update the endpoints whose description still is `old`: all of them, or nothing is sent.
+
+        The protocol has no precondition, so they are read once more just before. Raises NothingSent, and
+        OutcomeUnknown, as the client does.
+        """
+        held = self._fetch_held()
+        olds = [_find_unchanged(change, held.get(endpoint_key(change.record), [])) for change in changes]
+        news = [write_description(old, change.new) for old, change in zip(olds, changes, strict=True)]
+        raise_if_alters_more(olds, news)
+        change_set = ChangeSet(update_old=tuple(olds), update_new=tuple(news))
+        self._client.apply_changes(encode_change_set(change_set, capitalized_keys=self._capitalized_keys))
+
+    def _fetch(self) -> Sequence[Endpoint]:
+        return decode_records(self._client.records().body, max_items=self._max_items).endpoints
+
+    def _fetch_held(self) -> dict[EndpointKey, list[Endpoint]]:
+        held: dict[EndpointKey, list[Endpoint]] = {}
+        try:
+            endpoints = self._fetch()
+        except ProviderError as error:
+            raise NothingSent(f"The change was not sent: {error}", reason=error, hint=error.hint) from error
+        except WireError as error:
+            raise NothingSent(f"The change was not sent: the records cannot be read ({error}).") from error
+        for endpoint in endpoints:
+            try:
+                held.setdefault(endpoint_key(endpoint), []).append(endpoint)
+            except InvalidName:
+                continue
+        return held
+
+
+def raise_if_alters_more(olds: Sequence[Endpoint], news: Sequence[Endpoint]) -> None:
+    """The last guard before an update is sent (I11): nothing but the description is another.
+
+    Raises ValueError; that it never does is what the tests of everything before it show.
+    """
+    for old, new in zip(olds, news, strict=True):
+        if write_description(old, None) != write_description(new, None):
+            raise ValueError(f"The update of {old.dns_name} alters more than its description.")
+
+
+def _find_unchanged(change: StoredClaimChange, held: Sequence[Endpoint]) -> Endpoint:
+    """The endpoint as it is held, if it is just as it was when the change was made up."""
+    name = f"{change.record.dns_name} {change.record.record_type}"
+    if len(held) != 1:
+        stands = "more than once" if held else "not any more"
+        raise NothingSent(f"The change was not sent: {name} is listed {stands}.")
+    (endpoint,) = held
+    if endpoint != change.record or read_description(endpoint) != change.old:
+        raise NothingSent(f"The change was not sent: {name} is not as it was read before.")
+    if change.old is None and endpoint.labels.get(AWS_SD_DESCRIPTION):
+        raise NothingSent(f"The change was not sent: {name} has a description that is not ours to replace.")
+    return endpoint
