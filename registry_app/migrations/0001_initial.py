@@ -9,548 +9,1490 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
+        ("auth", "0012_alter_user_first_name_max_length"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Cluster',
+            name="Cluster",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100, unique=True)),
-                ('environment', models.CharField(blank=True, default='', max_length=50)),
-                ('description', models.TextField(blank=True, default='')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('updated_at', models.DateTimeField(auto_now=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100, unique=True)),
+                ("environment", models.CharField(blank=True, default="", max_length=50)),
+                ("description", models.TextField(blank=True, default="")),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(auto_now=True)),
             ],
             options={
-                'ordering': ('name',),
+                "ordering": ("name",),
             },
         ),
         migrations.CreateModel(
-            name='AuditEntry',
+            name="AuditEntry",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('sequence', models.PositiveBigIntegerField(unique=True)),
-                ('at', models.DateTimeField(db_index=True)),
-                ('actor_kind', models.CharField(max_length=10)),
-                ('actor_name', models.CharField(max_length=200)),
-                ('action', models.CharField(db_index=True, max_length=60)),
-                ('object_type', models.CharField(max_length=40)),
-                ('object_id', models.CharField(max_length=64)),
-                ('object_label', models.CharField(blank=True, default='', max_length=300)),
-                ('reason', models.TextField(blank=True, default='')),
-                ('before', models.JSONField(null=True)),
-                ('after', models.JSONField(null=True)),
-                ('request_id', models.CharField(blank=True, default='', max_length=64)),
-                ('previous_hash', models.CharField(max_length=64)),
-                ('hash', models.CharField(max_length=64)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("sequence", models.PositiveBigIntegerField(unique=True)),
+                ("at", models.DateTimeField(db_index=True)),
+                ("actor_kind", models.CharField(max_length=10)),
+                ("actor_name", models.CharField(max_length=200)),
+                ("action", models.CharField(db_index=True, max_length=60)),
+                ("object_type", models.CharField(max_length=40)),
+                ("object_id", models.CharField(max_length=64)),
+                ("object_label", models.CharField(blank=True, default="", max_length=300)),
+                ("reason", models.TextField(blank=True, default="")),
+                ("before", models.JSONField(null=True)),
+                ("after", models.JSONField(null=True)),
+                ("request_id", models.CharField(blank=True, default="", max_length=64)),
+                ("previous_hash", models.CharField(max_length=64)),
+                ("hash", models.CharField(max_length=64)),
             ],
             options={
-                'verbose_name_plural': 'audit entries',
-                'ordering': ('-sequence',),
-                'indexes': [models.Index(fields=['object_type', 'object_id'], name='audit_of_object')],
+                "verbose_name_plural": "audit entries",
+                "ordering": ("-sequence",),
+                "indexes": [models.Index(fields=["object_type", "object_id"], name="audit_of_object")],
             },
         ),
         migrations.CreateModel(
-            name='AuditTail',
+            name="AuditTail",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('sequence', models.PositiveBigIntegerField(default=0)),
-                ('hash', models.CharField(default='', max_length=64)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("sequence", models.PositiveBigIntegerField(default=0)),
+                ("hash", models.CharField(default="", max_length=64)),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('id', 1)), name='audit_tail_single')],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(("id", 1)), name="audit_tail_single")
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Owner',
+            name="Owner",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('owner_id', models.CharField(max_length=255, unique=True)),
-                ('status', models.CharField(choices=[('discovered', 'Seen in claims, not registered'), ('registered', 'Registered'), ('decommissioned', 'Decommissioned')], default='discovered', max_length=15)),
-                ('policy', models.CharField(choices=[('unknown', 'Unknown'), ('sync', 'sync (deletes what it owns and no longer wants)'), ('upsert-only', 'upsert-only (never deletes)'), ('create-only', 'create-only (only creates)')], default='unknown', max_length=12)),
-                ('name_patterns', models.JSONField(blank=True, default=list, help_text='Suffixes of the names this owner is responsible for, as in a domain filter.')),
-                ('description', models.TextField(blank=True, default='')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('updated_at', models.DateTimeField(auto_now=True)),
-                ('cluster', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='owners', to='registry_app.cluster')),
-                ('team', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='owners', to='auth.group')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("owner_id", models.CharField(max_length=255, unique=True)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("discovered", "Seen in claims, not registered"),
+                            ("registered", "Registered"),
+                            ("decommissioned", "Decommissioned"),
+                        ],
+                        default="discovered",
+                        max_length=15,
+                    ),
+                ),
+                (
+                    "policy",
+                    models.CharField(
+                        choices=[
+                            ("unknown", "Unknown"),
+                            ("sync", "sync (deletes what it owns and no longer wants)"),
+                            ("upsert-only", "upsert-only (never deletes)"),
+                            ("create-only", "create-only (only creates)"),
+                        ],
+                        default="unknown",
+                        max_length=12,
+                    ),
+                ),
+                (
+                    "name_patterns",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="Suffixes of the names this owner is responsible for, as in a domain filter.",
+                    ),
+                ),
+                ("description", models.TextField(blank=True, default="")),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(auto_now=True)),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="owners",
+                        to="registry_app.cluster",
+                    ),
+                ),
+                (
+                    "team",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="owners",
+                        to="auth.group",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('owner_id',),
+                "ordering": ("owner_id",),
             },
         ),
         migrations.CreateModel(
-            name='ApiToken',
+            name="ApiToken",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('public_id', models.CharField(max_length=16, unique=True)),
-                ('secret_hash', models.CharField(max_length=64)),
-                ('name', models.CharField(max_length=100)),
-                ('scopes', models.JSONField(default=list)),
-                ('networks', models.JSONField(blank=True, default=list, help_text='CIDR networks it may be used from.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('expires_at', models.DateTimeField(blank=True, null=True)),
-                ('last_used_at', models.DateTimeField(blank=True, null=True)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to=settings.AUTH_USER_MODEL)),
-                ('owners', models.ManyToManyField(blank=True, related_name='+', to='registry_app.owner')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("public_id", models.CharField(max_length=16, unique=True)),
+                ("secret_hash", models.CharField(max_length=64)),
+                ("name", models.CharField(max_length=100)),
+                ("scopes", models.JSONField(default=list)),
+                (
+                    "networks",
+                    models.JSONField(
+                        blank=True, default=list, help_text="CIDR networks it may be used from."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("expires_at", models.DateTimeField(blank=True, null=True)),
+                ("last_used_at", models.DateTimeField(blank=True, null=True)),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="api_tokens",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("owners", models.ManyToManyField(blank=True, related_name="+", to="registry_app.owner")),
             ],
             options={
-                'ordering': ('-id',),
+                "ordering": ("-id",),
             },
         ),
         migrations.CreateModel(
-            name='Provider',
+            name="Provider",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100, unique=True)),
-                ('url', models.CharField(help_text='The base address ExternalDNS would use.', max_length=2048, verbose_name='URL')),
-                ('protocol', models.CharField(choices=[('webhook', 'Webhook'), ('plugin', 'Plugin (before the webhook protocol)')], default='webhook', max_length=7)),
-                ('description', models.TextField(blank=True, default='')),
-                ('is_enabled', models.BooleanField(default=True, verbose_name='visited')),
-                ('authentication', models.CharField(choices=[('none', 'None'), ('basic', 'Basic (user name and password)'), ('bearer', 'Bearer token')], default='none', max_length=10)),
-                ('username', models.CharField(blank=True, default='', max_length=255)),
-                ('secret', registry_app.models.encrypted_field.EncryptedTextField(blank=True, default='', help_text='Password or token, or env:NAME or file:NAME. Write-only.')),
-                ('ca_certificate', models.TextField(blank=True, default='', verbose_name='CA certificate (PEM)')),
-                ('client_certificate', models.TextField(blank=True, default='', verbose_name='client certificate (PEM)')),
-                ('client_key', registry_app.models.encrypted_field.EncryptedTextField(blank=True, default='', help_text='Write-only.', verbose_name='client key (PEM)')),
-                ('interval_seconds', models.PositiveIntegerField(default=60, validators=[django.core.validators.MinValueValidator(5), django.core.validators.MaxValueValidator(86400)], verbose_name='visited every (seconds)')),
-                ('deadline_seconds', models.PositiveIntegerField(default=30, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(600)], verbose_name='deadline of a request (seconds)')),
-                ('max_body_bytes', models.PositiveBigIntegerField(default=33554432, validators=[django.core.validators.MinValueValidator(1024), django.core.validators.MaxValueValidator(1073741824)], verbose_name='largest answer (bytes)')),
-                ('max_items', models.PositiveIntegerField(default=200000, verbose_name='most records in an answer')),
-                ('allow_empty', models.BooleanField(default=False, help_text='An empty answer is normal here and may empty the mirror.')),
-                ('write_mode', models.CharField(choices=[('atomic', 'All or nothing'), ('sequential', 'One after the other, stops at the first bad one'), ('value_exact', 'Matches the old value exactly'), ('unknown', 'Unknown')], default='unknown', max_length=12, verbose_name='how it writes')),
-                ('batch_size', models.PositiveIntegerField(default=50, help_text='Providers that match old values exactly or stop at the first bad one get one at a time.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='record sets in one change set')),
-                ('capitalized_changes', models.BooleanField(default=False, help_text='Quirk: the provider reads Create, UpdateOld, ... (before May 2025).', verbose_name='capitalized keys')),
-                ('read_back_seconds', models.PositiveIntegerField(default=30, help_text='How long a slow provider may take to show what it was told.', validators=[django.core.validators.MaxValueValidator(900)], verbose_name='read-back (seconds)')),
-                ('approval_policy', models.CharField(choices=[('none', 'No approval'), ('other_person', 'Another person approves')], default='other_person', max_length=12, verbose_name='approval')),
-                ('max_transfer_count', models.PositiveIntegerField(default=1000, verbose_name='most record sets in one transfer')),
-                ('max_transfer_percent', models.PositiveIntegerField(default=50, help_text='Of the record sets at this provider, where it holds 10 or more.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)], verbose_name='largest share in one transfer (%)')),
-                ('status', models.CharField(choices=[('new', 'Not visited yet'), ('ok', 'OK'), ('failing', 'Failing'), ('held', 'Snapshot held')], default='new', max_length=10)),
-                ('next_visit_at', models.DateTimeField(blank=True, null=True)),
-                ('last_visit_at', models.DateTimeField(blank=True, null=True)),
-                ('accepted_at', models.DateTimeField(blank=True, help_text='When the mirror last was true.', null=True)),
-                ('accepted_digest', models.CharField(blank=True, default='', max_length=64)),
-                ('accepted_snapshots', models.PositiveBigIntegerField(default=0)),
-                ('record_set_count', models.PositiveIntegerField(default=0)),
-                ('claim_count', models.PositiveIntegerField(default=0)),
-                ('domain_filter', models.JSONField(blank=True, default=dict)),
-                ('consecutive_failures', models.PositiveIntegerField(default=0)),
-                ('last_error_code', models.CharField(blank=True, default='', max_length=64)),
-                ('last_error', models.TextField(blank=True, default='')),
-                ('lease_epoch', models.PositiveBigIntegerField(default=0)),
-                ('lease_holder', models.CharField(blank=True, default='', max_length=200)),
-                ('lease_until', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('updated_at', models.DateTimeField(auto_now=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100, unique=True)),
+                (
+                    "url",
+                    models.CharField(
+                        help_text="The base address ExternalDNS would use.",
+                        max_length=2048,
+                        verbose_name="URL",
+                    ),
+                ),
+                (
+                    "protocol",
+                    models.CharField(
+                        choices=[("webhook", "Webhook"), ("plugin", "Plugin (before the webhook protocol)")],
+                        default="webhook",
+                        max_length=7,
+                    ),
+                ),
+                ("description", models.TextField(blank=True, default="")),
+                ("is_enabled", models.BooleanField(default=True, verbose_name="visited")),
+                (
+                    "authentication",
+                    models.CharField(
+                        choices=[
+                            ("none", "None"),
+                            ("basic", "Basic (user name and password)"),
+                            ("bearer", "Bearer token"),
+                        ],
+                        default="none",
+                        max_length=10,
+                    ),
+                ),
+                ("username", models.CharField(blank=True, default="", max_length=255)),
+                (
+                    "secret",
+                    registry_app.models.encrypted_field.EncryptedTextField(
+                        blank=True,
+                        default="",
+                        help_text="Password or token, or env:NAME or file:NAME. Write-only.",
+                    ),
+                ),
+                (
+                    "ca_certificate",
+                    models.TextField(blank=True, default="", verbose_name="CA certificate (PEM)"),
+                ),
+                (
+                    "client_certificate",
+                    models.TextField(blank=True, default="", verbose_name="client certificate (PEM)"),
+                ),
+                (
+                    "client_key",
+                    registry_app.models.encrypted_field.EncryptedTextField(
+                        blank=True, default="", help_text="Write-only.", verbose_name="client key (PEM)"
+                    ),
+                ),
+                (
+                    "interval_seconds",
+                    models.PositiveIntegerField(
+                        default=60,
+                        validators=[
+                            django.core.validators.MinValueValidator(5),
+                            django.core.validators.MaxValueValidator(86400),
+                        ],
+                        verbose_name="visited every (seconds)",
+                    ),
+                ),
+                (
+                    "deadline_seconds",
+                    models.PositiveIntegerField(
+                        default=30,
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(600),
+                        ],
+                        verbose_name="deadline of a request (seconds)",
+                    ),
+                ),
+                (
+                    "max_body_bytes",
+                    models.PositiveBigIntegerField(
+                        default=33554432,
+                        validators=[
+                            django.core.validators.MinValueValidator(1024),
+                            django.core.validators.MaxValueValidator(1073741824),
+                        ],
+                        verbose_name="largest answer (bytes)",
+                    ),
+                ),
+                (
+                    "max_items",
+                    models.PositiveIntegerField(default=200000, verbose_name="most records in an answer"),
+                ),
+                (
+                    "allow_empty",
+                    models.BooleanField(
+                        default=False, help_text="An empty answer is normal here and may empty the mirror."
+                    ),
+                ),
+                (
+                    "write_mode",
+                    models.CharField(
+                        choices=[
+                            ("atomic", "All or nothing"),
+                            ("sequential", "One after the other, stops at the first bad one"),
+                            ("value_exact", "Matches the old value exactly"),
+                            ("unknown", "Unknown"),
+                        ],
+                        default="unknown",
+                        max_length=12,
+                        verbose_name="how it writes",
+                    ),
+                ),
+                (
+                    "batch_size",
+                    models.PositiveIntegerField(
+                        default=50,
+                        help_text="Providers that match old values exactly or stop at the first bad one get one at a time.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(1000),
+                        ],
+                        verbose_name="record sets in one change set",
+                    ),
+                ),
+                (
+                    "capitalized_changes",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Quirk: the provider reads Create, UpdateOld, ... (before May 2025).",
+                        verbose_name="capitalized keys",
+                    ),
+                ),
+                (
+                    "read_back_seconds",
+                    models.PositiveIntegerField(
+                        default=30,
+                        help_text="How long a slow provider may take to show what it was told.",
+                        validators=[django.core.validators.MaxValueValidator(900)],
+                        verbose_name="read-back (seconds)",
+                    ),
+                ),
+                (
+                    "approval_policy",
+                    models.CharField(
+                        choices=[("none", "No approval"), ("other_person", "Another person approves")],
+                        default="other_person",
+                        max_length=12,
+                        verbose_name="approval",
+                    ),
+                ),
+                (
+                    "max_transfer_count",
+                    models.PositiveIntegerField(
+                        default=1000, verbose_name="most record sets in one transfer"
+                    ),
+                ),
+                (
+                    "max_transfer_percent",
+                    models.PositiveIntegerField(
+                        default=50,
+                        help_text="Of the record sets at this provider, where it holds 10 or more.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(100),
+                        ],
+                        verbose_name="largest share in one transfer (%)",
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("new", "Not visited yet"),
+                            ("ok", "OK"),
+                            ("failing", "Failing"),
+                            ("held", "Snapshot held"),
+                        ],
+                        default="new",
+                        max_length=10,
+                    ),
+                ),
+                ("next_visit_at", models.DateTimeField(blank=True, null=True)),
+                ("last_visit_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "accepted_at",
+                    models.DateTimeField(blank=True, help_text="When the mirror last was true.", null=True),
+                ),
+                ("accepted_digest", models.CharField(blank=True, default="", max_length=64)),
+                ("accepted_snapshots", models.PositiveBigIntegerField(default=0)),
+                ("record_set_count", models.PositiveIntegerField(default=0)),
+                ("claim_count", models.PositiveIntegerField(default=0)),
+                ("domain_filter", models.JSONField(blank=True, default=dict)),
+                ("consecutive_failures", models.PositiveIntegerField(default=0)),
+                ("last_error_code", models.CharField(blank=True, default="", max_length=64)),
+                ("last_error", models.TextField(blank=True, default="")),
+                ("lease_epoch", models.PositiveBigIntegerField(default=0)),
+                ("lease_holder", models.CharField(blank=True, default="", max_length=200)),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(auto_now=True)),
             ],
             options={
-                'ordering': ('name',),
-                'base_manager_name': 'objects',
-                'indexes': [models.Index(condition=models.Q(('is_enabled', True)), fields=['next_visit_at'], name='provider_due')],
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('lease_holder', ''), ('lease_until__isnull', True)), models.Q(models.Q(('lease_holder', ''), _negated=True), ('lease_until__isnull', False)), _connector='OR'), name='provider_lease_whole'), models.CheckConstraint(condition=models.Q(('batch_size__gte', 1)), name='provider_batch_positive'), models.CheckConstraint(condition=models.Q(('interval_seconds__gte', 1)), name='provider_interval_positive')],
+                "ordering": ("name",),
+                "base_manager_name": "objects",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("is_enabled", True)),
+                        fields=["next_visit_at"],
+                        name="provider_due",
+                    )
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("lease_holder", ""), ("lease_until__isnull", True)),
+                            models.Q(
+                                models.Q(("lease_holder", ""), _negated=True), ("lease_until__isnull", False)
+                            ),
+                            _connector="OR",
+                        ),
+                        name="provider_lease_whole",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("batch_size__gte", 1)), name="provider_batch_positive"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("interval_seconds__gte", 1)), name="provider_interval_positive"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Grant',
+            name="Grant",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('action', models.CharField(choices=[('request', 'Request transfers'), ('approve', 'Approve transfers'), ('operate', 'Operate (visits, held snapshots, freezes, findings)')], max_length=8)),
-                ('name_suffix', models.CharField(blank=True, default='', max_length=253)),
-                ('group', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='grants', to='auth.group')),
-                ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='registry_app.owner')),
-                ('provider', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='registry_app.provider')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "action",
+                    models.CharField(
+                        choices=[
+                            ("request", "Request transfers"),
+                            ("approve", "Approve transfers"),
+                            ("operate", "Operate (visits, held snapshots, freezes, findings)"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("name_suffix", models.CharField(blank=True, default="", max_length=253)),
+                (
+                    "group",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="grants", to="auth.group"
+                    ),
+                ),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="registry_app.owner",
+                    ),
+                ),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="registry_app.provider",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('id',),
+                "ordering": ("id",),
             },
         ),
         migrations.CreateModel(
-            name='RegistryProfile',
+            name="RegistryProfile",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100, unique=True)),
-                ('kind', models.CharField(choices=[('txt', 'TXT')], default='txt', max_length=12)),
-                ('prefix', models.CharField(blank=True, default='', help_text='--txt-prefix', max_length=200)),
-                ('suffix', models.CharField(blank=True, default='', help_text='--txt-suffix', max_length=200)),
-                ('wildcard_replacement', models.CharField(blank=True, default='', help_text='--txt-wildcard-replacement', max_length=63)),
-                ('encryption_key', registry_app.models.encrypted_field.EncryptedTextField(blank=True, default='', help_text='--txt-encrypt-aes-key: 32 characters or base64, or env:NAME or file:NAME. Write-only.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('updated_at', models.DateTimeField(auto_now=True)),
-                ('providers', models.ManyToManyField(blank=True, related_name='registry_profiles', to='registry_app.provider')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100, unique=True)),
+                ("kind", models.CharField(choices=[("txt", "TXT")], default="txt", max_length=12)),
+                (
+                    "prefix",
+                    models.CharField(blank=True, default="", help_text="--txt-prefix", max_length=200),
+                ),
+                (
+                    "suffix",
+                    models.CharField(blank=True, default="", help_text="--txt-suffix", max_length=200),
+                ),
+                (
+                    "wildcard_replacement",
+                    models.CharField(
+                        blank=True, default="", help_text="--txt-wildcard-replacement", max_length=63
+                    ),
+                ),
+                (
+                    "encryption_key",
+                    registry_app.models.encrypted_field.EncryptedTextField(
+                        blank=True,
+                        default="",
+                        help_text="--txt-encrypt-aes-key: 32 characters or base64, or env:NAME or file:NAME. Write-only.",
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(auto_now=True)),
+                (
+                    "providers",
+                    models.ManyToManyField(
+                        blank=True, related_name="registry_profiles", to="registry_app.provider"
+                    ),
+                ),
             ],
             options={
-                'ordering': ('name',),
-                'base_manager_name': 'objects',
+                "ordering": ("name",),
+                "base_manager_name": "objects",
             },
         ),
         migrations.AddField(
-            model_name='owner',
-            name='registry_profile',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='owners', to='registry_app.registryprofile'),
+            model_name="owner",
+            name="registry_profile",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="owners",
+                to="registry_app.registryprofile",
+            ),
         ),
         migrations.CreateModel(
-            name='Claim',
+            name="Claim",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('identity', models.BinaryField(max_length=16)),
-                ('txt_name', models.CharField(max_length=253)),
-                ('set_identifier', models.CharField(blank=True, default='', max_length=255)),
-                ('raw', models.TextField(help_text='The TXT target as read, quotes included.')),
-                ('format', models.CharField(choices=[('new', 'New'), ('legacy', 'Legacy')], max_length=6)),
-                ('verdict', models.CharField(choices=[('effective', 'Effective'), ('superseded', 'Superseded by a new-format claim'), ('obsolete', 'Obsolete cname- claim of an alias'), ('conflicting', 'Another claim names another owner'), ('orphan', 'No record set stands where it points'), ('unreadable', 'Unreadable')], max_length=11)),
-                ('record_name', models.CharField(max_length=253)),
-                ('record_type', models.CharField(blank=True, default='', max_length=20)),
-                ('resource', models.TextField(blank=True, default='')),
-                ('labels', models.JSONField(blank=True, default=dict)),
-                ('is_encrypted', models.BooleanField(default=False)),
-                ('problem', models.TextField(blank=True, default='')),
-                ('digest', models.BinaryField(max_length=16)),
-                ('first_seen_at', models.DateTimeField()),
-                ('changed_at', models.DateTimeField()),
-                ('owner', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='claims', to='registry_app.owner')),
-                ('provider', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='claims', to='registry_app.provider')),
-                ('registry_profile', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='claims', to='registry_app.registryprofile')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("identity", models.BinaryField(max_length=16)),
+                ("txt_name", models.CharField(max_length=253)),
+                ("set_identifier", models.CharField(blank=True, default="", max_length=255)),
+                ("raw", models.TextField(help_text="The TXT target as read, quotes included.")),
+                ("format", models.CharField(choices=[("new", "New"), ("legacy", "Legacy")], max_length=6)),
+                (
+                    "verdict",
+                    models.CharField(
+                        choices=[
+                            ("effective", "Effective"),
+                            ("superseded", "Superseded by a new-format claim"),
+                            ("obsolete", "Obsolete cname- claim of an alias"),
+                            ("conflicting", "Another claim names another owner"),
+                            ("orphan", "No record set stands where it points"),
+                            ("unreadable", "Unreadable"),
+                        ],
+                        max_length=11,
+                    ),
+                ),
+                ("record_name", models.CharField(max_length=253)),
+                ("record_type", models.CharField(blank=True, default="", max_length=20)),
+                ("resource", models.TextField(blank=True, default="")),
+                ("labels", models.JSONField(blank=True, default=dict)),
+                ("is_encrypted", models.BooleanField(default=False)),
+                ("problem", models.TextField(blank=True, default="")),
+                ("digest", models.BinaryField(max_length=16)),
+                ("first_seen_at", models.DateTimeField()),
+                ("changed_at", models.DateTimeField()),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        blank=True,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="claims",
+                        to="registry_app.owner",
+                    ),
+                ),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="claims",
+                        to="registry_app.provider",
+                    ),
+                ),
+                (
+                    "registry_profile",
+                    models.ForeignKey(
+                        blank=True,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="claims",
+                        to="registry_app.registryprofile",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('txt_name', 'id'),
+                "ordering": ("txt_name", "id"),
             },
         ),
         migrations.CreateModel(
-            name='SyncRun',
+            name="SyncRun",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('trigger', models.CharField(choices=[('schedule', 'Schedule'), ('person', 'Person'), ('transfer', 'Transfer')], max_length=10)),
-                ('requested_by', models.CharField(blank=True, default='', max_length=200)),
-                ('status', models.CharField(choices=[('running', 'Running'), ('unchanged', 'Unchanged'), ('stored', 'Stored'), ('held', 'Held for review'), ('failed', 'Failed'), ('abandoned', 'Abandoned (its worker stopped)')], default='running', max_length=10)),
-                ('epoch', models.PositiveBigIntegerField()),
-                ('started_at', models.DateTimeField()),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('fetch_milliseconds', models.PositiveIntegerField(blank=True, null=True)),
-                ('store_milliseconds', models.PositiveIntegerField(blank=True, null=True)),
-                ('body_bytes', models.PositiveBigIntegerField(blank=True, null=True)),
-                ('body_digest', models.CharField(blank=True, default='', max_length=64)),
-                ('seen', models.PositiveIntegerField(default=0)),
-                ('created', models.PositiveIntegerField(default=0)),
-                ('changed', models.PositiveIntegerField(default=0)),
-                ('vanished', models.PositiveIntegerField(default=0)),
-                ('returned', models.PositiveIntegerField(default=0)),
-                ('purged', models.PositiveIntegerField(default=0)),
-                ('set_aside', models.PositiveIntegerField(default=0)),
-                ('claims', models.PositiveIntegerField(default=0)),
-                ('error_code', models.CharField(blank=True, default='', max_length=64)),
-                ('error', models.TextField(blank=True, default='')),
-                ('provider', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sync_runs', to='registry_app.provider')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "trigger",
+                    models.CharField(
+                        choices=[("schedule", "Schedule"), ("person", "Person"), ("transfer", "Transfer")],
+                        max_length=10,
+                    ),
+                ),
+                ("requested_by", models.CharField(blank=True, default="", max_length=200)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("running", "Running"),
+                            ("unchanged", "Unchanged"),
+                            ("stored", "Stored"),
+                            ("held", "Held for review"),
+                            ("failed", "Failed"),
+                            ("abandoned", "Abandoned (its worker stopped)"),
+                        ],
+                        default="running",
+                        max_length=10,
+                    ),
+                ),
+                ("epoch", models.PositiveBigIntegerField()),
+                ("started_at", models.DateTimeField()),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                ("fetch_milliseconds", models.PositiveIntegerField(blank=True, null=True)),
+                ("store_milliseconds", models.PositiveIntegerField(blank=True, null=True)),
+                ("body_bytes", models.PositiveBigIntegerField(blank=True, null=True)),
+                ("body_digest", models.CharField(blank=True, default="", max_length=64)),
+                ("seen", models.PositiveIntegerField(default=0)),
+                ("created", models.PositiveIntegerField(default=0)),
+                ("changed", models.PositiveIntegerField(default=0)),
+                ("vanished", models.PositiveIntegerField(default=0)),
+                ("returned", models.PositiveIntegerField(default=0)),
+                ("purged", models.PositiveIntegerField(default=0)),
+                ("set_aside", models.PositiveIntegerField(default=0)),
+                ("claims", models.PositiveIntegerField(default=0)),
+                ("error_code", models.CharField(blank=True, default="", max_length=64)),
+                ("error", models.TextField(blank=True, default="")),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="sync_runs",
+                        to="registry_app.provider",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-id',),
+                "ordering": ("-id",),
             },
         ),
         migrations.CreateModel(
-            name='HeldSnapshot',
+            name="HeldSnapshot",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('status', models.CharField(choices=[('open', 'Waiting for a person'), ('accepted', 'Accepted, next visit stores'), ('stored', 'Accepted and stored'), ('rejected', 'Rejected'), ('cleared', 'Cleared by a normal visit')], default='open', max_length=10)),
-                ('reasons', models.JSONField(default=list, help_text='[{code, text}] why it was not believed.')),
-                ('difference', models.JSONField(default=dict, help_text='Counts and samples of what would change.')),
-                ('body', models.BinaryField(help_text='The answer as received, compressed.')),
-                ('body_digest', models.CharField(max_length=64)),
-                ('created_at', models.DateTimeField()),
-                ('last_seen_at', models.DateTimeField()),
-                ('occurrences', models.PositiveIntegerField(default=1)),
-                ('decided_at', models.DateTimeField(blank=True, null=True)),
-                ('decided_by', models.CharField(blank=True, default='', max_length=200)),
-                ('provider', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='held_snapshots', to='registry_app.provider')),
-                ('sync_run', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='registry_app.syncrun')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("open", "Waiting for a person"),
+                            ("accepted", "Accepted, next visit stores"),
+                            ("stored", "Accepted and stored"),
+                            ("rejected", "Rejected"),
+                            ("cleared", "Cleared by a normal visit"),
+                        ],
+                        default="open",
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "reasons",
+                    models.JSONField(default=list, help_text="[{code, text}] why it was not believed."),
+                ),
+                (
+                    "difference",
+                    models.JSONField(default=dict, help_text="Counts and samples of what would change."),
+                ),
+                ("body", models.BinaryField(help_text="The answer as received, compressed.")),
+                ("body_digest", models.CharField(max_length=64)),
+                ("created_at", models.DateTimeField()),
+                ("last_seen_at", models.DateTimeField()),
+                ("occurrences", models.PositiveIntegerField(default=1)),
+                ("decided_at", models.DateTimeField(blank=True, null=True)),
+                ("decided_by", models.CharField(blank=True, default="", max_length=200)),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="held_snapshots",
+                        to="registry_app.provider",
+                    ),
+                ),
+                (
+                    "sync_run",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="registry_app.syncrun",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-id',),
+                "ordering": ("-id",),
             },
         ),
         migrations.CreateModel(
-            name='Transfer',
+            name="Transfer",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('public_id', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('group', models.UUIDField(db_index=True, default=uuid.uuid4, editable=False)),
-                ('kind', models.CharField(choices=[('transfer', 'Transfer to another owner'), ('adopt', 'Adopt (first claim)'), ('release', 'Release (remove the claim)'), ('reformat', 'Re-format claims'), ('clean_up', 'Clean up orphan and obsolete claims'), ('undo', 'Undo')], max_length=10)),
-                ('status', models.CharField(choices=[('requested', 'Requested'), ('approved', 'Approved'), ('sending', 'Sending'), ('sent', 'Sent, reading back'), ('verified', 'Verified'), ('rejected', 'Rejected'), ('cancelled', 'Cancelled'), ('expired', 'Expired'), ('stale', 'Stale (nothing was sent)'), ('failed', 'Failed'), ('rolled_back', 'Rolled back'), ('needs_operator', 'Needs an operator')], default='requested', max_length=14)),
-                ('status_reason', models.TextField(blank=True, default='')),
-                ('target_intent', models.CharField(choices=[('unknown', 'I do not know'), ('same', 'It wants them as they are'), ('other', 'It wants them with other targets'), ('not_wanted', 'It does not want them')], default='unknown', max_length=10)),
-                ('confirmation', models.CharField(blank=True, default='', help_text='As it was typed.', max_length=255)),
-                ('reason', models.TextField()),
-                ('ticket', models.CharField(blank=True, default='', max_length=200)),
-                ('premises', models.JSONField(default=dict, editable=False, help_text="What the plan rests on beside the zone: the provider's address, the owners' settings.")),
-                ('plan_fingerprint', models.CharField(max_length=64)),
-                ('approval_policy', models.CharField(choices=[('none', 'No approval'), ('other_person', 'Another person approves')], max_length=12)),
-                ('requested_by_name', models.CharField(max_length=200)),
-                ('approved_by_name', models.CharField(blank=True, default='', max_length=200)),
-                ('approved_fingerprint', models.CharField(blank=True, default='', max_length=64)),
-                ('approved_at', models.DateTimeField(blank=True, null=True)),
-                ('item_count', models.PositiveIntegerField(default=0)),
-                ('left_out', models.JSONField(blank=True, default=list, help_text='[{name, type, problem}] of what was selected and left out.')),
-                ('epoch', models.PositiveBigIntegerField(default=0, help_text='The lease it last ran under.')),
-                ('attempt', models.PositiveIntegerField(default=0)),
-                ('next_look_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('updated_at', models.DateTimeField(auto_now=True)),
-                ('expires_at', models.DateTimeField()),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('approved_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('provider', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='transfers', to='registry_app.provider')),
-                ('requested_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('source_owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='transfers_from', to='registry_app.owner')),
-                ('target_owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='transfers_to', to='registry_app.owner')),
-                ('undo_of', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='undos', to='registry_app.transfer')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("public_id", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("group", models.UUIDField(db_index=True, default=uuid.uuid4, editable=False)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("transfer", "Transfer to another owner"),
+                            ("adopt", "Adopt (first claim)"),
+                            ("release", "Release (remove the claim)"),
+                            ("reformat", "Re-format claims"),
+                            ("clean_up", "Clean up orphan and obsolete claims"),
+                            ("undo", "Undo"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("requested", "Requested"),
+                            ("approved", "Approved"),
+                            ("sending", "Sending"),
+                            ("sent", "Sent, reading back"),
+                            ("verified", "Verified"),
+                            ("rejected", "Rejected"),
+                            ("cancelled", "Cancelled"),
+                            ("expired", "Expired"),
+                            ("stale", "Stale (nothing was sent)"),
+                            ("failed", "Failed"),
+                            ("rolled_back", "Rolled back"),
+                            ("needs_operator", "Needs an operator"),
+                        ],
+                        default="requested",
+                        max_length=14,
+                    ),
+                ),
+                ("status_reason", models.TextField(blank=True, default="")),
+                (
+                    "target_intent",
+                    models.CharField(
+                        choices=[
+                            ("unknown", "I do not know"),
+                            ("same", "It wants them as they are"),
+                            ("other", "It wants them with other targets"),
+                            ("not_wanted", "It does not want them"),
+                        ],
+                        default="unknown",
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "confirmation",
+                    models.CharField(blank=True, default="", help_text="As it was typed.", max_length=255),
+                ),
+                ("reason", models.TextField()),
+                ("ticket", models.CharField(blank=True, default="", max_length=200)),
+                (
+                    "premises",
+                    models.JSONField(
+                        default=dict,
+                        editable=False,
+                        help_text="What the plan rests on beside the zone: the provider's address, the owners' settings.",
+                    ),
+                ),
+                ("plan_fingerprint", models.CharField(max_length=64)),
+                (
+                    "approval_policy",
+                    models.CharField(
+                        choices=[("none", "No approval"), ("other_person", "Another person approves")],
+                        max_length=12,
+                    ),
+                ),
+                ("requested_by_name", models.CharField(max_length=200)),
+                ("approved_by_name", models.CharField(blank=True, default="", max_length=200)),
+                ("approved_fingerprint", models.CharField(blank=True, default="", max_length=64)),
+                ("approved_at", models.DateTimeField(blank=True, null=True)),
+                ("item_count", models.PositiveIntegerField(default=0)),
+                (
+                    "left_out",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="[{name, type, problem}] of what was selected and left out.",
+                    ),
+                ),
+                (
+                    "epoch",
+                    models.PositiveBigIntegerField(default=0, help_text="The lease it last ran under."),
+                ),
+                ("attempt", models.PositiveIntegerField(default=0)),
+                ("next_look_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(auto_now=True)),
+                ("expires_at", models.DateTimeField()),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "approved_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="transfers",
+                        to="registry_app.provider",
+                    ),
+                ),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "source_owner",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="transfers_from",
+                        to="registry_app.owner",
+                    ),
+                ),
+                (
+                    "target_owner",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="transfers_to",
+                        to="registry_app.owner",
+                    ),
+                ),
+                (
+                    "undo_of",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="undos",
+                        to="registry_app.transfer",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-id',),
+                "ordering": ("-id",),
             },
         ),
         migrations.CreateModel(
-            name='TransferItem',
+            name="TransferItem",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('ordinal', models.PositiveIntegerField()),
-                ('batch', models.PositiveIntegerField(default=0)),
-                ('name', models.CharField(max_length=253)),
-                ('record_type', models.CharField(blank=True, default='', max_length=20)),
-                ('set_identifier', models.CharField(blank=True, default='', max_length=255)),
-                ('record_before', models.JSONField(help_text='The record set itself, as reviewed; never written.', null=True)),
-                ('before', models.JSONField(default=list)),
-                ('after', models.JSONField(default=list)),
-                ('owner_before', models.TextField(blank=True, default='', help_text='Owner ids, as reviewed; comma between two.')),
-                ('verdict', models.CharField(choices=[('no_op', 'Stays as it is'), ('retarget', 'Traffic moves'), ('delete', 'Deleted'), ('unknown', 'Unknown')], max_length=8)),
-                ('verdict_reason', models.TextField(blank=True, default='')),
-                ('status', models.CharField(choices=[('pending', 'Pending'), ('sending', 'Sending'), ('verified', 'Verified'), ('failed', 'Failed (as it was)'), ('stale', 'Stale (nothing was sent)'), ('needs_operator', 'Needs an operator')], default='pending', max_length=14)),
-                ('status_reason', models.TextField(blank=True, default='')),
-                ('lock_key', models.CharField(max_length=64, null=True)),
-                ('transfer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='items', to='registry_app.transfer')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("ordinal", models.PositiveIntegerField()),
+                ("batch", models.PositiveIntegerField(default=0)),
+                ("name", models.CharField(max_length=253)),
+                ("record_type", models.CharField(blank=True, default="", max_length=20)),
+                ("set_identifier", models.CharField(blank=True, default="", max_length=255)),
+                (
+                    "record_before",
+                    models.JSONField(
+                        help_text="The record set itself, as reviewed; never written.", null=True
+                    ),
+                ),
+                ("before", models.JSONField(default=list)),
+                ("after", models.JSONField(default=list)),
+                (
+                    "owner_before",
+                    models.TextField(
+                        blank=True, default="", help_text="Owner ids, as reviewed; comma between two."
+                    ),
+                ),
+                (
+                    "verdict",
+                    models.CharField(
+                        choices=[
+                            ("no_op", "Stays as it is"),
+                            ("retarget", "Traffic moves"),
+                            ("delete", "Deleted"),
+                            ("unknown", "Unknown"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("verdict_reason", models.TextField(blank=True, default="")),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("sending", "Sending"),
+                            ("verified", "Verified"),
+                            ("failed", "Failed (as it was)"),
+                            ("stale", "Stale (nothing was sent)"),
+                            ("needs_operator", "Needs an operator"),
+                        ],
+                        default="pending",
+                        max_length=14,
+                    ),
+                ),
+                ("status_reason", models.TextField(blank=True, default="")),
+                ("lock_key", models.CharField(max_length=64, null=True)),
+                (
+                    "transfer",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="items",
+                        to="registry_app.transfer",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('ordinal',),
+                "ordering": ("ordinal",),
             },
         ),
         migrations.CreateModel(
-            name='TransferStep',
+            name="TransferStep",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('phase', models.CharField(choices=[('write', 'Write claims'), ('remove', 'Remove replaced claims')], max_length=6)),
-                ('batch', models.PositiveIntegerField()),
-                ('attempt', models.PositiveIntegerField(default=1)),
-                ('status', models.CharField(choices=[('stored', 'Stored, not sent'), ('sending', 'Being sent, no answer known'), ('answered', 'Success was answered'), ('unknown', 'Outcome unknown'), ('not_sent', 'Nothing left this machine'), ('verified', 'Read back as written'), ('failed', 'Read back as before'), ('needs_operator', 'Read back as neither')], default='stored', max_length=14)),
-                ('change_set', models.TextField(help_text='The exact body, as JSON text.')),
-                ('body_digest', models.CharField(max_length=64)),
-                ('epoch', models.PositiveBigIntegerField()),
-                ('stored_at', models.DateTimeField()),
-                ('answered_at', models.DateTimeField(blank=True, null=True)),
-                ('answer', models.TextField(blank=True, default='', help_text='What came back, in our words.')),
-                ('read_back', models.JSONField(blank=True, help_text='The claims as read afterwards.', null=True)),
-                ('read_back_at', models.DateTimeField(blank=True, null=True)),
-                ('registry_profile', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='transfer_steps', to='registry_app.registryprofile')),
-                ('transfer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='steps', to='registry_app.transfer')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "phase",
+                    models.CharField(
+                        choices=[("write", "Write claims"), ("remove", "Remove replaced claims")],
+                        max_length=6,
+                    ),
+                ),
+                ("batch", models.PositiveIntegerField()),
+                ("attempt", models.PositiveIntegerField(default=1)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("stored", "Stored, not sent"),
+                            ("sending", "Being sent, no answer known"),
+                            ("answered", "Success was answered"),
+                            ("unknown", "Outcome unknown"),
+                            ("not_sent", "Nothing left this machine"),
+                            ("verified", "Read back as written"),
+                            ("failed", "Read back as before"),
+                            ("needs_operator", "Read back as neither"),
+                        ],
+                        default="stored",
+                        max_length=14,
+                    ),
+                ),
+                ("change_set", models.TextField(help_text="The exact body, as JSON text.")),
+                ("body_digest", models.CharField(max_length=64)),
+                ("epoch", models.PositiveBigIntegerField()),
+                ("stored_at", models.DateTimeField()),
+                ("answered_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "answer",
+                    models.TextField(blank=True, default="", help_text="What came back, in our words."),
+                ),
+                (
+                    "read_back",
+                    models.JSONField(blank=True, help_text="The claims as read afterwards.", null=True),
+                ),
+                ("read_back_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "registry_profile",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="transfer_steps",
+                        to="registry_app.registryprofile",
+                    ),
+                ),
+                (
+                    "transfer",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="steps",
+                        to="registry_app.transfer",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('id',),
+                "ordering": ("id",),
             },
         ),
         migrations.CreateModel(
-            name='IdempotencyKey',
+            name="IdempotencyKey",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=200)),
-                ('method_and_path', models.CharField(max_length=300)),
-                ('body_digest', models.CharField(max_length=64)),
-                ('status_code', models.PositiveSmallIntegerField(null=True)),
-                ('answer', models.JSONField(null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True, db_index=True)),
-                ('claimed_at', models.DateTimeField()),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(max_length=200)),
+                ("method_and_path", models.CharField(max_length=300)),
+                ("body_digest", models.CharField(max_length=64)),
+                ("status_code", models.PositiveSmallIntegerField(null=True)),
+                ("answer", models.JSONField(null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True, db_index=True)),
+                ("claimed_at", models.DateTimeField()),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('user', 'key'), name='idempotency_key_once')],
+                "constraints": [models.UniqueConstraint(fields=("user", "key"), name="idempotency_key_once")],
             },
         ),
         migrations.CreateModel(
-            name='Freeze',
+            name="Freeze",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('reason', models.TextField()),
-                ('starts_at', models.DateTimeField()),
-                ('ends_at', models.DateTimeField(blank=True, null=True)),
-                ('created_by', models.CharField(max_length=200)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('provider', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='freezes', to='registry_app.provider')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("reason", models.TextField()),
+                ("starts_at", models.DateTimeField()),
+                ("ends_at", models.DateTimeField(blank=True, null=True)),
+                ("created_by", models.CharField(max_length=200)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="freezes",
+                        to="registry_app.provider",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-id',),
-                'constraints': [models.CheckConstraint(condition=models.Q(('ends_at__isnull', True), ('ends_at__gte', models.F('starts_at')), _connector='OR'), name='freeze_ends_after_start')],
+                "ordering": ("-id",),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("ends_at__isnull", True),
+                            ("ends_at__gte", models.F("starts_at")),
+                            _connector="OR",
+                        ),
+                        name="freeze_ends_after_start",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Finding',
+            name="Finding",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('fingerprint', models.BinaryField(max_length=16)),
-                ('kind', models.CharField(choices=[('orphan_claim', 'Claim without record'), ('unmanaged_in_pattern', "Record without claim inside an owner's patterns"), ('conflict', 'Claims that disagree'), ('unregistered_owner', 'Claim of an unregistered owner'), ('unreadable_claim', 'Unreadable claim'), ('legacy_claim', 'Legacy-format claim'), ('superseded_claim', 'Legacy-format claim beside a new one'), ('obsolete_claim', 'Obsolete cname- claim of an alias'), ('txt_name_too_long', 'TXT name that cannot exist'), ('split_owner', 'A and AAAA split between owners'), ('cname_beside_others', 'CNAME beside other types'), ('flapping', 'Record set flapping'), ('provider_failing', 'Provider failing or silent'), ('snapshot_held', 'Snapshot held'), ('filter_matches_all', 'Domain filter that matches everything'), ('set_aside', 'Record set aside'), ('wrong_content_type', 'Wrong content type'), ('second_reading', 'Name with a second reading'), ('changed_back', 'Ownership changed back after a transfer'), ('deleted_after_transfer', 'Record deleted after a transfer'), ('transfer_stuck', 'Transfer needs an operator')], max_length=30)),
-                ('severity', models.PositiveSmallIntegerField(choices=[(10, 'Info'), (20, 'Warning'), (30, 'Error'), (40, 'Critical')])),
-                ('name', models.CharField(blank=True, default='', max_length=253)),
-                ('record_type', models.CharField(blank=True, default='', max_length=20)),
-                ('set_identifier', models.CharField(blank=True, default='', max_length=255)),
-                ('explanation', models.TextField()),
-                ('suggestion', models.JSONField(blank=True, default=dict)),
-                ('details', models.JSONField(blank=True, default=dict)),
-                ('state', models.CharField(choices=[('open', 'Open'), ('acknowledged', 'Acknowledged'), ('resolved', 'Resolved')], default='open', max_length=12)),
-                ('first_seen_at', models.DateTimeField()),
-                ('last_seen_at', models.DateTimeField()),
-                ('occurrences', models.PositiveIntegerField(default=1)),
-                ('resolved_at', models.DateTimeField(blank=True, null=True)),
-                ('acknowledged_by', models.CharField(blank=True, default='', max_length=200)),
-                ('muted_until', models.DateTimeField(blank=True, null=True)),
-                ('owner', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='findings', to='registry_app.owner')),
-                ('provider', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='findings', to='registry_app.provider')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("fingerprint", models.BinaryField(max_length=16)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("orphan_claim", "Claim without record"),
+                            ("unmanaged_in_pattern", "Record without claim inside an owner's patterns"),
+                            ("conflict", "Claims that disagree"),
+                            ("unregistered_owner", "Claim of an unregistered owner"),
+                            ("unreadable_claim", "Unreadable claim"),
+                            ("legacy_claim", "Legacy-format claim"),
+                            ("superseded_claim", "Legacy-format claim beside a new one"),
+                            ("obsolete_claim", "Obsolete cname- claim of an alias"),
+                            ("txt_name_too_long", "TXT name that cannot exist"),
+                            ("split_owner", "A and AAAA split between owners"),
+                            ("cname_beside_others", "CNAME beside other types"),
+                            ("flapping", "Record set flapping"),
+                            ("provider_failing", "Provider failing or silent"),
+                            ("snapshot_held", "Snapshot held"),
+                            ("filter_matches_all", "Domain filter that matches everything"),
+                            ("set_aside", "Record set aside"),
+                            ("wrong_content_type", "Wrong content type"),
+                            ("second_reading", "Name with a second reading"),
+                            ("changed_back", "Ownership changed back after a transfer"),
+                            ("deleted_after_transfer", "Record deleted after a transfer"),
+                            ("transfer_stuck", "Transfer needs an operator"),
+                        ],
+                        max_length=30,
+                    ),
+                ),
+                (
+                    "severity",
+                    models.PositiveSmallIntegerField(
+                        choices=[(10, "Info"), (20, "Warning"), (30, "Error"), (40, "Critical")]
+                    ),
+                ),
+                ("name", models.CharField(blank=True, default="", max_length=253)),
+                ("record_type", models.CharField(blank=True, default="", max_length=20)),
+                ("set_identifier", models.CharField(blank=True, default="", max_length=255)),
+                ("explanation", models.TextField()),
+                ("suggestion", models.JSONField(blank=True, default=dict)),
+                ("details", models.JSONField(blank=True, default=dict)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("open", "Open"),
+                            ("acknowledged", "Acknowledged"),
+                            ("resolved", "Resolved"),
+                        ],
+                        default="open",
+                        max_length=12,
+                    ),
+                ),
+                ("first_seen_at", models.DateTimeField()),
+                ("last_seen_at", models.DateTimeField()),
+                ("occurrences", models.PositiveIntegerField(default=1)),
+                ("resolved_at", models.DateTimeField(blank=True, null=True)),
+                ("acknowledged_by", models.CharField(blank=True, default="", max_length=200)),
+                ("muted_until", models.DateTimeField(blank=True, null=True)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="findings",
+                        to="registry_app.owner",
+                    ),
+                ),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="findings",
+                        to="registry_app.provider",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-severity', '-id'),
-                'indexes': [models.Index(fields=['state', '-severity', '-id'], name='finding_open'), models.Index(fields=['provider', 'state', 'kind'], name='finding_of_provider'), models.Index(fields=['provider', 'name'], name='finding_of_name')],
-                'constraints': [models.UniqueConstraint(fields=('fingerprint',), name='finding_once')],
+                "ordering": ("-severity", "-id"),
+                "indexes": [
+                    models.Index(fields=["state", "-severity", "-id"], name="finding_open"),
+                    models.Index(fields=["provider", "state", "kind"], name="finding_of_provider"),
+                    models.Index(fields=["provider", "name"], name="finding_of_name"),
+                ],
+                "constraints": [models.UniqueConstraint(fields=("fingerprint",), name="finding_once")],
             },
         ),
         migrations.CreateModel(
-            name='RecordEvent',
+            name="RecordEvent",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=253)),
-                ('record_type', models.CharField(max_length=20)),
-                ('set_identifier', models.CharField(blank=True, default='', max_length=255)),
-                ('kind', models.CharField(choices=[('appeared', 'Appeared'), ('changed', 'Value changed'), ('owner_changed', 'Owner changed'), ('vanished', 'Vanished'), ('returned', 'Returned'), ('purged', 'Purged')], max_length=13)),
-                ('before', models.JSONField(null=True)),
-                ('after', models.JSONField(null=True)),
-                ('at', models.DateTimeField()),
-                ('sync_run_id', models.PositiveBigIntegerField(null=True)),
-                ('transfer_id', models.PositiveBigIntegerField(null=True)),
-                ('writer', models.CharField(blank=True, default='', help_text='Who wrote it, as far as anybody can tell.', max_length=255)),
-                ('provider', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='registry_app.provider')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=253)),
+                ("record_type", models.CharField(max_length=20)),
+                ("set_identifier", models.CharField(blank=True, default="", max_length=255)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("appeared", "Appeared"),
+                            ("changed", "Value changed"),
+                            ("owner_changed", "Owner changed"),
+                            ("vanished", "Vanished"),
+                            ("returned", "Returned"),
+                            ("purged", "Purged"),
+                        ],
+                        max_length=13,
+                    ),
+                ),
+                ("before", models.JSONField(null=True)),
+                ("after", models.JSONField(null=True)),
+                ("at", models.DateTimeField()),
+                ("sync_run_id", models.PositiveBigIntegerField(null=True)),
+                ("transfer_id", models.PositiveBigIntegerField(null=True)),
+                (
+                    "writer",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="Who wrote it, as far as anybody can tell.",
+                        max_length=255,
+                    ),
+                ),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="registry_app.provider",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-id',),
-                'indexes': [models.Index(fields=['provider', 'name', 'record_type', 'set_identifier', '-id'], name='event_of_record'), models.Index(fields=['at'], name='event_by_time')],
+                "ordering": ("-id",),
+                "indexes": [
+                    models.Index(
+                        fields=["provider", "name", "record_type", "set_identifier", "-id"],
+                        name="event_of_record",
+                    ),
+                    models.Index(fields=["at"], name="event_by_time"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='RecordSet',
+            name="RecordSet",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=253)),
-                ('name_reversed', models.CharField(max_length=253)),
-                ('record_type', models.CharField(max_length=20)),
-                ('set_identifier', models.CharField(blank=True, default='', max_length=255)),
-                ('targets', models.JSONField(default=list)),
-                ('ttl', models.PositiveBigIntegerField(default=0, help_text='Seconds; 0 is not configured.')),
-                ('provider_specific', models.JSONField(blank=True, default=list)),
-                ('labels', models.JSONField(blank=True, default=dict)),
-                ('state', models.CharField(choices=[('owned', 'Owned'), ('unmanaged', 'Unmanaged'), ('conflict', 'Conflict'), ('unknown', 'Unknown')], max_length=10)),
-                ('resource', models.TextField(blank=True, default='', help_text='kind/namespace/name in the cluster.')),
-                ('digest', models.BinaryField(max_length=16)),
-                ('first_seen_at', models.DateTimeField()),
-                ('changed_at', models.DateTimeField()),
-                ('missing_since', models.DateTimeField(blank=True, null=True)),
-                ('missing_snapshots', models.PositiveIntegerField(default=0)),
-                ('owner', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='record_sets', to='registry_app.owner')),
-                ('provider', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='record_sets', to='registry_app.provider')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=253)),
+                ("name_reversed", models.CharField(max_length=253)),
+                ("record_type", models.CharField(max_length=20)),
+                ("set_identifier", models.CharField(blank=True, default="", max_length=255)),
+                ("targets", models.JSONField(default=list)),
+                ("ttl", models.PositiveBigIntegerField(default=0, help_text="Seconds; 0 is not configured.")),
+                ("provider_specific", models.JSONField(blank=True, default=list)),
+                ("labels", models.JSONField(blank=True, default=dict)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("owned", "Owned"),
+                            ("unmanaged", "Unmanaged"),
+                            ("conflict", "Conflict"),
+                            ("unknown", "Unknown"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "resource",
+                    models.TextField(blank=True, default="", help_text="kind/namespace/name in the cluster."),
+                ),
+                ("digest", models.BinaryField(max_length=16)),
+                ("first_seen_at", models.DateTimeField()),
+                ("changed_at", models.DateTimeField()),
+                ("missing_since", models.DateTimeField(blank=True, null=True)),
+                ("missing_snapshots", models.PositiveIntegerField(default=0)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        blank=True,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="record_sets",
+                        to="registry_app.owner",
+                    ),
+                ),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="record_sets",
+                        to="registry_app.provider",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('name', 'id'),
-                'indexes': [models.Index(fields=['name', 'id'], name='record_set_by_name'), models.Index(fields=['name_reversed'], name='record_set_by_suffix'), models.Index(fields=['owner', 'name'], name='record_set_by_owner'), models.Index(fields=['changed_at'], name='record_set_by_change'), models.Index(condition=models.Q(('state', 'owned'), _negated=True), fields=['state', 'name'], name='record_set_not_owned'), models.Index(condition=models.Q(('missing_since__isnull', False)), fields=['provider', 'missing_since'], name='record_set_missing')],
-                'constraints': [models.UniqueConstraint(fields=('provider', 'name', 'record_type', 'set_identifier'), name='record_set_once'), models.CheckConstraint(condition=models.Q(models.Q(('owner__isnull', False), ('state', 'owned')), models.Q(models.Q(('state', 'owned'), _negated=True), ('owner__isnull', True)), _connector='OR'), name='record_set_owner_iff_owned'), models.CheckConstraint(condition=models.Q(('state__in', ['owned', 'unmanaged', 'conflict', 'unknown'])), name='record_set_state_known')],
+                "ordering": ("name", "id"),
+                "indexes": [
+                    models.Index(fields=["name", "id"], name="record_set_by_name"),
+                    models.Index(fields=["name_reversed"], name="record_set_by_suffix"),
+                    models.Index(fields=["owner", "name"], name="record_set_by_owner"),
+                    models.Index(fields=["changed_at"], name="record_set_by_change"),
+                    models.Index(
+                        condition=models.Q(("state", "owned"), _negated=True),
+                        fields=["state", "name"],
+                        name="record_set_not_owned",
+                    ),
+                    models.Index(
+                        condition=models.Q(("missing_since__isnull", False)),
+                        fields=["provider", "missing_since"],
+                        name="record_set_missing",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("provider", "name", "record_type", "set_identifier"), name="record_set_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("owner__isnull", False), ("state", "owned")),
+                            models.Q(models.Q(("state", "owned"), _negated=True), ("owner__isnull", True)),
+                            _connector="OR",
+                        ),
+                        name="record_set_owner_iff_owned",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["owned", "unmanaged", "conflict", "unknown"])),
+                        name="record_set_state_known",
+                    ),
+                ],
             },
         ),
         migrations.AddConstraint(
-            model_name='registryprofile',
-            constraint=models.CheckConstraint(condition=models.Q(('prefix', ''), ('suffix', ''), _connector='OR'), name='profile_prefix_or_suffix'),
+            model_name="registryprofile",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("prefix", ""), ("suffix", ""), _connector="OR"),
+                name="profile_prefix_or_suffix",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='owner',
-            constraint=models.CheckConstraint(condition=models.Q(('owner_id', ''), _negated=True), name='owner_id_not_empty'),
+            model_name="owner",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("owner_id", ""), _negated=True), name="owner_id_not_empty"
+            ),
         ),
         migrations.AddIndex(
-            model_name='claim',
-            index=models.Index(fields=['provider', 'record_name'], name='claim_by_record'),
+            model_name="claim",
+            index=models.Index(fields=["provider", "record_name"], name="claim_by_record"),
         ),
         migrations.AddIndex(
-            model_name='claim',
-            index=models.Index(fields=['owner', 'provider'], name='claim_by_owner'),
+            model_name="claim",
+            index=models.Index(fields=["owner", "provider"], name="claim_by_owner"),
         ),
         migrations.AddIndex(
-            model_name='claim',
-            index=models.Index(condition=models.Q(('verdict', 'effective'), _negated=True), fields=['provider', 'verdict'], name='claim_not_effective'),
+            model_name="claim",
+            index=models.Index(
+                condition=models.Q(("verdict", "effective"), _negated=True),
+                fields=["provider", "verdict"],
+                name="claim_not_effective",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='claim',
-            constraint=models.UniqueConstraint(fields=('provider', 'identity'), name='claim_once'),
+            model_name="claim",
+            constraint=models.UniqueConstraint(fields=("provider", "identity"), name="claim_once"),
         ),
         migrations.AddIndex(
-            model_name='syncrun',
-            index=models.Index(fields=['provider', '-id'], name='sync_run_latest'),
+            model_name="syncrun",
+            index=models.Index(fields=["provider", "-id"], name="sync_run_latest"),
         ),
         migrations.AddIndex(
-            model_name='syncrun',
-            index=models.Index(fields=['started_at'], name='sync_run_by_start'),
+            model_name="syncrun",
+            index=models.Index(fields=["started_at"], name="sync_run_by_start"),
         ),
         migrations.AddIndex(
-            model_name='syncrun',
-            index=models.Index(condition=models.Q(('status', 'running')), fields=['status'], name='sync_run_running'),
+            model_name="syncrun",
+            index=models.Index(
+                condition=models.Q(("status", "running")), fields=["status"], name="sync_run_running"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='heldsnapshot',
-            constraint=models.UniqueConstraint(condition=models.Q(('status__in', ['open', 'accepted'])), fields=('provider',), name='held_snapshot_one_waiting'),
+            model_name="heldsnapshot",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("status__in", ["open", "accepted"])),
+                fields=("provider",),
+                name="held_snapshot_one_waiting",
+            ),
         ),
         migrations.AddIndex(
-            model_name='transfer',
-            index=models.Index(condition=models.Q(('status__in', ['requested', 'approved', 'sending', 'sent'])), fields=['status', 'next_look_at'], name='transfer_unfinished'),
+            model_name="transfer",
+            index=models.Index(
+                condition=models.Q(("status__in", ["requested", "approved", "sending", "sent"])),
+                fields=["status", "next_look_at"],
+                name="transfer_unfinished",
+            ),
         ),
         migrations.AddIndex(
-            model_name='transfer',
-            index=models.Index(fields=['provider', '-id'], name='transfer_of_provider'),
+            model_name="transfer",
+            index=models.Index(fields=["provider", "-id"], name="transfer_of_provider"),
         ),
         migrations.AddConstraint(
-            model_name='transfer',
-            constraint=models.CheckConstraint(condition=models.Q(('source_owner', models.F('target_owner')), _negated=True), name='transfer_owners_differ'),
+            model_name="transfer",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("source_owner", models.F("target_owner")), _negated=True),
+                name="transfer_owners_differ",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='transfer',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('approval_policy', 'other_person'), _negated=True), ('approved_by__isnull', True), ('requested_by__isnull', True), models.Q(('approved_by', models.F('requested_by')), _negated=True), _connector='OR'), name='transfer_requester_never_approves'),
+            model_name="transfer",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("approval_policy", "other_person"), _negated=True),
+                    ("approved_by__isnull", True),
+                    ("requested_by__isnull", True),
+                    models.Q(("approved_by", models.F("requested_by")), _negated=True),
+                    _connector="OR",
+                ),
+                name="transfer_requester_never_approves",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='transfer',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status__in', ['approved', 'sending', 'sent', 'verified']), _negated=True), ('approved_fingerprint', models.F('plan_fingerprint')), _connector='OR'), name='transfer_runs_as_approved'),
+            model_name="transfer",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("status__in", ["approved", "sending", "sent", "verified"]), _negated=True),
+                    ("approved_fingerprint", models.F("plan_fingerprint")),
+                    _connector="OR",
+                ),
+                name="transfer_runs_as_approved",
+            ),
         ),
         migrations.AddIndex(
-            model_name='transferitem',
-            index=models.Index(fields=['name'], name='transfer_item_by_name'),
+            model_name="transferitem",
+            index=models.Index(fields=["name"], name="transfer_item_by_name"),
         ),
         migrations.AddConstraint(
-            model_name='transferitem',
-            constraint=models.UniqueConstraint(fields=('transfer', 'ordinal'), name='transfer_item_once'),
+            model_name="transferitem",
+            constraint=models.UniqueConstraint(fields=("transfer", "ordinal"), name="transfer_item_once"),
         ),
         migrations.AddConstraint(
-            model_name='transferitem',
-            constraint=models.UniqueConstraint(fields=('lock_key',), name='transfer_item_subject_locked_once'),
+            model_name="transferitem",
+            constraint=models.UniqueConstraint(
+                fields=("lock_key",), name="transfer_item_subject_locked_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='transferstep',
-            constraint=models.UniqueConstraint(condition=models.Q(('registry_profile__isnull', True)), fields=('transfer', 'phase', 'batch', 'attempt'), name='transfer_step_once'),
+            model_name="transferstep",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("registry_profile__isnull", True)),
+                fields=("transfer", "phase", "batch", "attempt"),
+                name="transfer_step_once",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='transferstep',
-            constraint=models.UniqueConstraint(condition=models.Q(('registry_profile__isnull', False)), fields=('transfer', 'phase', 'batch', 'registry_profile', 'attempt'), name='transfer_store_step_once'),
+            model_name="transferstep",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("registry_profile__isnull", False)),
+                fields=("transfer", "phase", "batch", "registry_profile", "attempt"),
+                name="transfer_store_step_once",
+            ),
         ),
     ]
