@@ -17,9 +17,10 @@ import dns.rdatatype
 import dns.zone
 
 from providers.backends.backend import Capabilities
-from providers.backends.errors import BackendError, ChangeImpossible
+from providers.backends.closest_zone import find_closest_zone
+from providers.backends.errors import BackendError
 from providers.backends.powerdns_api import ApiChange, ApiRecord, ApiZone, PowerDnsApi
-from providers.backends.single_change import SingleChange, describe, single_changes
+from providers.backends.single_change import SingleChange, single_changes
 from providers.backends.zone import PlacedChange, Zone
 from providers.backends.zone_value import adjust_where_possible, format_name
 from providers.wire.change_set import ChangeSet
@@ -98,23 +99,8 @@ class PowerDnsBackend:
         zone_ids = self._fetch_zone_ids()
         by_zone: dict[str, list[SingleChange]] = defaultdict(list)
         for change in changes:
-            zone_id = _find_zone(change.key.name, zone_ids)
-            if zone_id is None:
-                raise ChangeImpossible(
-                    f"{describe(change.key)} is in none of the zones served here "
-                    f"({', '.join(zone_ids)[:200]}). Nothing was applied."
-                )
-            by_zone[zone_id].append(change)
+            by_zone[find_closest_zone(change.key, zone_ids)].append(change)
         return by_zone
-
-
-def _find_zone(name: str, zone_ids: dict[str, str]) -> str | None:
-    rest = name
-    while rest:
-        if rest in zone_ids:
-            return zone_ids[rest]
-        rest = rest.partition(".")[2]
-    return None
 
 
 def _read_zone(read: ApiZone) -> _ReadZone:

@@ -14,8 +14,9 @@ import dns.rcode
 import dns.update
 
 from providers.backends.backend import Capabilities
+from providers.backends.closest_zone import find_closest_zone
 from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused
-from providers.backends.single_change import SingleChange, describe, single_changes
+from providers.backends.single_change import SingleChange, single_changes
 from providers.backends.zone import Zone
 from providers.backends.zone_transfer import NameServer, NoAnswer
 from providers.backends.zone_value import adjust_where_possible, build_rdataset, format_name, parse_name
@@ -100,23 +101,9 @@ class Rfc2136Backend:
     def _changes_by_zone(self, changes: Sequence[SingleChange]) -> dict[dns.name.Name, list[SingleChange]]:
         by_zone: dict[dns.name.Name, list[SingleChange]] = {}
         for change in changes:
-            origin = self._find_origin(change.key.name)
-            if origin is None or (self._given_filter and not self._given_filter.matches(change.key.name)):
-                raise ChangeImpossible(
-                    f"{describe(change.key)} is in none of the zones served here "
-                    f"({', '.join(self._origins)[:200]}). Nothing was applied."
-                )
+            origin = find_closest_zone(change.key, self._origins, self._given_filter)
             by_zone.setdefault(origin, []).append(change)
         return by_zone
-
-    def _find_origin(self, name: str) -> dns.name.Name | None:
-        """The zone a name belongs to: the one with the longest name above it."""
-        rest = name
-        while rest:
-            if rest in self._origins:
-                return self._origins[rest]
-            rest = rest.partition(".")[2]
-        return None
 
     def _build_update(self, origin: dns.name.Name, changes: Sequence[SingleChange]) -> _ZoneUpdate:
         """One message for all changes of a zone. What it says must stand there is what was just read."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from providers.backends.backend import Capabilities
+from providers.backends.closest_zone import find_closest_zone
 from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused
 from providers.backends.route53_api import BatchRefused, HostedZone, Route53Api
 from providers.backends.route53_value import RecordSet, adjust, build_endpoint, build_record_set
@@ -84,7 +85,7 @@ class Route53Backend:
         zones = self._fetch_zones()
         by_zone: dict[str, list[SingleChange]] = defaultdict(list)
         for change in single_changes(change_set):
-            by_zone[_find_zone(change, zones).id].append(change)
+            by_zone[find_closest_zone(change.key, zones).id].append(change)
         batches = [
             (zone_id, batch)
             for zone_id, changes in by_zone.items()
@@ -189,19 +190,6 @@ class Route53Backend:
             with self._lock:
                 self._read.pop(zone_id, None)
         return []
-
-
-def _find_zone(change: SingleChange, zones: dict[str, HostedZone]) -> HostedZone:
-    """The zone a name belongs to: the one with the longest name above it."""
-    rest = change.key.name
-    while rest:
-        if rest in zones:
-            return zones[rest]
-        rest = rest.partition(".")[2]
-    raise ChangeImpossible(
-        f"{describe(change.key)} is in none of the zones served here ({', '.join(zones)[:200]}). "
-        "Nothing was applied."
-    )
 
 
 def _find_subject(change: SingleChange, names: set[str]) -> str:

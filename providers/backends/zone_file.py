@@ -16,8 +16,9 @@ from typing import NamedTuple
 import msgspec
 
 from providers.backends.backend import Capabilities
-from providers.backends.errors import BackendError, ChangeImpossible
-from providers.backends.single_change import SingleChange, describe, single_changes
+from providers.backends.closest_zone import find_closest_zone
+from providers.backends.errors import BackendError
+from providers.backends.single_change import SingleChange, single_changes
 from providers.backends.zone import PlacedChange, Zone, make_zone_text, parse_zone
 from providers.backends.zone_value import adjust_where_possible
 from providers.wire.change_set import ChangeSet
@@ -123,12 +124,7 @@ class ZoneFileBackend:
         domains = {each.zone.domain: path for path, each in self._loaded.items()}
         by_file: dict[Path, list[SingleChange]] = {}
         for change in changes:
-            path = _closest_zone(change.key.name, domains)
-            if path is None or (self._given_filter and not self._given_filter.matches(change.key.name)):
-                raise ChangeImpossible(
-                    f"{describe(change.key)} is in none of the zones served here "
-                    f"({', '.join(domains)[:200]}). Nothing was applied."
-                )
+            path = find_closest_zone(change.key, domains, self._given_filter)
             by_file.setdefault(path, []).append(change)
         return by_file
 
@@ -203,13 +199,3 @@ def _load(path: Path, signature: FileSignature) -> _LoadedZone:
 
 def _signature(status: os.stat_result) -> FileSignature:
     return FileSignature(status.st_mtime_ns, status.st_size, status.st_ino)
-
-
-def _closest_zone(name: str, domains: dict[str, Path]) -> Path | None:
-    """The file of the zone a name belongs to: the one with the longest name above it."""
-    rest = name
-    while rest:
-        if rest in domains:
-            return domains[rest]
-        rest = rest.partition(".")[2]
-    return None
