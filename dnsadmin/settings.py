@@ -47,6 +47,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "dnsadmin.trusted_proxies.TrustedProxies",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -252,6 +253,8 @@ DNSADMIN_PURGE_MISSING_SNAPSHOTS = 3
 
 DNSADMIN_LEASE = timedelta(seconds=env.int("DNSADMIN_LEASE_SECONDS", default=120))
 DNSADMIN_TRANSFER_EXPIRY = timedelta(days=env.int("DNSADMIN_TRANSFER_EXPIRY_DAYS", default=7))
+# Reverse proxies of this deployment: the client's address is taken from their X-Forwarded-For.
+DNSADMIN_TRUSTED_PROXIES = fetch_networks("DNSADMIN_TRUSTED_PROXIES")
 DNSADMIN_API_REQUESTS_PER_MINUTE = env.int("DNSADMIN_API_REQUESTS_PER_MINUTE", default=6000)
 # kill -9 at a named point, to show that everything can be resumed. Never set in production.
 DNSADMIN_CRASH_AT = env.str("DNSADMIN_CRASH_AT", default="")
