@@ -9,6 +9,7 @@ from providers.registries.stored_claim import StoredClaim
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 
+AWS_SD = "aws-sd"
 AWS_SD_DESCRIPTION = "aws-sd-description"
 _LISTED_TWICE = "The provider lists its record set more than once, so there is no telling which one is meant."
 

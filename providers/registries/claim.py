@@ -6,6 +6,8 @@ import msgspec
 
 from providers.wire.endpoint import Endpoint, EndpointKey
 
+TXT_REGISTRY = "txt"
+
 
 class OwnershipState(StrEnum):
     """What is known of who owns a record set. Unmanaged and unknown are read-only."""
@@ -60,9 +62,10 @@ DEFAULT_PROFILE = TxtProfile()
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
-    """One ownership statement: one heritage target of one TXT endpoint.
+    """One ownership statement: one heritage target of one TXT endpoint, or one row of a registry store.
 
-    `endpoint` is the TXT endpoint as read, `raw` the target that holds the statement, quotes included.
+    `endpoint` is the TXT endpoint as read, `raw` the target that holds the statement, quotes included. In a
+    store (`registry` says of which kind) `raw` is the heritage text, and the endpoint has no name.
     `record_type` is empty for the legacy format. `labels` keep the keys without `external-dns/`;
     `owner_id` repeats `labels["owner"]`, and is empty for an unreadable claim. `problem` says why an
     unreadable claim is so, and what to make sure of before an orphan is removed; else it is empty.
@@ -81,6 +84,7 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     is_encrypted: bool
     verdict: ClaimVerdict
     problem: str = ""
+    registry: str = TXT_REGISTRY
 
 
 class PairedEndpoint(msgspec.Struct, frozen=True, gc=False):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from enum import IntEnum
 
-from providers.registries.claim import Claim, ClaimVerdict
+from providers.registries.claim import TXT_REGISTRY, Claim, ClaimVerdict
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 
@@ -36,16 +36,14 @@ def explain_ownership(record_key: EndpointKey, claims: Sequence[Claim]) -> str:
     )
     owners = sorted({claim.owner_id for claim in readable})
     if len(owners) > 1:
-        named = ", ".join(f"{claim.endpoint.dns_name} names {claim.owner_id}" for claim in readable)
+        named = ", ".join(f"{_place_of(claim)} names {claim.owner_id}" for claim in readable)
         return f"Nobody is taken as the owner of {record}, because its claims disagree: {named}."
     if readable:
         return _explain_owner(record, record_key.record_type, readable)
     if claims:
         first = min(claims, key=lambda claim: claim.endpoint.dns_name)
         problem = first.problem.removesuffix(".") or "it cannot be read"
-        return (
-            f"The owner of {record} is unknown, because of its claim at {first.endpoint.dns_name}: {problem}."
-        )
+        return f"The owner of {record} is unknown, because of its claim at {_place_of(first)}: {problem}."
     return f"{record} is unmanaged, because no claim speaks for it."
 
 
@@ -57,5 +55,11 @@ def _explain_owner(record: str, record_type: str, readable: Sequence[Claim]) -> 
         Precedence.LEGACY: "names it, in the legacy format that speaks for every type but AAAA",
     }[precedence(record_type, first.record_type)]
     agreeing = f"; {len(readable) - 1} more say the same" if len(readable) > 1 else ""
-    txt_name = first.endpoint.dns_name
-    return f"{first.owner_id} owns {record}, because the TXT record {txt_name} {because}{agreeing}."
+    place = _place_of(first) if first.registry != TXT_REGISTRY else f"the TXT record {_place_of(first)}"
+    return f"{first.owner_id} owns {record}, because {place} {because}{agreeing}."
+
+
+def _place_of(claim: Claim) -> str:
+    if claim.registry == TXT_REGISTRY:
+        return claim.endpoint.dns_name
+    return f"its row in the {claim.registry} registry"

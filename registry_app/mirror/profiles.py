@@ -9,15 +9,17 @@ from registry_app.errors import SecretUnavailable
 from registry_app.mirror.secret_reference import fetch_secret_value
 from registry_app.models import Provider, RegistryProfile
 
+_KIND = RegistryProfile.Kind
+
 
 def fetch_txt_profiles(provider: Provider) -> list[TxtProfile]:
-    """All profiles that name this provider or none, in a fixed order, and ExternalDNS's default one.
+    """All TXT profiles that name this provider or none, in a fixed order, and ExternalDNS's default one.
 
     `reference` is the row's primary key as text, empty for a default that nobody registered. Raises
     SecretUnavailable where a key cannot be had: read without it, its claims would look like no claims.
     """
     rows = (
-        RegistryProfile.objects.filter(Q(providers=provider) | Q(providers__isnull=True))
+        RegistryProfile.objects.filter(Q(providers=provider) | Q(providers__isnull=True), kind=_KIND.TXT)
         .order_by("pk")
         .distinct()
     )
@@ -25,6 +27,14 @@ def fetch_txt_profiles(provider: Provider) -> list[TxtProfile]:
     if not any(_is_default(profile) for profile in profiles):
         profiles.append(TxtProfile())
     return profiles
+
+
+def find_aws_sd_profile(provider: Provider) -> str:
+    """The profile, by its primary key as text, whose claims this provider's endpoints carry; empty if there
+    is none. Of several the first one counts: an endpoint has one description."""
+    rows = RegistryProfile.objects.filter(providers=provider, kind=_KIND.AWS_SD).order_by("pk")
+    found = rows.values_list("pk", flat=True).first()
+    return "" if found is None else str(found)
 
 
 def build_txt_profile(row: RegistryProfile) -> TxtProfile:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from providers.registries.claim import TxtProfile
-from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.mirror.profiles import fetch_txt_profiles, find_aws_sd_profile
 from registry_app.models import Owner, Provider
 
 # Raised whenever decoding, pairing or findings change: what an older release accepted is then read again.
@@ -27,7 +27,7 @@ class OwnerFacts:
 
 @dataclass(frozen=True)
 class Reading:
-    """The profiles and owners a snapshot is read with. `digest` covers all of it.
+    """The profiles and owners a snapshot is read with, `aws_sd` as in Snapshot. `digest` covers all of it.
 
     Discovered owners are not in it: nobody said anything of them, and each new one would make every
     provider's answer new.
@@ -36,13 +36,16 @@ class Reading:
     profiles: tuple[TxtProfile, ...]
     owners: Mapping[str, OwnerFacts]
     digest: bytes
+    aws_sd: str = ""
 
 
 def fetch_reading(provider: Provider) -> Reading:
     """Database read. Raises SecretUnavailable where a profile's key cannot be had."""
     profiles = tuple(fetch_txt_profiles(provider))
     owners = {facts.owner_id: facts for facts in _fetch_owner_facts()}
-    return Reading(profiles, owners, _digest(profiles, tuple(owners.values()), provider))
+    aws_sd = find_aws_sd_profile(provider)
+    digest = _digest(profiles, tuple(owners.values()), provider, aws_sd)
+    return Reading(profiles, owners, digest, aws_sd)
 
 
 def compute_accepted_digest(body_digest: str, content_type: str, reading: Reading) -> str:
@@ -68,9 +71,11 @@ def _fetch_owner_facts() -> list[OwnerFacts]:
     ]
 
 
-def _digest(profiles: tuple[TxtProfile, ...], owners: tuple[OwnerFacts, ...], provider: Provider) -> bytes:
+def _digest(
+    profiles: tuple[TxtProfile, ...], owners: tuple[OwnerFacts, ...], provider: Provider, aws_sd: str
+) -> bytes:
     # The name is in the words of findings.
-    told = (READING_VERSION, profiles, owners, provider.allow_empty, provider.name)
+    told = (READING_VERSION, profiles, owners, provider.allow_empty, provider.name, aws_sd)
     return _blake2b(msgspec.msgpack.encode(told))
 
 

@@ -10,8 +10,11 @@ import msgspec
 
 from providers.client.provider_client import ProviderClient, RecordsAnswer
 from providers.http.answer import DIGEST_BYTES
+from providers.registries.aws_sd_label import AWS_SD, read_claims
 from providers.registries.claim import Claim, ClaimVerdict, OwnershipState, PairedEndpoint, TxtProfile
+from providers.registries.joining import join_stores
 from providers.registries.pairing import pair
+from providers.registries.store_contents import StoreContents
 from providers.registries.txt_names import list_names_meant, parse_txt_name
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.json_codec import SetAside, decode_records
@@ -27,7 +30,8 @@ class Snapshot:
 
     `records` are sorted by key and hold each key once. Their `claims` are indexes into `claims`.
     `shadowed_names` are names of record sets that something set aside may be, or may speak for: they are
-    neither absent nor unmanaged, they are not known. `profiles` are those it was read under.
+    neither absent nor unmanaged, they are not known. `profiles` are those it was read under, `aws_sd` the
+    registry profile, by primary key as text, whose claims its endpoints carry in themselves, if there is one.
     """
 
     body: bytes
@@ -40,6 +44,7 @@ class Snapshot:
     item_count: int
     shadowed_names: frozenset[str] = frozenset()
     profiles: tuple[TxtProfile, ...] = ()
+    aws_sd: str = ""
 
     @property
     def has_protocol_type(self) -> bool:
@@ -47,16 +52,21 @@ class Snapshot:
         return self.content_type in MEDIA_TYPES
 
 
-def fetch_snapshot(provider: Provider, client: ProviderClient, profiles: Sequence[TxtProfile]) -> Snapshot:
+def fetch_snapshot(
+    provider: Provider, client: ProviderClient, profiles: Sequence[TxtProfile], aws_sd: str = ""
+) -> Snapshot:
     """Ask for all records now and decode them. Raises ProviderError or WireError; stores nothing."""
-    return decode_answer(client.records(), profiles, max_items=provider.max_items)
+    return decode_answer(client.records(), profiles, aws_sd, max_items=provider.max_items)
 
 
-def decode_answer(answer: RecordsAnswer, profiles: Sequence[TxtProfile], *, max_items: int) -> Snapshot:
+def decode_answer(
+    answer: RecordsAnswer, profiles: Sequence[TxtProfile], aws_sd: str = "", *, max_items: int
+) -> Snapshot:
     """An answer that is at hand, as a snapshot. Raises WireError."""
     return decode_snapshot(
         answer.body,
         profiles,
+        aws_sd,
         max_items=max_items,
         body_digest=answer.digest.hex(),
         content_type=answer.content_type,
@@ -67,6 +77,7 @@ def decode_answer(answer: RecordsAnswer, profiles: Sequence[TxtProfile], *, max_
 def decode_snapshot(
     body: bytes,
     profiles: Sequence[TxtProfile],
+    aws_sd: str = "",
     *,
     max_items: int,
     body_digest: str = "",
@@ -76,6 +87,9 @@ def decode_snapshot(
     """A body as a snapshot. Pure. Raises WireError where the body as a whole cannot be trusted (I3)."""
     decoded = decode_records(body, max_items=max_items)
     pairing = pair(decoded.endpoints, profiles)
+    if aws_sd:
+        described = StoreContents(aws_sd, AWS_SD, tuple(read_claims(decoded.endpoints)))
+        pairing = join_stores(pairing, [described])
     records, claims = _refuse_long_owners(_merge_duplicates(pairing.records), pairing.claims)
     shadowed = _shadows(decoded.set_aside, profiles)
     return Snapshot(
@@ -89,6 +103,7 @@ def decode_snapshot(
         item_count=len(decoded.endpoints) + len(decoded.set_aside),
         shadowed_names=shadowed,
         profiles=tuple(profiles),
+        aws_sd=aws_sd,
     )
 
 

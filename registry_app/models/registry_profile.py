@@ -17,6 +17,8 @@ class RegistryProfile(models.Model):
 
     class Kind(models.TextChoices):
         TXT = "txt", "TXT"
+        AWS_SD = "aws-sd", "AWS Service Discovery (descriptions)"
+        NOOP = "noop", "None (noop)"
 
     name = models.CharField(max_length=100, unique=True)
     kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.TXT)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
+from providers.registries.claim import TXT_REGISTRY, ClaimFormat, ClaimVerdict, TxtProfile
 from providers.registries.claim import Claim as WireClaim
-from providers.registries.claim import ClaimFormat, ClaimVerdict, TxtProfile
 from providers.registries.ownership import explain_ownership, is_alias, precedence
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
 from registry_app.models import Claim, Finding, RecordEvent, RecordSet, TransferItem
@@ -95,4 +95,10 @@ def _to_wire(claim: Claim) -> WireClaim:
         is_encrypted=claim.is_encrypted,
         verdict=ClaimVerdict(claim.verdict),
         problem=claim.problem,
+        registry=TXT_REGISTRY if claim.txt_name else _kind_of(claim),
     )
+
+
+def _kind_of(claim: Claim) -> str:
+    profile = claim.registry_profile
+    return profile.kind if profile is not None else "former"

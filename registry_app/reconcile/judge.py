@@ -81,7 +81,10 @@ def _decode_held(visit: Visit, held: HeldSnapshot) -> Snapshot | None:
     body = HeldSnapshot.objects.values_list("body", flat=True).get(pk=held.pk)
     try:
         return decode_snapshot(
-            zlib.decompress(body), visit.reading.profiles, max_items=visit.provider.max_items
+            zlib.decompress(body),
+            visit.reading.profiles,
+            visit.reading.aws_sd,
+            max_items=visit.provider.max_items,
         )
     except WireError:
         return None

@@ -7,7 +7,7 @@ import hashlib
 
 import msgspec
 
-from providers.registries.claim import Claim, PairedEndpoint
+from providers.registries.claim import TXT_REGISTRY, Claim, PairedEndpoint
 from providers.wire.canonical_name import InvalidName, canonical_name
 
 DIGEST_BYTES = 16
@@ -34,10 +34,14 @@ def compute_record_digest(record: PairedEndpoint, resource: str) -> bytes:
 
 def compute_claim_identity(claim: Claim) -> bytes:
     """Which claim it is: where it stands, its raw text, and what it speaks for."""
-    endpoint = claim.endpoint
-    return _digest(
-        (txt_name_of(claim), endpoint.set_identifier, claim.raw, claim.record_name, claim.record_type)
+    place = (
+        txt_name_of(claim),
+        claim.endpoint.set_identifier,
+        claim.raw,
+        claim.record_name,
+        claim.record_type,
     )
+    return _digest(place if claim.registry == TXT_REGISTRY else (*place, claim.profile.reference))
 
 
 def compute_claim_digest(claim: Claim) -> bytes:

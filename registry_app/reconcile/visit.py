@@ -175,13 +175,15 @@ class Heard:
     def decode(self, reading: Reading, max_items: int) -> Snapshot:
         """The snapshot. Raises WireError."""
         told = self.snapshot
-        if told is not None and set(told.profiles) == set(reading.profiles):
+        is_same = told is not None and told.aws_sd == reading.aws_sd
+        if told is not None and is_same and set(told.profiles) == set(reading.profiles):
             return told
         if told is not None:
             # A profile was changed since: what is stored must be what the digest will say it was read with.
             return decode_snapshot(
                 told.body,
                 reading.profiles,
+                reading.aws_sd,
                 max_items=max_items,
                 body_digest=told.body_digest,
                 content_type=told.content_type,
@@ -189,7 +191,7 @@ class Heard:
             )
         if self.answer is None:
             raise ValueError("neither an answer nor a snapshot")
-        return decode_answer(self.answer, reading.profiles, max_items=max_items)
+        return decode_answer(self.answer, reading.profiles, reading.aws_sd, max_items=max_items)
 
 
 def _ask(lease: Lease, provider: Provider, known: NegotiatedFilter | None) -> Heard:

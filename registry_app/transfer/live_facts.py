@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from providers.registries.claim import Claim, ClaimVerdict, OwnershipState
+from providers.registries.claim import TXT_REGISTRY, Claim, ClaimVerdict, OwnershipState
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.mirror.snapshot import Snapshot
@@ -74,7 +74,7 @@ class LiveFacts:
 
 def claim_key_of_claim(claim: Claim) -> ClaimKey | None:
     """Where a claim stands; None where its TXT name cannot be read."""
-    if not claim.endpoint.dns_name:
+    if claim.registry != TXT_REGISTRY:
         record = EndpointKey(claim.record_name, claim.record_type, claim.set_identifier)
         return build_row_key(claim.profile.reference, record)
     try:

@@ -9,7 +9,7 @@ from registry_app.models import Owner, RegistryProfile
 from registry_app.transfer.claim_key import ZONE
 
 _TXT = RegistryProfile.Kind.TXT
-_NOOP = "noop"
+_NOOP = RegistryProfile.Kind.NOOP
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,10 @@ def find_target_refusals(target: Owner, provider: Provider) -> list[Refusal]:
         happened = f"{target.owner_id} is decommissioned: nothing would look after its record sets."
         return [_refuse("target_decommissioned", happened, "Choose another owner.")]
     profile = target.registry_profile
+    if profile is not None and profile.kind == RegistryProfile.Kind.NOOP:
+        happened = f"{target.owner_id} keeps no registry (noop), so no claim can name it."
+        todo = "Release the record sets instead: its instance takes all it sees for its own."
+        return [_refuse("target_keeps_no_registry", happened, todo)]
     if profile is not None and not _is_tried_at(profile, provider):
         happened = (
             f"{target.owner_id} uses the registry profile {profile.name}, "

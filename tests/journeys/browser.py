@@ -121,6 +121,8 @@ def narrow_list(page: Page, **wanted: str) -> None:
             field.fill(value)
     form.get_by_role("button", name="Filter").click()
     expect(page).to_have_url(re.compile(rf"[?&]{next(iter(wanted))}="))
+    # The address is another before all lines of the list are there.
+    page.wait_for_load_state()
 
 
 def read_names(page: Page) -> list[str]:

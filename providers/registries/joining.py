@@ -1,0 +1,123 @@
+"""Claims of registry stores beside those of the zone: whose a record set is when both are heard.
+
+A stored claim speaks for exactly its record set. It is heard like a TXT claim in the new format: with
+another owner's they disagree, with the same owner's each is the one its instance sees.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from providers.registries.claim import (
+    Claim,
+    ClaimFormat,
+    ClaimVerdict,
+    OwnershipState,
+    PairedEndpoint,
+    Pairing,
+    TxtProfile,
+)
+from providers.registries.labels import OWNER, RESOURCE, describe_unreadable_owner, parse_labels
+from providers.registries.store_contents import StoreContents
+from providers.registries.stored_claim import StoredClaim
+from providers.wire.endpoint import Endpoint, EndpointKey
+
+MAX_STORED_CLAIMS_PER_RECORD_SET = 100
+_CROWDED = "More claims than can be believed stand in registry stores for this record set."
+_ORPHANED = "No record set stands where it points."
+
+
+def join_stores(pairing: Pairing, stores: Sequence[StoreContents]) -> Pairing:
+    """The pairing of a zone with the claims of its registry stores. Pure and total; the order of stores and
+    claims does not show in the result. Without stores it is the pairing itself."""
+    if not any(store.claims for store in stores):
+        return pairing
+    claims = list(pairing.claims)
+    numbers: dict[EndpointKey, list[int]] = defaultdict(list)
+    for claim in sorted(_read(stores), key=_order):
+        key = EndpointKey(claim.record_name, claim.record_type, claim.set_identifier)
+        numbers[key].append(len(claims))
+        claims.append(claim)
+    for crowd in (each for each in numbers.values() if len(each) > MAX_STORED_CLAIMS_PER_RECORD_SET):
+        for number in crowd:
+            claims[number] = _set_aside(claims[number], _CROWDED)
+    records = [_join(record, numbers.get(record.key, ()), claims) for record in pairing.records]
+    return Pairing(records=tuple(records), claims=tuple(claims))
+
+
+def _read(stores: Iterable[StoreContents]) -> Iterator[Claim]:
+    for store in stores:
+        profile = TxtProfile(reference=store.reference)
+        for stored in store.claims:
+            yield _build_claim(stored, store.kind, profile)
+
+
+def _build_claim(stored: StoredClaim, kind: str, profile: TxtProfile) -> Claim:
+    """The claim as if nothing stood where it points: records say otherwise."""
+    labels = parse_labels(stored.text) or {}
+    problem = stored.problem or describe_unreadable_owner(labels)
+    return Claim(
+        endpoint=Endpoint(targets=(stored.text,), set_identifier=stored.key.set_identifier),
+        raw=stored.text,
+        format=ClaimFormat.NEW,
+        profile=profile,
+        record_name=stored.key.name,
+        record_type=stored.key.record_type,
+        set_identifier=stored.key.set_identifier,
+        owner_id="" if problem else labels[OWNER],
+        resource=labels.get(RESOURCE, ""),
+        labels=labels,
+        is_encrypted=False,
+        verdict=ClaimVerdict.UNREADABLE if problem else ClaimVerdict.ORPHAN,
+        problem=problem or _ORPHANED,
+        registry=kind,
+    )
+
+
+def _join(record: PairedEndpoint, stored: Sequence[int], claims: list[Claim]) -> PairedEndpoint:
+    """The record set with its stored claims; their verdicts, and those of its TXT claims, in `claims`."""
+    if not stored:
+        return record
+    numbers = (*record.claims, *stored)
+    readable = [number for number in numbers if claims[number].owner_id]
+    owners = {claims[number].owner_id for number in readable}
+    if not readable:
+        state = OwnershipState.UNKNOWN
+        return msgspec.structs.replace(record, state=state, owner_id="", effective_claim=None, claims=numbers)
+    if len(owners) > 1:
+        for number in readable:
+            claims[number] = _judge(claims[number], ClaimVerdict.CONFLICTING)
+        state = OwnershipState.CONFLICT
+        return msgspec.structs.replace(record, state=state, owner_id="", effective_claim=None, claims=numbers)
+    for number in stored:
+        if claims[number].owner_id and claims[number].verdict is not ClaimVerdict.CONFLICTING:
+            claims[number] = _judge(claims[number], ClaimVerdict.EFFECTIVE)
+    effective = record.effective_claim if record.effective_claim is not None else readable[0]
+    rest = tuple(number for number in numbers if number != effective)
+    return msgspec.structs.replace(
+        record,
+        state=OwnershipState.OWNED,
+        owner_id=owners.pop(),
+        effective_claim=effective,
+        claims=(effective, *rest),
+    )
+
+
+def _judge(claim: Claim, verdict: ClaimVerdict) -> Claim:
+    return msgspec.structs.replace(claim, verdict=verdict, problem="")
+
+
+def _set_aside(claim: Claim, problem: str) -> Claim:
+    return msgspec.structs.replace(claim, owner_id="", verdict=ClaimVerdict.UNREADABLE, problem=problem)
+
+
+def _order(claim: Claim) -> tuple[str, ...]:
+    return (
+        claim.record_name,
+        claim.record_type,
+        claim.set_identifier,
+        claim.profile.reference,
+        claim.raw,
+        claim.problem,
+    )
