@@ -16,5 +16,4 @@ if __name__ == "__main__":
     measure_serve(min(count, 100_000))
     measure_rfc2136_read()
     measure_route53_read()
-    measure_route53_read()
     measure_transfer(min(count, 100_000))
