@@ -80,7 +80,7 @@ class Answer:
     @property
     def shown_content_type(self) -> str:
         """The Content-Type as it may be shown and kept."""
-        return self._excerpt(self.content_type)
+        return self.excerpt(self.content_type)
 
     def read_body(self) -> Body:
         """Read the body to its end; raises a ProviderError if it is too large, late, cut or compressed.
@@ -103,19 +103,41 @@ class Answer:
             raise self._exchange.broken(cut=True)
         return Body(buffer.getvalue(), digest.digest())
 
+    @property
+    def retry_after(self) -> float | None:
+        """The seconds the provider asks us to wait, if it does."""
+        text = self._headers.get("Retry-After", "").strip()
+        return parse_retry_after(text, now=time.time())
+
+    def read_said(self, byte_count: int = _EXCERPT_BYTES) -> bytes:
+        """The beginning of the body beside a status that is no success; empty if it does not come at once."""
+        self._exchange.shorten(_EXCERPT_SECONDS)
+        self._exchange.allow_body(_PIECE_BYTES)
+        try:
+            with in_our_words(self._exchange):
+                data: bytes = self._raw.read(byte_count)
+        except ProviderError:
+            # The status is the error; its explanation is a courtesy that may be missing.
+            return b""
+        return data
+
+    def excerpt(self, text: str) -> str:
+        """A text of this answer as it may be shown and kept."""
+        return safe_excerpt(text, self._secrets)
+
     def refusal(self) -> UnwelcomeStatus:
         """Return the error for this status, with a short excerpt of what the provider said."""
         origin, status = self._exchange.origin, self.status
         if 300 <= status < 400:
-            where = self._excerpt(bare_url(self._headers.get("Location", "")))
+            where = self.excerpt(bare_url(self._headers.get("Location", "")))
             return Redirected(
                 f"{origin} answered {status} and points to {where or 'nowhere'}; we did not follow.",
                 status=status,
                 hint="Register the URL the provider really listens at; redirects are never followed.",
             )
-        said = self._fetch_excerpt()
+        said = self.excerpt(self.read_said().decode("utf-8", errors="replace"))
         message = f"{origin} answered {status}{f': {said}' if said else ''}"
-        retry_after = self._retry_after()
+        retry_after = self.retry_after
         if status == _TOO_MANY_REQUESTS:
             return TooManyRequests(
                 message, status=status, retry_after=retry_after, hint="Visit this provider less often."
@@ -157,24 +179,6 @@ class Answer:
             f"The answer of {self._exchange.origin} was not used: {reason}.",
             hint="Check what listens there, and any proxy in between.",
         )
-
-    def _fetch_excerpt(self) -> str:
-        self._exchange.shorten(_EXCERPT_SECONDS)
-        self._exchange.allow_body(_PIECE_BYTES)
-        try:
-            with in_our_words(self._exchange):
-                data: bytes = self._raw.read(_EXCERPT_BYTES)
-        except ProviderError:
-            # The status is the error; its explanation is a courtesy that may be missing.
-            return ""
-        return self._excerpt(data.decode("utf-8", errors="replace"))
-
-    def _excerpt(self, text: str) -> str:
-        return safe_excerpt(text, self._secrets)
-
-    def _retry_after(self) -> float | None:
-        text = self._headers.get("Retry-After", "").strip()
-        return parse_retry_after(text, now=time.time())
 
 
 def parse_retry_after(text: str, *, now: float) -> float | None:

@@ -31,9 +31,20 @@ DEFAULT_LIMITS = Limits()
 
 
 class BoundedHttp:
-    """Requests to one provider. Holds settings and no connection, so threads may share it."""
+    """Requests to one provider. Holds settings and no connection, so threads may share it.
 
-    def __init__(self, url: str, credentials: Credentials, policy: AddressPolicy, limits: Limits) -> None:
+    `peer` is what should listen there, in the words of an error.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        credentials: Credentials,
+        policy: AddressPolicy,
+        limits: Limits,
+        *,
+        peer: str = "webhook provider",
+    ) -> None:
         self.address = parse_provider_url(url)
         if self.address.login and credentials.login:
             raise InvalidCredentials(
@@ -42,6 +53,7 @@ class BoundedHttp:
             )
         login = self.address.login or credentials.login
         self.limits = limits
+        self._peer = peer
         self._login_headers = {"Authorization": login.header_value()} if login else {}
         self._secrets = (*(login.secrets() if login else ()), *self.address.secrets())
         self._policy = policy
@@ -52,7 +64,10 @@ class BoundedHttp:
     def begin(self) -> Exchange:
         """Start the clock of one request."""
         return Exchange(
-            self.address.origin, seconds=self.limits.seconds, max_head_bytes=self.limits.max_head_bytes
+            self.address.origin,
+            seconds=self.limits.seconds,
+            max_head_bytes=self.limits.max_head_bytes,
+            peer=self._peer,
         )
 
     @contextmanager

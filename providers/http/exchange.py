@@ -28,11 +28,14 @@ _HTTP = b"HTTP/"
 class Exchange:
     """What is known of one request on its way. Belongs to one thread; never used twice."""
 
-    def __init__(self, origin: str, *, seconds: float, max_head_bytes: int) -> None:
+    def __init__(
+        self, origin: str, *, seconds: float, max_head_bytes: int, peer: str = "webhook provider"
+    ) -> None:
         self.origin = origin
         self.started_at = time.monotonic()
         self.began_sending = False
         self.peer_closed = False
+        self._peer = peer
         self._seconds = seconds
         self._ends_at = self.started_at + seconds
         self._may_receive = max_head_bytes
@@ -87,7 +90,7 @@ class Exchange:
     def unreachable(self) -> Unreachable:
         """The error while no HTTP answer came, whatever came instead."""
         return Unreachable(
-            f"No webhook provider answered at {self.origin} within {self._seconds:g} s.",
+            f"No {self._peer} answered at {self.origin} within {self._seconds:g} s.",
             hint="Check the address, that the provider runs and listens there, that TLS is used on both "
             "sides or on none, that no firewall is in between, and that it is not merely slow.",
         )

@@ -7,6 +7,8 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from providers.servers.exchange import Exchange, Request, plain_answer
 
 if TYPE_CHECKING:
@@ -131,7 +133,8 @@ class Connection(http.server.BaseHTTPRequestHandler):
         for name, value in self.headers.items():
             lowered = name.lower()
             headers[lowered] = f"{headers[lowered]}, {value}" if lowered in headers else value
-        return Request(next(_NUMBERS), self.command, self.path.partition("?")[0], headers)
+        path, _, query = self.path.partition("?")
+        return Request(next(_NUMBERS), self.command, path, headers, query=query)
 
     def _answer(self, head: Request) -> None:
         began = time.monotonic()
@@ -140,9 +143,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
         )
         unread = False
         try:
-            exchange.request = Request(
-                head.number, head.method, head.path, head.headers, self._read_body(head)
-            )
+            exchange.request = msgspec.structs.replace(head, body=self._read_body(head))
         except Unreadable as problem:
             unread = exchange.closes = True
             refusal = plain_answer(problem.status, str(problem))

@@ -24,6 +24,7 @@ class Request(msgspec.Struct, frozen=True):
     path: str
     headers: Mapping[str, str]
     body: bytes = b""
+    query: str = ""  # as it came, without its question mark
 
 
 class Answer(msgspec.Struct, frozen=True):

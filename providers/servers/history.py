@@ -21,6 +21,7 @@ class PastRequest(msgspec.Struct, frozen=True):
     body: bytes
     status: int | None = None
     seconds: float = 0.0
+    query: str = ""
 
 
 class History:
@@ -39,7 +40,7 @@ class History:
         }
         with self._changed:
             self._requests[request.number] = PastRequest(
-                request.number, request.method, request.path, headers, request.body
+                request.number, request.method, request.path, headers, request.body, query=request.query
             )
             self._bytes += len(request.body)
             while len(self._requests) > self._most_requests or (

@@ -1,0 +1,186 @@
+"""The CRD registry as a store: `DNSRecord` objects of one namespace, written only if they are as read."""
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from providers.http.errors import ChangeNotConfirmed, NothingSent, OutcomeUnknown, ProviderError
+from providers.registries.dns_record_object import (
+    build_programmed,
+    build_unclaimed,
+    is_programmed,
+    parse_owned_labels,
+    read_claims,
+    read_dns_record,
+    read_key,
+    write_dns_record,
+)
+from providers.registries.errors import RegistryError
+from providers.registries.kubernetes_object import KubernetesObject, read_metadata
+from providers.registries.stored_claim import StoredClaim, StoredClaimChange
+from providers.stores.kubernetes_client import DNS_RECORDS, Conflict, KubernetesClient
+from providers.wire.canonical_name import endpoint_key
+from providers.wire.endpoint import EndpointKey
+from providers.wire.errors import WireError
+
+_Held = Mapping[EndpointKey, Sequence[KubernetesObject]]
+
+
+class CrdStore:
+    """Claims in the `DNSRecord` objects of a namespace. Holds no state, so threads may share it.
+
+    The limits are the client's: so many objects, and one deadline for a whole reading or a whole write.
+    """
+
+    def __init__(self, client: KubernetesClient, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+
+    def fetch_claims(self) -> Sequence[StoredClaim]:
+        """The claims of all objects. Raises ProviderError."""
+        return read_claims(self._client.list_objects(DNS_RECORDS, self._namespace))
+
+    def write(self, changes: Sequence[StoredClaimChange]) -> None:
+        """Make each change to the one object that holds `old`, one after the other.
+
+        Every change is held against a fresh reading before the first one is sent. Another writer's touch
+        that leaves the claim as it was is no obstacle: the object is read and compared once more. Raises
+        NothingSent as long as nothing was written, OutcomeUnknown after that.
+        """
+        wanted = [change for change in changes if change.old != change.new]
+        client = self._client.within(self._client.limits.seconds)
+        steps = self._plan(client, wanted)
+        writing = _Writing(client, self._namespace)
+        for made, step in enumerate(steps):
+            try:
+                writing.make(step)
+            except ChangeNotConfirmed as error:
+                raise _explain(error, step, made, len(steps), has_written=writing.has_written) from error
+
+    def _plan(self, client: KubernetesClient, changes: Sequence[StoredClaimChange]) -> "list[_Step]":
+        try:
+            for change in changes:
+                if change.new is not None:
+                    parse_owned_labels(change.new)
+            held = self._fetch_held(client) if changes else {}
+            return [_plan_step(change, held) for change in changes]
+        except (RegistryError, WireError) as error:
+            raise NothingSent(f"The change was not sent: {error}") from error
+
+    def _fetch_held(self, client: KubernetesClient) -> _Held:
+        try:
+            objects = client.list_objects(DNS_RECORDS, self._namespace)
+        except ProviderError as error:
+            raise NothingSent(f"The change was not sent: {error}", reason=error, hint=error.hint) from error
+        held: dict[EndpointKey, list[KubernetesObject]] = defaultdict(list)
+        for obj in objects:
+            key = read_key(obj)
+            if key is not None:
+                held[key].append(obj)
+        return held
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One change, and the object it is made to; None where there is none yet."""
+
+    change: StoredClaimChange
+    obj: KubernetesObject | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.change.record.dns_name} {self.change.record.record_type}"
+
+    def fits(self, obj: KubernetesObject | None) -> bool:
+        """Whether the object still holds what the change takes for granted."""
+        if obj is None or read_key(obj) != endpoint_key(self.change.record):
+            return False
+        claim = read_dns_record(obj)
+        if claim is None:
+            return self.change.old is None
+        return claim.text == self.change.old and not claim.problem
+
+
+@dataclass
+class _Writing:
+    """One call of `write` under way."""
+
+    client: KubernetesClient
+    namespace: str
+    has_written: bool = False
+
+    def make(self, step: _Step) -> None:
+        """Make one change; once more where another writer touched the object and left the claim."""
+        try:
+            self._make(step, step.obj)
+        except Conflict as conflict:
+            self._make(step, self._read_again(step, conflict))
+
+    def _make(self, step: _Step, obj: KubernetesObject | None) -> None:
+        new = step.change.new
+        if obj is None:
+            obj = self._create(step)
+        if new is None:
+            version = read_metadata(obj, "resourceVersion")
+            self.client.delete(
+                DNS_RECORDS, self.namespace, read_metadata(obj, "name"), resource_version=version
+            )
+            self.has_written = True
+            return
+        if step.change.old is None and not is_programmed(obj):
+            # Before the claim: an instance that finds its object not programmed creates the record set anew.
+            now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            obj = self.client.replace_status(DNS_RECORDS, self.namespace, build_programmed(obj, now=now))
+            self.has_written = True
+        self.client.replace(DNS_RECORDS, self.namespace, write_dns_record(obj, new))
+        self.has_written = True
+
+    def _create(self, step: _Step) -> KubernetesObject:
+        obj = self.client.create(DNS_RECORDS, self.namespace, build_unclaimed(step.change.record))
+        self.has_written = True
+        return obj
+
+    def _read_again(self, step: _Step, conflict: Conflict) -> KubernetesObject:
+        name = read_metadata(step.obj or build_unclaimed(step.change.record), "name")
+        try:
+            obj = self.client.read(DNS_RECORDS, self.namespace, name)
+        except ProviderError as error:
+            raise NothingSent(f"The change was not sent: {error}", reason=error, hint=error.hint) from error
+        if obj is None or not step.fits(obj):
+            raise conflict
+        return obj
+
+
+def _plan_step(change: StoredClaimChange, held: _Held) -> _Step:
+    """The step of a change, if what stands is as it takes for granted. Raises NothingSent, InvalidName."""
+    step = _Step(change, None)
+    objects = held.get(endpoint_key(change.record), ())
+    fitting = [obj for obj in objects if step.fits(obj)]
+    if change.old is None:
+        if any(read_dns_record(obj) is not None for obj in objects):
+            raise NothingSent(f"The change was not sent: another claim stands for {step.name} already.")
+        # Under another name no instance would find it when it changes the record set.
+        name = read_metadata(build_unclaimed(change.record), "name")
+        return _Step(change, next((obj for obj in fitting if read_metadata(obj, "name") == name), None))
+    if len(fitting) != 1:
+        stands = "in more than one object" if fitting else "not as it was read before"
+        raise NothingSent(f"The change was not sent: the claim for {step.name} stands {stands}.")
+    return _Step(change, fitting[0])
+
+
+def _explain(
+    error: ChangeNotConfirmed, step: _Step, made: int, of: int, *, has_written: bool
+) -> ChangeNotConfirmed:
+    """The error of the whole call: what was made, and why it ended."""
+    if isinstance(error, Conflict):
+        told = f"another writer changed the claim for {step.name} in between."
+    else:
+        told = f"the claim for {step.name} could not be written: {error.reason or error}"
+    if isinstance(error, NothingSent) and not has_written:
+        return NothingSent(f"The change was not sent: {told}", reason=error.reason, hint=error.hint)
+    return OutcomeUnknown(
+        f"{made} of {of} changes were made; then {told}",
+        reason=error.reason or error,
+        hint="Read what stands there before anything else; do not write it again unseen.",
+    )
