@@ -20,7 +20,8 @@ class RegistryStore(Protocol):
     def write(self, changes: Sequence[StoredClaimChange]) -> None:
         """Make each change if its row still holds `old`, and only then. Returning proves nothing: read back.
 
-        Raises NothingSent while nothing had left, and OutcomeUnknown for everything after that: a conflict
-        (another writer was first) is told in its reason, and some of the changes may have been made.
+        Raises NothingSent where nothing was changed: nothing had left, or the store's own service refused all
+        of it, as it does when another writer was first. Raises OutcomeUnknown for everything else: some of
+        the changes may have been made.
         """
         ...
