@@ -1,7 +1,8 @@
 """Claims of registry stores beside those of the zone: whose a record set is when both are heard.
 
 A stored claim speaks for exactly its record set. It is heard like a TXT claim in the new format: with
-another owner's they disagree, with the same owner's each is the one its instance sees.
+another owner's they disagree, with the same owner's each is the one its instance sees. A row that was
+written before its record set is only heard when that has come about as it was meant.
 """
 
 from collections import defaultdict
@@ -21,11 +22,13 @@ from providers.registries.claim import (
 from providers.registries.labels import OWNER, RESOURCE, describe_unreadable_owner, parse_labels
 from providers.registries.store_contents import StoreContents
 from providers.registries.stored_claim import StoredClaim
+from providers.wire.canonical_name import canonical_targets
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 MAX_STORED_CLAIMS_PER_RECORD_SET = 100
 _CROWDED = "More claims than can be believed stand in registry stores for this record set."
 _ORPHANED = "No record set stands where it points."
+_NOT_COME_TRUE = "It was written before its record set, which has not come about as it was meant."
 
 
 def join_stores(pairing: Pairing, stores: Sequence[StoreContents]) -> Pairing:
@@ -35,9 +38,11 @@ def join_stores(pairing: Pairing, stores: Sequence[StoreContents]) -> Pairing:
         return pairing
     claims = list(pairing.claims)
     numbers: dict[EndpointKey, list[int]] = defaultdict(list)
-    for claim in sorted(_read(stores), key=_order):
+    come_true = _find_intents_come_true(pairing, stores)
+    for claim, is_heard in sorted(_read(stores, come_true), key=_order):
         key = EndpointKey(claim.record_name, claim.record_type, claim.set_identifier)
-        numbers[key].append(len(claims))
+        if is_heard:
+            numbers[key].append(len(claims))
         claims.append(claim)
     for crowd in (each for each in numbers.values() if len(each) > MAX_STORED_CLAIMS_PER_RECORD_SET):
         for number in crowd:
@@ -46,14 +51,36 @@ def join_stores(pairing: Pairing, stores: Sequence[StoreContents]) -> Pairing:
     return Pairing(records=tuple(records), claims=tuple(claims))
 
 
-def _read(stores: Iterable[StoreContents]) -> Iterator[Claim]:
+def _find_intents_come_true(pairing: Pairing, stores: Iterable[StoreContents]) -> set[StoredClaim]:
+    """The rows that were written before their record sets, where these have just the targets meant."""
+    meant: dict[EndpointKey, list[StoredClaim]] = defaultdict(list)
+    for store in stores:
+        for stored in store.claims:
+            if stored.meant_targets is not None:
+                meant[stored.key].append(stored)
+    if not meant:
+        return set()
+    shown = {record.key: record.endpoint for record in pairing.records if record.key in meant}
+    return {
+        stored for key, endpoint in shown.items() for stored in meant[key] if _is_as_meant(stored, endpoint)
+    }
+
+
+def _is_as_meant(stored: StoredClaim, endpoint: Endpoint) -> bool:
+    meant = msgspec.structs.replace(endpoint, targets=stored.meant_targets or ())
+    return canonical_targets(meant) == canonical_targets(endpoint)
+
+
+def _read(stores: Iterable[StoreContents], come_true: set[StoredClaim]) -> Iterator[tuple[Claim, bool]]:
+    """Each claim, and whether it speaks for a record set."""
     for store in stores:
         profile = TxtProfile(reference=store.reference)
         for stored in store.claims:
-            yield _build_claim(stored, store.kind, profile)
+            is_heard = stored.meant_targets is None or stored in come_true
+            yield _build_claim(stored, store.kind, profile, is_heard=is_heard), is_heard
 
 
-def _build_claim(stored: StoredClaim, kind: str, profile: TxtProfile) -> Claim:
+def _build_claim(stored: StoredClaim, kind: str, profile: TxtProfile, *, is_heard: bool) -> Claim:
     """The claim as if nothing stood where it points: records say otherwise."""
     labels = parse_labels(stored.text) or {}
     problem = stored.problem or describe_unreadable_owner(labels)
@@ -70,7 +97,7 @@ def _build_claim(stored: StoredClaim, kind: str, profile: TxtProfile) -> Claim:
         labels=labels,
         is_encrypted=False,
         verdict=ClaimVerdict.UNREADABLE if problem else ClaimVerdict.ORPHAN,
-        problem=problem or _ORPHANED,
+        problem=problem or (_ORPHANED if is_heard else _NOT_COME_TRUE),
         registry=kind,
     )
 
@@ -112,7 +139,8 @@ def _set_aside(claim: Claim, problem: str) -> Claim:
     return msgspec.structs.replace(claim, owner_id="", verdict=ClaimVerdict.UNREADABLE, problem=problem)
 
 
-def _order(claim: Claim) -> tuple[str, ...]:
+def _order(read: tuple[Claim, bool]) -> tuple[str | bool, ...]:
+    claim, is_heard = read
     return (
         claim.record_name,
         claim.record_type,
@@ -120,4 +148,5 @@ def _order(claim: Claim) -> tuple[str, ...]:
         claim.profile.reference,
         claim.raw,
         claim.problem,
+        is_heard,
     )

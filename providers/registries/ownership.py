@@ -27,9 +27,17 @@ def is_alias(endpoint: Endpoint) -> bool:
     return any(item.name == "alias" and item.value in {"true", "A"} for item in endpoint.provider_specific)
 
 
-def explain_ownership(record_key: EndpointKey, claims: Sequence[Claim]) -> str:
-    """One plain sentence on who owns a record set and why, from all claims that speak for it."""
+def explain_ownership(
+    record_key: EndpointKey,
+    claims: Sequence[Claim],
+    *,
+    is_known: bool = True,
+) -> str:
+    """One plain sentence on who owns a record set and why, from all claims that speak for it. `is_known`:
+    that no claim was found means that there is none."""
     record = f"{record_key.name} {record_key.record_type}"
+    # A row written before its record set stands beside one that is another: it is an orphan.
+    claims = [claim for claim in claims if claim.verdict != ClaimVerdict.ORPHAN]
     readable = sorted(
         (claim for claim in claims if claim.owner_id and claim.verdict != ClaimVerdict.UNREADABLE),
         key=lambda claim: (precedence(record_key.record_type, claim.record_type), claim.endpoint.dns_name),
@@ -44,6 +52,11 @@ def explain_ownership(record_key: EndpointKey, claims: Sequence[Claim]) -> str:
         first = min(claims, key=lambda claim: claim.endpoint.dns_name)
         problem = first.problem.removesuffix(".") or "it cannot be read"
         return f"The owner of {record} is unknown, because of its claim at {_place_of(first)}: {problem}."
+    if not is_known:
+        return (
+            f"The owner of {record} is unknown: no claim was found, but one may stand among what could not "
+            "be read, or its name lies where an owner keeps no claims (noop)."
+        )
     return f"{record} is unmanaged, because no claim speaks for it."
 
 

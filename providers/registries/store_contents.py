@@ -11,3 +11,17 @@ class StoreContents(msgspec.Struct, frozen=True):
     reference: str
     kind: str
     claims: tuple[StoredClaim, ...]
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(tuple[StoreContents, ...])
+
+
+def encode_contents(contents: tuple[StoreContents, ...]) -> bytes:
+    """The contents of several stores, to be kept and read again by this release."""
+    return _ENCODER.encode(contents)
+
+
+def decode_contents(data: bytes) -> tuple[StoreContents, ...]:
+    """What `encode_contents` made. Raises msgspec.DecodeError for anything else."""
+    return _DECODER.decode(data)

@@ -19,7 +19,7 @@ from providers.registries.dns_record_object import (
 from providers.registries.errors import RegistryError
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
-from providers.stores.kubernetes_client import DNS_RECORDS, Conflict, KubernetesClient
+from providers.stores.kubernetes.client import DNS_RECORDS, Conflict, KubernetesClient
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from providers.registries.kubernetes_object import JsonValue, KubernetesObject, read_object
 from providers.servers.authentication import RequiredCredential
 from providers.servers.exchange import Answer, Request
-from providers.stores.kubernetes_json import NotReadable, decode_object, encode_object
+from providers.stores.kubernetes.json_values import NotReadable, decode_object, encode_object
 from tests.kubernetes_api.objects import Kind, ObjectStore
 from tests.kubernetes_api.status import (
     JSON_HEADERS,

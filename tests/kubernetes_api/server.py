@@ -20,7 +20,7 @@ from providers.registries.kubernetes_object import KubernetesObject
 from providers.servers.history import History
 from providers.servers.http_server import HttpServer
 from providers.servers.limits import ServerLimits
-from providers.stores.kubernetes_client import KubernetesClient
+from providers.stores.kubernetes.client import KubernetesClient
 from tests.kubernetes_api.application import KubernetesApplication
 from tests.kubernetes_api.faults import KubernetesFaults
 from tests.kubernetes_api.objects import Kind, ObjectStore

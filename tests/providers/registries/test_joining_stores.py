@@ -45,6 +45,26 @@ def test_a_stored_claim_decides_where_the_zone_says_nothing() -> None:
     assert pairing.records[0].state == OwnershipState.UNMANAGED
 
 
+def test_a_row_written_before_its_record_set_is_heard_once_that_is_as_it_was_meant() -> None:
+    record = make_record(targets=("192.0.2.2", "192.0.2.1"))
+    meant = StoredClaim(WWW, BLUE, meant_targets=("192.0.2.1", "192.0.2.2"))
+
+    pairing = join([record], meant)
+
+    assert (www(pairing).state, www(pairing).owner_id) == (OwnershipState.OWNED, "blue-cluster")
+    assert verdicts(pairing) == [("configmap", ClaimVerdict.EFFECTIVE)]
+
+
+def test_a_row_written_before_a_record_set_that_is_another_speaks_for_nobody() -> None:
+    record = make_record(targets=("203.0.113.9",))
+
+    pairing = join([record], StoredClaim(WWW, BLUE, meant_targets=("192.0.2.1",)))
+
+    assert (www(pairing).state, www(pairing).owner_id) == (OwnershipState.UNMANAGED, "")
+    assert verdicts(pairing) == [("configmap", ClaimVerdict.ORPHAN)]
+    assert "has not come about" in pairing.claims[0].problem
+
+
 def test_another_owners_claim_in_the_zone_disagrees_with_it() -> None:
     pairing = join([make_record(), make_claim()], StoredClaim(WWW, GREEN))
 

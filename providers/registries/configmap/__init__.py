@@ -1,0 +1,1 @@
+"""The ConfigMap registry of the registry proposal: rows, shards, intents, and documents. Pure."""

@@ -1,0 +1,1 @@
+"""The ConfigMap registry as a store."""

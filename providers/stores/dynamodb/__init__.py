@@ -1,0 +1,1 @@
+"""The dynamodb registry as a store, and what speaks to its table."""

@@ -1,0 +1,106 @@
+"""The dynamodb registry as a store: the rows of one table, changed by conditional transactions."""
+
+import re
+from collections.abc import Sequence
+
+from providers.http.errors import InvalidAddress, NothingSent, OutcomeUnknown, ProviderError
+from providers.registries.dynamodb_item import KEY, DynamoDbItem, read_items
+from providers.registries.stored_claim import StoredClaim, StoredClaimChange
+from providers.stores.dynamodb.answers import TableDescription
+from providers.stores.dynamodb.api import Deadline, DynamoDbApi
+from providers.stores.dynamodb.changes import build_row_changes, explain_conflict, split_row_changes
+from providers.stores.dynamodb.refusals import WrongTable, explain_wrong_key
+from providers.wire.poison import safe_text
+
+DEFAULT_TABLE = "external-dns"
+_TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}").fullmatch
+_USABLE_TABLE = {"ACTIVE", "UPDATING"}
+
+
+class DynamoDbStore:
+    """Claims in the items of one table, as ExternalDNS's dynamodb registry lays them out."""
+
+    def __init__(self, api: DynamoDbApi, table: str = DEFAULT_TABLE, *, max_items: int = 200_000) -> None:
+        if not _TABLE_NAME(table):
+            raise InvalidAddress(
+                "This is no name of a DynamoDB table.",
+                hint="Three to 255 letters, digits, dots, hyphens and underscores; ExternalDNS's own default "
+                f"is {DEFAULT_TABLE}.",
+            )
+        self._api = api
+        self._table = table
+        self._max_items = max_items
+
+    def check(self) -> str:
+        """Say in a sentence what the table is, changing nothing.
+
+        Raises ProviderError where it cannot be seen, or is none that ExternalDNS could use.
+        """
+        table = self._fetch_table(self._api.begin())
+        return (
+            f"The table {self._table} in {self._api.region} is {table.table_status} and keyed as ExternalDNS "
+            f"needs it; {table.item_count} items stood in it when they were last counted."
+        )
+
+    def fetch_claims(self) -> Sequence[StoredClaim]:
+        """The claims of all items, whosever they are. Raises ProviderError."""
+        return [item.claim for item in self._fetch(self._api.begin())]
+
+    def write(self, changes: Sequence[StoredClaimChange]) -> None:
+        """Make each change if its row still is `old`, in transactions that are made whole or not at all.
+
+        The table is read before: nothing is sent if one change does not fit. With each transaction the
+        service itself compares owner and labels with what was read. Raises NothingSent while nothing was
+        changed (RowConflict where another writer was first), and OutcomeUnknown once a transaction was
+        made, or where nobody can tell.
+        """
+        deadline = self._api.begin()
+        try:
+            items = self._fetch(deadline)
+        except ProviderError as error:
+            raise NothingSent(f"The change was not sent: {error}", reason=error, hint=error.hint) from error
+        rows = build_row_changes(changes, items, self._table)
+        made = 0
+        for group in split_row_changes(rows):
+            try:
+                self._api.transact(self._table, [row.action for row in group], deadline)
+            except NothingSent as error:
+                told = explain_conflict(error, group)
+                raise (_describe_stop(told, made, len(rows)) if made else told) from error
+            except OutcomeUnknown as error:
+                if made:
+                    raise _describe_stop(error, made, len(rows)) from error
+                raise
+            made += len(group)
+
+    def _fetch(self, deadline: Deadline) -> list[DynamoDbItem]:
+        items = read_items(self._api.fetch_items(self._table, deadline, max_items=self._max_items))
+        # Without a k, or with one k twice, the table has another key: none of its items is a row of ours.
+        if len({item.stored_key for item in items} - {""}) != len(items):
+            raise explain_wrong_key(self._table)
+        if not items:
+            # Whose table it is, no item tells: an empty one of another kind must not pass for ours.
+            self._fetch_table(deadline)
+        return items
+
+    def _fetch_table(self, deadline: Deadline) -> TableDescription:
+        """The table described. Raises WrongTable unless ExternalDNS could use it now."""
+        table = self._api.fetch_table(self._table, deadline)
+        types = {each.attribute_name: each.attribute_type for each in table.attribute_definitions}
+        key = [(each.attribute_name, each.key_type, types.get(KEY)) for each in table.key_schema]
+        if key != [(KEY, "HASH", "S")]:
+            raise explain_wrong_key(self._table)
+        if table.table_status not in _USABLE_TABLE:
+            raise WrongTable(
+                f"The table {self._table} cannot be used now: it is {safe_text(table.table_status)}.",
+                hint="Wait until it is active, or look at it in its console.",
+            )
+        return table
+
+
+def _describe_stop(error: NothingSent | OutcomeUnknown, made: int, total: int) -> OutcomeUnknown:
+    return OutcomeUnknown(
+        f"{made} of {total} rows were changed, and then it stopped. {error}",
+        reason=error,
+        hint="Read the table before anything else; do not send the change again unseen.",
+    )

@@ -1,0 +1,1 @@
+"""A bounded client of a Kubernetes API."""

@@ -1,0 +1,146 @@
+"""The index of a ConfigMap registry: a person can read it, and nothing wrong in it is followed."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from providers.registries.configmap.index import (
+    Index,
+    ShardMark,
+    UnreadableIndex,
+    announce_cut,
+    build_index,
+    build_mark,
+    finish_cut,
+    format_index,
+    format_mark,
+    parse_index,
+    parse_mark,
+)
+from providers.registries.configmap.names import MAX_SHARDS
+from providers.registries.errors import RegistryError
+from providers.wire.endpoint import EndpointKey
+
+FIRST = "blue-cluster-storage"
+
+
+def cut_at(index: Index, *names: str, shard: str = FIRST) -> Index:
+    starts = [EndpointKey(name, "A", "") for name in names]
+    return announce_cut(index, shard, starts, [10] * (len(starts) + 1))
+
+
+def test_it_says_which_names_are_in_which_map_and_how_many() -> None:
+    index = finish_cut(cut_at(build_index(FIRST, 20), "m.example.org"))
+
+    assert json.loads(format_index(index)) == {
+        "version": 1,
+        "generation": 1,
+        "shards": [
+            {"map": FIRST, "rows": 10, "digest": index.shards[0].digest},
+            {
+                "map": f"{FIRST}-1",
+                "rows": 10,
+                "digest": index.shards[1].digest,
+                "from": ["m.example.org", "A", ""],
+            },
+        ],
+    }
+
+
+@settings(deadline=None)
+@given(names=st.lists(st.text("abcz.", min_size=1), max_size=8, unique=True))
+def test_every_layout_is_read_again_before_and_after_each_cut(names: list[str]) -> None:
+    index = build_index(FIRST, 0)
+    for name in names:
+        holder = [entry for entry in index.shards if entry.start is None or entry.start[0] < name][-1]
+        planned = cut_at(index, name, shard=holder.name)
+
+        index = finish_cut(planned)
+
+        assert parse_index(format_index(planned), FIRST) == planned
+        assert parse_index(format_index(index), FIRST) == index
+    assert [entry.start[0] for entry in index.shards if entry.start] == sorted(names)
+
+
+def test_a_shard_s_mark_is_read_again() -> None:
+    index = finish_cut(cut_at(build_index(FIRST, 20), "m.example.org"))
+
+    for mark in (build_mark(index.shards[1]), build_mark(index.shards[1], 3)):
+        assert parse_mark(format_mark(mark)) == mark
+
+
+def test_a_shard_of_another_layout_has_another_digest() -> None:
+    once = finish_cut(cut_at(build_index(FIRST, 20), "m.example.org"))
+    again = finish_cut(cut_at(once, "p.example.org", shard=f"{FIRST}-1"))
+
+    assert len({entry.digest for entry in (*once.shards, *again.shards)}) == 3
+
+
+def test_names_that_are_taken_by_others_are_left_to_them() -> None:
+    planned = announce_cut(
+        build_index(FIRST, 2), FIRST, [EndpointKey("m.example.org", "A", "")], [1, 1], {f"{FIRST}-1"}
+    )
+
+    assert [entry.name for entry in finish_cut(planned).shards] == [FIRST, f"{FIRST}-2"]
+
+
+def test_there_is_an_end_to_cutting() -> None:
+    starts = [EndpointKey(f"n{number:05d}.example.org", "A", "") for number in range(MAX_SHARDS)]
+
+    with pytest.raises(RegistryError, match=str(MAX_SHARDS)):
+        announce_cut(build_index(FIRST, 0), FIRST, starts, [0] * (MAX_SHARDS + 1))
+
+
+def odd_indexes() -> list[Any]:
+    good = json.loads(format_index(finish_cut(cut_at(build_index(FIRST, 2), "m.example.org"))))
+    first, second = good["shards"]
+    third = {**second, "map": f"{FIRST}-2"}
+    return [
+        None,
+        [],
+        {},
+        {**good, "version": 2},
+        {**good, "version": "1"},
+        {**good, "shards": []},
+        {**good, "shards": [second]},
+        {**good, "shards": [second, first]},
+        {**good, "shards": [first, first]},
+        {**good, "shards": [first, third, second]},
+        {**good, "shards": [first, {**second, "map": "green-cluster-storage-1"}]},
+        {**good, "shards": [first, {**second, "map": f"{FIRST}-0"}]},
+        {**good, "shards": [first, {**second, "from": None}]},
+        {**good, "shards": [first, {**second, "from": ["m", "A"]}]},
+        {**good, "shards": [first, {**second, "from": ["m" * 300, "A", ""]}]},
+        {**good, "shards": [{**first, "from": ["a", "A", ""]}, second]},
+        {**good, "shards": [first] + [{**second, "map": f"{FIRST}-{n}"} for n in range(1, 300)]},
+        {**good, "cutting": {"map": "other", "into": [third]}},
+        {**good, "cutting": {"map": FIRST, "into": []}},
+        {**good, "cutting": {"map": FIRST, "into": [second]}},
+        {**good, "cutting": {"map": FIRST, "into": [{**third, "from": ["z.example.org", "A", ""]}]}},
+    ]
+
+
+@pytest.mark.parametrize("odd", odd_indexes())
+def test_an_index_that_cannot_be_followed_is_refused(odd: object) -> None:
+    with pytest.raises(UnreadableIndex):
+        parse_index(json.dumps(odd), FIRST)
+
+
+@settings(deadline=None, max_examples=200)
+@given(text=st.text() | st.binary().map(lambda raw: raw.decode("latin-1")))
+def test_no_hostile_text_is_an_index(text: str) -> None:
+    with pytest.raises(UnreadableIndex):
+        parse_index(text, FIRST)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version":1}', "[" * 100_000, "x" * 1_000_000])
+def test_a_mark_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(UnreadableIndex):
+        parse_mark(text)
+
+
+def test_a_mark_has_no_cut_unless_one_is_made() -> None:
+    assert parse_mark('{"version":1,"digest":"ab"}') == ShardMark(1, "ab")

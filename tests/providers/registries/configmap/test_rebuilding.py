@@ -1,0 +1,119 @@
+"""Whatever stands in a registry: a rebuild makes it hold what its provider shows, and no claim is lost."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from providers.registries.configmap.comparing import DifferenceKind, compare_with_provider
+from providers.registries.configmap.index import build_index
+from providers.registries.configmap.rebuilding import build_rebuild
+from providers.registries.configmap.registry import MapData, Registry, UnreadableRegistry, read_registry
+from providers.registries.configmap.rows import Row
+from providers.registries.configmap.shards import (
+    INDEX,
+    INTENTS,
+    RECORDS,
+    SHARD,
+    Edit,
+    Shard,
+    apply_edits,
+    format_data,
+)
+from providers.wire.endpoint import Endpoint
+from tests.providers.registries.configmap.values import BLUE, ROWS
+
+FIRST = f"{BLUE}-storage"
+UNIQUE_ROWS = st.lists(ROWS, max_size=8, unique_by=lambda row: row.key)
+
+
+def write(shard: Shard, edits: list[Edit]) -> Registry:
+    """The registry after these edits, written and read again."""
+    edited = apply_edits(shard, {edit.key: edit for edit in edits})
+    data = format_data(edited, build_index(FIRST, 0))
+    texts = {key: value for key, value in data.items() if value is not None}
+    return read_registry(BLUE, {FIRST: MapData(texts)}, max_items=1_000)
+
+
+def make_registry(rows: list[Row], intents: list[Row]) -> Registry:
+    meant = {row.key: row for row in intents}
+    settled = {row.key: row for row in rows}
+    keys = settled.keys() | meant.keys()
+    return write(
+        Shard(build_index(FIRST, 0).shards[0]), [Edit(key, settled.get(key), meant.get(key)) for key in keys]
+    )
+
+
+def rebuild(registry: Registry, shown: list[Endpoint], *, keep_own: bool) -> Registry:
+    edits = build_rebuild(registry, BLUE, shown, {}, keep_own=keep_own)
+    return write(registry.shards[0], list(edits.values()))
+
+
+@settings(deadline=None)
+@given(
+    rows=UNIQUE_ROWS,
+    intents=UNIQUE_ROWS,
+    shown_rows=UNIQUE_ROWS,
+    kept=st.integers(0, 8),
+    keep_own=st.booleans(),
+)
+def test_after_it_nothing_differs_but_what_was_to_stay(
+    rows: list[Row], intents: list[Row], shown_rows: list[Row], kept: int, keep_own: bool
+) -> None:
+    registry = make_registry(rows, intents)
+    shown = {
+        row.key: Endpoint(row.key.name, row.targets, row.key.record_type, row.key.set_identifier)
+        for row in [*rows[:kept], *shown_rows]
+    }
+
+    after = rebuild(registry, list(shown.values()), keep_own=keep_own)
+
+    doubtful = {claim.key for claim in registry.claims() if claim.problem}
+    own = {row.key for row in registry.rows() if row.owner_id == BLUE}
+    for difference in compare_with_provider(after.rows(), shown.values()).differences:
+        if difference.key not in doubtful:
+            assert difference.kind is DifferenceKind.ROW_WITHOUT_RECORD
+            assert keep_own
+            assert difference.key in own
+    claims = {claim.key: claim.text for claim in after.claims()}
+    for claim in registry.claims():
+        if claim.key in shown or keep_own:
+            assert claims[claim.key] == claim.text
+
+
+@settings(deadline=None)
+@given(rows=UNIQUE_ROWS, intents=UNIQUE_ROWS, shown_rows=UNIQUE_ROWS, keep_own=st.booleans())
+def test_a_second_one_changes_nothing(
+    rows: list[Row], intents: list[Row], shown_rows: list[Row], keep_own: bool
+) -> None:
+    shown = [
+        Endpoint(row.key.name, row.targets, row.key.record_type, row.key.set_identifier) for row in shown_rows
+    ]
+
+    after = rebuild(make_registry(rows, intents), shown, keep_own=keep_own)
+
+    assert build_rebuild(after, BLUE, shown, {}, keep_own=keep_own) == {}
+
+
+TEXTS = st.text() | st.sampled_from(
+    ["[]", "null", "{}", "[{}]", '[{"dnsname":"a.b","type":"A","owner":"blue-cluster"}]']
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    maps=st.dictionaries(
+        st.sampled_from([f"{FIRST}-1", f"{FIRST}-2", "green-cluster-storage"]),
+        st.dictionaries(st.sampled_from([RECORDS, INTENTS, INDEX, SHARD, "theirs"]), TEXTS),
+    ),
+    first=st.dictionaries(st.sampled_from([RECORDS, INTENTS, INDEX, SHARD]), TEXTS),
+)
+def test_whatever_stands_in_maps_is_read_or_refused(
+    maps: dict[str, dict[str, str]], first: dict[str, str]
+) -> None:
+    held = {name: MapData(texts) for name, texts in {**maps, FIRST: first}.items()}
+    try:
+        registry = read_registry(BLUE, held, max_items=10)
+    except UnreadableRegistry:
+        return  # what it says is shown in test_configmap_shards
+
+    assert all(claim.problem or BLUE in claim.text for claim in registry.claims())
+    assert RECORDS in first

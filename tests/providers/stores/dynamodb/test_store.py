@@ -1,0 +1,315 @@
+"""Claims in a DynamoDB table: read whole, and changed only where they are as they were read."""
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from providers.http.errors import NothingSent, OutcomeUnknown
+from providers.registries.stored_claim import StoredClaim, StoredClaimChange
+from providers.servers.write_faults import delivered_twice, meanwhile
+from providers.stores.dynamodb.refusals import RowConflict
+from providers.wire.endpoint import Endpoint, EndpointKey
+from tests.providers.stores.dynamodb.rows import (
+    BLUE,
+    GREEN,
+    WWW,
+    make_changes,
+    make_row,
+    make_rows,
+    make_store,
+    name_of,
+)
+from tests.reference_server import make_record
+from tests.strict_dynamodb import StrictDynamoDb, moto_server, strict_dynamodb
+
+WWW_KEY = "www.example.org#A#"
+TRANSACTIONS = "TransactWriteItems"
+
+
+@pytest.fixture(scope="module")
+def moto_url() -> Iterator[str]:
+    with moto_server() as url:
+        yield url
+
+
+@pytest.fixture
+def service(moto_url: str) -> Iterator[StrictDynamoDb]:
+    with strict_dynamodb(moto_url) as started:
+        started.create_table()
+        yield started
+
+
+def owner_in(service: StrictDynamoDb, key: str = WWW_KEY) -> str:
+    owner_id: str = service.items()[key]["o"]["S"]
+    return owner_id
+
+
+def test_every_item_is_a_claim_and_an_odd_one_says_why(service: StrictDynamoDb) -> None:
+    service.put(
+        make_row(), make_row("odd.example.org", ""), make_row("b.example.org", "green-cluster", "CNAME")
+    )
+
+    claims = make_store(service.url).fetch_claims()
+
+    assert sorted(claims, key=lambda claim: claim.key) == [
+        StoredClaim(EndpointKey("b.example.org", "CNAME", ""), GREEN),
+        StoredClaim(
+            EndpointKey("odd.example.org", "A", ""),
+            "heritage=external-dns,external-dns/resource=ingress/shop/www",
+            "The claim names no owner.",
+        ),
+        StoredClaim(EndpointKey("www.example.org", "A", ""), BLUE),
+    ]
+
+
+def test_a_table_of_1200_rows_is_read_page_after_page(service: StrictDynamoDb) -> None:
+    service.put(*make_rows(1200))
+    service.page_items = 100
+
+    claims = make_store(service.url).fetch_claims()
+
+    assert {claim.key.name for claim in claims} == {name_of(number) for number in range(1200)}
+    assert len(claims) == 1200
+    assert len(service.asked("Scan")) >= 12
+    assert all(question["ConsistentRead"] is True for question in service.asked("Scan"))
+
+
+def test_an_empty_table_has_no_claims(service: StrictDynamoDb) -> None:
+    assert make_store(service.url).fetch_claims() == []
+
+
+def test_another_owner_is_written_and_all_else_of_the_row_stays(service: StrictDynamoDb) -> None:
+    row = make_row()
+    more = {"note": {"S": "kept"}, "seen": {"NS": ["1", "2"]}}
+    labels = {"M": {**row["l"]["M"], "txt-encryption-nonce": {"S": "bm9uY2U="}}}
+    service.put({**row, **more, "l": labels})
+
+    make_store(service.url).write([StoredClaimChange(WWW, BLUE, GREEN)])
+
+    assert service.items() == {WWW_KEY: {**row, **more, "l": labels, "o": {"S": "green-cluster"}}}
+
+
+def test_a_row_is_made_as_externaldns_makes_it_and_taken_away(service: StrictDynamoDb) -> None:
+    store = make_store(service.url)
+
+    store.write([StoredClaimChange(WWW, None, BLUE)])
+    made = service.items()
+    store.write([StoredClaimChange(WWW, BLUE, None)])
+
+    assert made == {WWW_KEY: make_row()}
+    assert service.items() == {}
+
+
+def test_a_row_is_made_under_the_spelling_its_provider_has(service: StrictDynamoDb) -> None:
+    record = msgspec.structs.replace(WWW, dns_name="WWW.example.org", set_identifier="eu#1")
+
+    make_store(service.url).write([StoredClaimChange(record, None, BLUE)])
+
+    assert list(service.items()) == ["WWW.example.org#A#eu#1"]
+
+
+def test_a_row_in_another_spelling_is_found_and_keeps_it(service: StrictDynamoDb) -> None:
+    service.put(make_row("WWW.Example.Org."))
+
+    make_store(service.url).write([StoredClaimChange(WWW, BLUE, GREEN)])
+
+    assert owner_in(service, "WWW.Example.Org.#A#") == "green-cluster"
+    assert len(service.items()) == 1
+
+
+def test_a_row_without_labels_is_compared_and_written_too(service: StrictDynamoDb) -> None:
+    service.put({"k": {"S": WWW_KEY}, "o": {"S": "blue-cluster"}})
+    bare = "heritage=external-dns,external-dns/owner=blue-cluster"
+
+    make_store(service.url).write([StoredClaimChange(WWW, bare, GREEN)])
+
+    assert service.items() == {WWW_KEY: make_row(owner_id="green-cluster")}
+
+
+def test_many_rows_are_changed_in_as_few_transactions_as_the_service_takes(service: StrictDynamoDb) -> None:
+    service.put(*make_rows(120))
+
+    make_store(service.url).write(make_changes(120))
+
+    assert {item["o"]["S"] for item in service.items().values()} == {"green-cluster"}
+    assert [len(asked["TransactItems"]) for asked in service.asked(TRANSACTIONS)] == [100, 20]
+    assert len({asked["ClientRequestToken"] for asked in service.asked(TRANSACTIONS)}) == 2
+
+
+def test_large_rows_are_changed_in_transactions_the_service_takes(service: StrictDynamoDb) -> None:
+    service.put(*({**row, "note": {"S": "x" * 380_000}} for row in make_rows(12)))
+
+    make_store(service.url).write(make_changes(12))
+
+    assert {item["o"]["S"] for item in service.items().values()} == {"green-cluster"}
+    assert [len(asked["TransactItems"]) for asked in service.asked(TRANSACTIONS)] == [8, 4]
+
+
+@pytest.mark.parametrize(
+    ("held", "change", "told"),
+    [
+        ([], StoredClaimChange(WWW, BLUE, GREEN), "www.example.org A has no row any more."),
+        (
+            [make_row(owner_id="green-cluster")],
+            StoredClaimChange(WWW, BLUE, None),
+            "is held by green-cluster now.",
+        ),
+        (
+            [make_row(owner_id="green-cluster")],
+            StoredClaimChange(WWW, None, BLUE),
+            "a row of green-cluster already.",
+        ),
+        ([{**make_row(), "l": {"M": {}}}], StoredClaimChange(WWW, BLUE, GREEN), "has other labels now"),
+        (
+            [make_row(owner_id="green-cluster")],
+            StoredClaimChange(WWW, BLUE, BLUE),
+            "is held by green-cluster now.",
+        ),
+    ],
+)
+def test_a_row_that_is_not_as_it_was_is_a_conflict_and_nothing_is_sent(
+    service: StrictDynamoDb, held: list[dict[str, object]], change: StoredClaimChange, told: str
+) -> None:
+    service.put(make_row("b.example.org"), *held)
+    fitting = StoredClaimChange(make_record("b.example.org"), BLUE, GREEN)
+    before = service.items()
+
+    with pytest.raises(RowConflict) as caught:
+        make_store(service.url).write([fitting, change])
+
+    assert told in str(caught.value)
+    assert service.items() == before
+    assert not service.asked(TRANSACTIONS)
+
+
+@pytest.mark.parametrize(
+    ("held", "change", "told"),
+    [
+        (
+            [make_row(), make_row("WWW.example.org")],
+            StoredClaimChange(WWW, BLUE, GREEN),
+            "2 items of the table",
+        ),
+        ([make_row(owner_id="a,b")], StoredClaimChange(WWW, BLUE, GREEN), "cannot be believed"),
+        (
+            [make_row()],
+            StoredClaimChange(WWW, BLUE, f"{GREEN},odd=text"),
+            "not written as ExternalDNS writes",
+        ),
+        ([make_row()], StoredClaimChange(WWW, BLUE, "heritage=external-dns"), "names no owner"),
+        ([], StoredClaimChange(make_record("a#b.example.org"), None, BLUE), "another record set's"),
+        ([], StoredClaimChange(Endpoint(dns_name="a..b", record_type="A"), None, BLUE), "is no name"),
+    ],
+)
+def test_a_change_that_no_row_can_hold_is_refused(
+    service: StrictDynamoDb, held: list[dict[str, object]], change: StoredClaimChange, told: str
+) -> None:
+    service.put(make_row("b.example.org"), *held)
+
+    with pytest.raises(NothingSent, match="The change was not sent") as caught:
+        make_store(service.url).write([StoredClaimChange(make_record("b.example.org"), BLUE, GREEN), change])
+
+    assert told in str(caught.value)
+    assert not service.asked(TRANSACTIONS)
+
+
+def test_a_row_is_not_changed_twice_in_one_write(service: StrictDynamoDb) -> None:
+    service.put(make_row())
+
+    with pytest.raises(NothingSent, match=r"www\.example\.org A more than once"):
+        make_store(service.url).write(
+            [StoredClaimChange(WWW, BLUE, GREEN), StoredClaimChange(WWW, BLUE, None)]
+        )
+
+    assert owner_in(service) == "blue-cluster"
+
+
+def test_an_intent_is_a_row_and_its_coming_true_is_no_change(service: StrictDynamoDb) -> None:
+    store = make_store(service.url)
+
+    store.write([StoredClaimChange(WWW, None, BLUE, is_intent=True)])
+    store.write([StoredClaimChange(WWW, BLUE, BLUE)])
+
+    assert service.items() == {WWW_KEY: make_row()}
+    assert len(service.asked(TRANSACTIONS)) == 1
+
+
+@pytest.mark.parametrize(
+    ("theirs", "told"),
+    [
+        (make_row(owner_id="green-cluster"), "www.example.org A is held by green-cluster now"),
+        (
+            {**make_row(), "l": {"M": {}}},
+            "www.example.org A has other labels now than it was read with, though still of blue-cluster",
+        ),
+        (None, "www.example.org A has no row any more"),
+    ],
+)
+def test_another_writer_between_reading_and_writing_is_a_conflict(
+    service: StrictDynamoDb, theirs: dict[str, object] | None, told: str
+) -> None:
+    service.put(make_row(), make_row("b.example.org"))
+
+    def act() -> None:
+        if theirs is None:
+            service.delete(WWW_KEY)
+        else:
+            service.put(theirs)
+
+    service.faults.plan(f"POST /{TRANSACTIONS}", meanwhile(act))
+    changes = [
+        StoredClaimChange(make_record("b.example.org"), BLUE, GREEN),
+        StoredClaimChange(WWW, BLUE, GREEN),
+    ]
+
+    with pytest.raises(RowConflict) as caught:
+        make_store(service.url).write(changes)
+
+    assert f"The change was not made: {told}" in str(caught.value)
+    assert owner_in(service, "b.example.org#A#") == "blue-cluster"
+    assert len(service.asked(TRANSACTIONS)) == 1
+
+
+def test_a_row_made_by_another_writer_in_between_is_not_overwritten(service: StrictDynamoDb) -> None:
+    theirs = make_row(owner_id="green-cluster")
+    service.faults.plan(f"POST /{TRANSACTIONS}", meanwhile(lambda: service.put(theirs)))
+
+    with pytest.raises(RowConflict, match="has a row of green-cluster already"):
+        make_store(service.url).write([StoredClaimChange(WWW, None, BLUE)])
+
+    assert service.items() == {WWW_KEY: theirs}
+
+
+def test_a_conflict_after_the_first_transaction_tells_how_much_was_made(service: StrictDynamoDb) -> None:
+    service.put(*make_rows(102))
+    last = make_row(name_of(101), "green-cluster")
+    service.faults.plan(f"POST /{TRANSACTIONS}", meanwhile(lambda: service.put(last)), after=1)
+
+    with pytest.raises(OutcomeUnknown, match="100 of 102 rows were changed, and then it stopped") as caught:
+        make_store(service.url).write(make_changes(102))
+
+    assert isinstance(caught.value.reason, RowConflict)
+    assert f"{name_of(101)} A is held by green-cluster now" in str(caught.value)
+    assert owner_in(service, f"{name_of(99)}#A#") == "green-cluster"
+    assert owner_in(service, f"{name_of(100)}#A#") == "blue-cluster"
+
+
+def test_a_transaction_that_is_delivered_twice_is_made_once_and_a_success(service: StrictDynamoDb) -> None:
+    service.put(make_row())
+    service.faults.plan(f"POST /{TRANSACTIONS}", delivered_twice())
+
+    make_store(service.url).write([StoredClaimChange(WWW, BLUE, GREEN)])
+
+    assert owner_in(service) == "green-cluster"
+
+
+def test_the_same_change_made_again_later_is_made_again(service: StrictDynamoDb) -> None:
+    service.put(make_row())
+    store = make_store(service.url)
+
+    for old, new in ((BLUE, GREEN), (GREEN, BLUE), (BLUE, GREEN)):
+        store.write([StoredClaimChange(WWW, old, new)])
+
+    assert owner_in(service) == "green-cluster"
+    assert len({asked["ClientRequestToken"] for asked in service.asked(TRANSACTIONS)}) == 3

@@ -1,0 +1,60 @@
+"""JSON of a Kubernetes API: what is taken is written back the same, the rest is our own error."""
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from providers.registries.kubernetes_object import JsonValue, KubernetesObject
+from providers.stores.kubernetes.json_values import MAX_DEPTH, NotReadable, decode_object, encode_object
+
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+_OBJECTS = st.dictionaries(st.text(), _VALUES, max_size=5)
+LIST = json.dumps(
+    {
+        "kind": "ConfigMapList",
+        "metadata": {"resourceVersion": "7", "continue": "x"},
+        "items": [{"metadata": {"name": "a"}, "data": {"records": '[{"dnsname":"ä.example.org"}]'}}],
+    },
+    ensure_ascii=False,
+).encode()
+
+
+@given(_OBJECTS)
+@settings(deadline=None)
+def test_what_is_read_is_written_back_as_it_was(obj: dict[str, JsonValue]) -> None:
+    assert decode_object(encode_object(obj)) == obj
+    assert decode_object(json.dumps(obj).encode()) == obj
+
+
+@given(st.binary(max_size=200) | st.text('{}[]",:\\0123456789.eE+-ntfu ', max_size=200).map(str.encode))
+@settings(deadline=None, max_examples=1000)
+def test_no_bytes_raise_anything_but_our_own_error(body: bytes) -> None:
+    with contextlib.suppress(NotReadable):
+        assert isinstance(encode_object(decode_object(body)), bytes)
+
+
+@pytest.mark.parametrize("at", range(len(LIST)))
+def test_a_body_cut_anywhere_is_not_read(at: int) -> None:
+    with pytest.raises(NotReadable):
+        decode_object(LIST[:at])
+
+
+def test_depth_is_bounded_well_above_what_honest_objects_have() -> None:
+    honest: KubernetesObject = {"leaf": True}
+    for _ in range(MAX_DEPTH - 1):
+        honest = {"inner": honest}
+
+    assert decode_object(encode_object(honest)) == honest
+    with pytest.raises(NotReadable, match="nested deeper"):
+        decode_object(encode_object({"inner": honest}))
