@@ -1,0 +1,1 @@
+"""Where desired endpoints come from without a cluster: DNSEndpoint manifests in files."""
