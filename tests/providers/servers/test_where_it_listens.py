@@ -1,0 +1,43 @@
+"""A provider is a sidecar: unless told otherwise it can be reached from its own machine alone."""
+
+import json
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from providers.servers.backend_catalogue import BACKENDS
+from tests.reference_server import ReferenceProvider
+
+
+def test_a_server_told_no_address_is_on_the_loopback_address_alone() -> None:
+    command = [sys.executable, "-m", "providers.servers", "memory", "--port", "0", "--operations-port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        ready = json.loads(process.stdout.readline())
+        port = int(ready["url"].rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=5):
+            pass
+        # Who listens on all addresses listens on this one too.
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", port), timeout=5)
+        process.terminate()
+
+    assert ready["url"].startswith("http://127.0.0.1:")
+
+
+def test_the_reference_server_of_the_tests_is_too() -> None:
+    with ReferenceProvider() as provider, pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.2", provider.port), timeout=5)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_backend_is_served_on_localhost_8888_unless_told_otherwise(backend: str) -> None:
+    command = [sys.executable, "-m", "providers.servers", backend, "--help"]
+
+    said = subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
+
+    words = " ".join(said.split())
+    assert "address to listen on (127.0.0.1)" in words
+    assert "port, 0 for a free one (8888)" in words
