@@ -216,12 +216,18 @@ SPECTACULAR_SETTINGS = {
         "FindingKind": "registry_app.models.finding.Finding.Kind",
         "FindingState": "registry_app.models.finding.Finding.State",
         "HeldSnapshotStatus": "registry_app.models.held_snapshot.HeldSnapshot.Status",
+        "LoopPolicy": "registry_app.models.loop.LoopPolicy",
+        "LoopRunStatus": "registry_app.models.loop.LoopRun.Status",
+        "LoopRunTrigger": "registry_app.models.loop.LoopRun.Trigger",
+        "LoopStepStatus": "registry_app.models.loop.LoopStep.Status",
         "OwnershipState": "registry_app.models.record_set.OwnershipState",
         "OwnerStatus": "registry_app.models.owner.Owner.Status",
+        "PolicyEnum": "registry_app.models.owner.Owner.Policy",
         "ProviderStatus": "registry_app.models.provider.Provider.Status",
         "RecordEventKind": "registry_app.models.record_event.RecordEvent.Kind",
         "RegistryProfileKind": "registry_app.models.registry_profile.RegistryProfile.Kind",
         "SyncRunStatus": "registry_app.models.sync_run.SyncRun.Status",
+        "TriggerEnum": "registry_app.models.sync_run.SyncRun.Trigger",
         "TransferItemStatus": "registry_app.models.transfer.TransferItem.Status",
         "TransferKind": "registry_app.models.transfer.Transfer.Kind",
         "TransferStatus": "registry_app.models.transfer.Transfer.Status",
@@ -252,6 +258,7 @@ DNSADMIN_PURGE_MISSING_AFTER = timedelta(hours=24)
 DNSADMIN_PURGE_MISSING_SNAPSHOTS = 3
 
 DNSADMIN_LEASE = timedelta(seconds=env.int("DNSADMIN_LEASE_SECONDS", default=120))
+DNSADMIN_REGISTRY_RESYNC = timedelta(seconds=env.int("DNSADMIN_REGISTRY_RESYNC_SECONDS", default=600))
 DNSADMIN_TRANSFER_EXPIRY = timedelta(days=env.int("DNSADMIN_TRANSFER_EXPIRY_DAYS", default=7))
 # Reverse proxies of this deployment: the client's address is taken from their X-Forwarded-For.
 DNSADMIN_TRUSTED_PROXIES = fetch_networks("DNSADMIN_TRUSTED_PROXIES")
@@ -363,6 +370,7 @@ UNFOLD: dict[str, Any] = {
                 "items": [
                     _page("Owners", "badge", "registry_app_owner"),
                     _page("Clusters", "hub", "registry_app_cluster"),
+                    _page("Loops", "autorenew", "registry_app_loop"),
                     _page("Registry profiles", "sell", "registry_app_registryprofile"),
                 ],
             },

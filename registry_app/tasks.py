@@ -6,13 +6,19 @@ from celery import shared_task
 from django.utils import timezone
 
 from registry_app.actor import SYSTEM
+from registry_app.loop import finish_run as finishing
+from registry_app.loop import run_loop as looping
+from registry_app.loop.purge_loop_runs import purge_loop_runs
 from registry_app.models import SyncRun
+from registry_app.queries.loop import due_loops, unfinished_loop_runs
 from registry_app.queries.provider import find_due
+from registry_app.queries.resync import due_resyncs
 from registry_app.queries.transfer import due_transfers
 from registry_app.reconcile import mark_abandoned_runs as abandoned
 from registry_app.reconcile import note_silent_providers as silence
 from registry_app.reconcile.purge_history import purge_history
 from registry_app.reconcile.visit import visit_provider
+from registry_app.resync import resync_registry as resyncing
 from registry_app.transfer import expire_transfers as expiry
 from registry_app.transfer import note_unfinished_transfers as unfinished
 from registry_app.transfer import run_transfer as running
@@ -29,6 +35,12 @@ def tick() -> None:
         visit.apply_async((provider_id,), expires=VISIT_EXPIRES_SECONDS)
     for transfer_id in due_transfers():
         run_transfer.apply_async((transfer_id,), expires=VISIT_EXPIRES_SECONDS)
+    for run_id in unfinished_loop_runs():
+        finish_loop_run.apply_async((run_id,), expires=VISIT_EXPIRES_SECONDS)
+    for profile_id in due_resyncs():
+        resync_registry.apply_async((profile_id,), expires=VISIT_EXPIRES_SECONDS)
+    for loop_id in due_loops():
+        run_loop.apply_async((loop_id,), expires=VISIT_EXPIRES_SECONDS)
 
 
 @shared_task
@@ -59,6 +71,25 @@ def run_transfer(transfer_id: int) -> None:
 
 
 @shared_task
+def resync_registry(profile_id: int) -> None:
+    """Hold one ConfigMap registry against its provider, if that is due and the lease is to be had."""
+    resyncing.resync_registry(profile_id)
+
+
+@shared_task
+def run_loop(loop_id: int) -> None:
+    """Run one loop once, if it is due and its provider's lease is to be had."""
+    looping.run_loop(loop_id)
+
+
+@shared_task
+def finish_loop_run(run_id: int) -> None:
+    """Look what became of a run whose worker is gone, and end it."""
+    finishing.finish_loop_run(run_id)
+
+
+@shared_task
 def purge() -> None:
     """Once an hour: delete what is older than the retention settings say."""
     purge_history()
+    purge_loop_runs()

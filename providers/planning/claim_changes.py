@@ -12,7 +12,7 @@ import msgspec
 
 from providers.planning.plan import PlanSettings
 from providers.planning.planned_changes import LeftAlone, PlannedChanges, Update
-from providers.registries.claim import Claim, PairedEndpoint, Pairing, TxtProfile
+from providers.registries.claim import TXT_REGISTRY, Claim, PairedEndpoint, Pairing, TxtProfile
 from providers.registries.errors import RegistryError
 from providers.registries.labels import OWNER, RESOURCE
 from providers.registries.txt_changes import build_new_claim
@@ -22,11 +22,15 @@ from providers.wire.endpoint import Endpoint, EndpointKey
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """One change set, and the record sets it is about; what it leaves alone could not be claimed."""
+    """One change set, and the record sets it is about; what it leaves alone could not be claimed.
+
+    `claim_places` are the TXT endpoints that change beside a record set, for those that have any.
+    """
 
     change_set: ChangeSet
     keys: tuple[EndpointKey, ...]
     left_alone: tuple[LeftAlone, ...] = ()
+    claim_places: Mapping[EndpointKey, tuple[EndpointKey, ...]] = {}
 
 
 def build_change_set(
@@ -62,6 +66,7 @@ class _Builder:
     keys: list[EndpointKey] = field(default_factory=list)
     left: list[LeftAlone] = field(default_factory=list)
     txts: dict[EndpointKey, _TxtChange] = field(default_factory=dict)
+    places: dict[EndpointKey, list[EndpointKey]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
         self._standing: dict[EndpointKey, Endpoint] = {}
@@ -70,9 +75,10 @@ class _Builder:
             if record.key.record_type == "TXT":
                 self._standing[record.key] = record.endpoint
         for claim in self.current.claims:
-            key = endpoint_key(claim.endpoint)
-            self._standing[key] = claim.endpoint
-            self._claims_at[key].append(claim)
+            key = _place_of(claim)
+            if key is not None:
+                self._standing[key] = claim.endpoint
+                self._claims_at[key].append(claim)
 
     def add_create(self, endpoint: Endpoint) -> None:
         key = endpoint_key(endpoint)
@@ -86,6 +92,7 @@ class _Builder:
                     resource=endpoint.labels.get(RESOURCE, ""),
                 )
                 self._claim_anew(claim)
+                self.places[key].append(endpoint_key(claim))
             except (RegistryError, InvalidName) as error:
                 self.left.append(LeftAlone(key, f"It cannot be claimed, so it was not made: {error}"))
                 return
@@ -116,7 +123,7 @@ class _Builder:
             for index in record.claims if self.settings.has_ownership else ():
                 claim = self.current.claims[index]
                 if index not in needed and claim.owner_id == self.settings.owner_id:
-                    self._take_away(claim)
+                    self._take_away(claim, record)
 
     def build(self) -> Batch:
         creates, updates, deletes = list(self.creates), list(self.updates), list(self.deletes)
@@ -134,7 +141,8 @@ class _Builder:
             update_new=tuple(new for _, new in updates),
             delete=tuple(deletes),
         )
-        return Batch(change_set, tuple(self.keys), tuple(self.left))
+        places = {key: tuple(dict.fromkeys(each)) for key, each in self.places.items()}
+        return Batch(change_set, tuple(self.keys), tuple(self.left), places)
 
     def _claim_anew(self, claim: Endpoint) -> None:
         """A new claim; where an orphan of ours stands in its place, that one tells the new text."""
@@ -152,7 +160,9 @@ class _Builder:
         """The claim with another resource. One that shares its TXT record, or cannot be told again under the
         owner's own profile, keeps its text: the owner is what counts."""
         extra = {name: text for name, text in claim.labels.items() if name not in (OWNER, RESOURCE)}
-        if claim.endpoint.targets != (claim.raw,) or claim.record_type != record.key.record_type:
+        if claim.registry != TXT_REGISTRY or claim.endpoint.targets != (claim.raw,):
+            return
+        if claim.record_type != record.key.record_type:
             return
         try:
             told = build_new_claim(
@@ -165,12 +175,16 @@ class _Builder:
             )
         except (RegistryError, InvalidName):
             return
-        key = endpoint_key(claim.endpoint)
-        if endpoint_key(told) == key:
+        key = _place_of(claim)
+        if key is not None and endpoint_key(told) == key:
             self.txts[key] = _TxtChange(claim.endpoint, list(told.targets), claim.endpoint)
+            self.places[record.key].append(key)
 
-    def _take_away(self, claim: Claim) -> None:
-        key = endpoint_key(claim.endpoint)
+    def _take_away(self, claim: Claim, record: PairedEndpoint) -> None:
+        key = _place_of(claim)
+        if key is None:
+            return
+        self.places[record.key].append(key)
         change = self.txts.setdefault(
             key, _TxtChange(claim.endpoint, list(claim.endpoint.targets), claim.endpoint)
         )
@@ -191,3 +205,13 @@ class _Builder:
             for index in record.claims
             if index in candidates
         }
+
+
+def _place_of(claim: Claim) -> EndpointKey | None:
+    """Which TXT endpoint holds a claim; None for a row of a registry store, and for a name that cannot be."""
+    if claim.registry != TXT_REGISTRY:
+        return None
+    try:
+        return endpoint_key(claim.endpoint)
+    except InvalidName:
+        return None

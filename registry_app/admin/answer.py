@@ -1,7 +1,7 @@
 """How a person's act is answered: done, or refused with what happened, what is true now and what to do."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from django import forms
 from django.contrib import messages
@@ -76,3 +76,33 @@ def refuse(request: HttpRequest, error: DnsadminError, form: forms.BaseForm | No
         for name, problems in error.fields.items():
             form.add_error(name if name in form.fields else None, problems)
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 409)
+
+
+class Report(Protocol):
+    """What a test of a connection found."""
+
+    @property
+    def is_ok(self) -> bool: ...
+
+
+_Report = TypeVar("_Report", bound=Report)
+
+
+def answer_probe(
+    page: ListPage[Any],
+    request: HttpRequest,
+    row: Any,
+    probe: Callable[[Actor], _Report],
+    describe: Callable[[_Report], list[tuple[str, object]]],
+) -> HttpResponse:
+    """Test the connection to where `row` says, and show what was found; nothing changes."""
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    back = page.url_of("change", row.pk)
+    try:
+        report = probe(actor_of(request))
+    except DnsadminError as error:
+        refuse(request, error)
+        return redirect(back)
+    context = {"row": row, "report": report, "facts": describe(report) if report.is_ok else [], "back": back}
+    return page.show(request, "dnsadmin/probe_report.html", f"Connection of {row}", context)

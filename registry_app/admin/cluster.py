@@ -2,24 +2,51 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern
 
 from registry_app.actor import Actor
+from registry_app.admin.actor import actor_of
+from registry_app.admin.answer import answer_probe
 from registry_app.admin.config_page import ConfigForm, ConfigPage
+from registry_app.admin.fields import SecretField
+from registry_app.admin.provider_form import AddressInput
 from registry_app.admin.wording import NOTHING
 from registry_app.inventory.change_cluster import change_cluster
+from registry_app.inventory.probe_cluster import ClusterReport, probe_cluster
 from registry_app.inventory.register_cluster import register_cluster
 from registry_app.models import Cluster
+from registry_app.queries.access import may_administer
+from registry_app.queries.provider_page import build_is_set
+
+_WHERE = ("name", "environment", "description")
+_API = ("api_url", "ca_certificate", "client_certificate")
 
 
 class ClusterForm(ConfigForm):
+    token = SecretField(
+        label="token",
+        help_text="A service account's token, or env:NAME or file:NAME. Never shown again; left empty, a "
+        "stored one stays. Forgotten by itself when the API moves to another place.",
+    )
+    client_key = SecretField(label="client key (PEM)", lines=True, help_text="Never shown again.")
+
+    sections = (
+        ("Where it is", _WHERE),
+        (
+            "Its Kubernetes API, where claims are kept in it",
+            ("api_url", "token", "forget_token", *_API[1:], "client_key", "forget_client_key"),
+        ),
+    )
+
     class Meta:
         model = Cluster
-        fields = ("name", "environment", "description")
+        fields = (*_WHERE, *_API)
+        widgets: ClassVar = {"api_url": AddressInput}
 
 
 @admin.register(Cluster)
@@ -31,7 +58,8 @@ class ClusterPageAdmin(ConfigPage[Cluster]):
     page_template = "dnsadmin/cluster.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Cluster]:
-        return super().get_queryset(request).annotate(owner_count=Count("owners"))
+        rows = super().get_queryset(request).annotate(owner_count=Count("owners"))
+        return rows.annotate(has_token=build_is_set("token"))
 
     def empty_reason(self, request: HttpRequest) -> str:
         return "No cluster is registered. Register one to say where an owner runs."
@@ -48,8 +76,28 @@ class ClusterPageAdmin(ConfigPage[Cluster]):
     ) -> Cluster:
         return change_cluster(actor, pk, changes, expected_updated_at=expected_updated_at)
 
+    def urls_beside(self) -> list[URLPattern]:
+        return [*super().urls_beside(), self.page_path("<int:pk>/test/", self.test_view, "test")]
+
+    def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Ask the cluster's Kubernetes API for its version, and show the answer; nothing changes."""
+        row = self.find_row(request, pk)
+        return answer_probe(self, request, row, lambda actor: probe_cluster(actor, pk), describe_report)
+
     def page_context(self, request: HttpRequest, row: Cluster) -> dict[str, Any]:
-        return {**super().page_context(request, row), "owners": row.owners.all()[:200]}
+        test = self.url_of("test", row.pk) if row.api_url and may_administer(actor_of(request)) else ""
+        return {**super().page_context(request, row), "owners": row.owners.all()[:200], "test": test}
 
     def facts(self, row: Cluster) -> list[tuple[str, object]]:
-        return [("Environment", row.environment or NOTHING), ("Description", row.description or NOTHING)]
+        return [
+            ("Environment", row.environment or NOTHING),
+            ("Description", row.description or NOTHING),
+            ("Kubernetes API", row.api_url or NOTHING),
+            ("Token", "set" if getattr(row, "has_token", False) else "not set"),
+            ("Client certificate", "set" if row.client_certificate else "not set"),
+        ]
+
+
+def describe_report(report: ClusterReport) -> list[tuple[str, object]]:
+    """What the page of a test says when all went well."""
+    return [("Kubernetes", report.version)]

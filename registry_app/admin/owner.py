@@ -60,14 +60,18 @@ class OwnerPageAdmin(ConfigPage[Owner]):
         build_choice_filter("status", "status", Owner.Status.choices),
         build_row_filter("cluster", "cluster", Cluster),
     )
-    list_select_related = ("cluster", "registry_profile")
+    list_select_related = False
     sortable_by = ()
     form_class = OwnerForm
     noun = "owner"
     page_template = "dnsadmin/owner.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Owner]:
-        return super().get_queryset(request).defer("registry_profile__encryption_key")
+        return super().get_queryset(request).prefetch_related("cluster", "registry_profile")
+
+    def register_initial(self, request: HttpRequest) -> dict[str, Any]:
+        # Discovered is what nobody said anything of.
+        return {"status": Owner.Status.REGISTERED, **super().register_initial(request)}
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         changes = super().get_changelist_instance(request)

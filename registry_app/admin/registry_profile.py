@@ -2,20 +2,33 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern
 
 from registry_app.actor import Actor
+from registry_app.admin.actor import actor_of
+from registry_app.admin.answer import answer_probe
 from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import SecretField
+from registry_app.admin.provider_form import AddressInput
 from registry_app.admin.wording import NOTHING
 from registry_app.inventory.change_registry_profile import change_registry_profile
+from registry_app.inventory.probe_registry import RegistryReport, probe_registry
 from registry_app.inventory.register_registry_profile import register_registry_profile
+from registry_app.mirror.registries import STORE_KINDS
 from registry_app.models import RegistryProfile
+from registry_app.queries.access import may_administer
 from registry_app.queries.provider_page import build_is_set
+
+_KIND = RegistryProfile.Kind
+_CLAIMS = ("name", "kind", "providers")
+_TXT = ("prefix", "suffix", "wildcard_replacement")
+_KUBERNETES = ("cluster", "namespace", "is_rebuilt")
+_TABLE = ("table", "region", "endpoint_url", "access_key_id")
 
 
 class RegistryProfileForm(ConfigForm):
@@ -25,9 +38,23 @@ class RegistryProfileForm(ConfigForm):
         "again; left empty, a stored one stays.",
     )
 
+    secret_access_key = SecretField(
+        label="secret access key",
+        help_text="Or env:NAME or file:NAME. Never shown again; left empty, a stored one stays. Forgotten by "
+        "itself when the endpoint moves to another place.",
+    )
+
+    sections = (
+        ("What it is", _CLAIMS),
+        ("TXT records", (*_TXT, "encryption_key", "forget_encryption_key")),
+        ("ConfigMap and DNSRecord objects", _KUBERNETES),
+        ("DynamoDB", (*_TABLE, "secret_access_key", "forget_secret_access_key")),
+    )
+
     class Meta:
         model = RegistryProfile
-        fields = ("name", "kind", "prefix", "suffix", "wildcard_replacement", "providers")
+        fields = (*_CLAIMS, *_TXT, *_KUBERNETES, *_TABLE)
+        widgets: ClassVar = {"endpoint_url": AddressInput}
 
 
 @admin.register(RegistryProfile)
@@ -39,8 +66,10 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
     page_template = "dnsadmin/config.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RegistryProfile]:
-        rows = super().get_queryset(request).defer("encryption_key")
-        return rows.annotate(has_key=build_is_set("encryption_key"))
+        rows = super().get_queryset(request).prefetch_related("cluster")
+        return rows.annotate(
+            has_key=build_is_set("encryption_key"), has_access_key=build_is_set("secret_access_key")
+        )
 
     def empty_reason(self, request: HttpRequest) -> str:
         return "No registry profile is registered: claims are read in ExternalDNS's default format."
@@ -74,10 +103,51 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
         owners = ", ".join(row.owners.values_list("owner_id", flat=True)[:50]) or NOTHING
         return [
             ("Kind", row.get_kind_display()),
-            ("Prefix", row.prefix or NOTHING),
-            ("Suffix", row.suffix or NOTHING),
-            ("Wildcard replacement", row.wildcard_replacement or NOTHING),
-            ("Encryption key", self.encrypts_shown(row)),
-            ("Tried at providers", providers),
+            *self._describe_place(row),
+            ("Tried at providers" if row.kind == _KIND.TXT else "Provider", providers),
             ("Used by owners", owners),
         ]
+
+    def _describe_place(self, row: RegistryProfile) -> list[tuple[str, object]]:
+        if row.kind == _KIND.TXT:
+            return [
+                ("Prefix", row.prefix or NOTHING),
+                ("Suffix", row.suffix or NOTHING),
+                ("Wildcard replacement", row.wildcard_replacement or NOTHING),
+                ("Encryption key", self.encrypts_shown(row)),
+            ]
+        if row.kind == _KIND.DYNAMODB:
+            return [
+                ("Table", row.table),
+                ("Region", row.region),
+                ("Endpoint", row.endpoint_url or "the service's own"),
+                ("Access key", row.access_key_id or NOTHING),
+                ("Secret access key", "set" if getattr(row, "has_access_key", False) else "not set"),
+            ]
+        if row.cluster is not None:
+            rebuilt = [("Rebuilt from the provider", "yes" if row.is_rebuilt else "no")]
+            shown = rebuilt if row.kind == _KIND.CONFIGMAP else []
+            return [("Cluster", row.cluster.name), ("Namespace", row.namespace), *shown]
+        return []
+
+    def urls_beside(self) -> list[URLPattern]:
+        return [*super().urls_beside(), self.page_path("<int:pk>/test/", self.test_view, "test")]
+
+    def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Read the store's claims once, and show what was found; nothing changes."""
+        row = self.find_row(request, pk)
+        return answer_probe(self, request, row, lambda actor: probe_registry(actor, pk), _describe_report)
+
+    def page_context(self, request: HttpRequest, row: RegistryProfile) -> dict[str, Any]:
+        has_store = row.kind in STORE_KINDS and may_administer(actor_of(request))
+        test = self.url_of("test", row.pk) if has_store else ""
+        return {**super().page_context(request, row), "test": test}
+
+
+def _describe_report(report: RegistryReport) -> list[tuple[str, object]]:
+    owners = ", ".join(f"{owner_id} ({count})" for owner_id, count in report.owners)
+    return [
+        ("Claims", report.claim_count),
+        ("Rows that cannot be believed", report.problem_count),
+        ("Owners", owners or NOTHING),
+    ]

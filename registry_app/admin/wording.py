@@ -57,6 +57,12 @@ _TONES: Final = {
     "no_op": "good",
     "retarget": "warn",
     "delete": "bad",
+    # loop runs, their steps and record sets
+    "incomplete": "bad",
+    "refused": "warn",
+    "unseen": "bad",
+    "not_shown": "bad",
+    "other": "bad",
     # findings, held snapshots, owners
     "open": "warn",
     "acknowledged": "plain",

@@ -108,9 +108,7 @@ class OwnerParameters(StrictSerializer):
 class OwnerViews(ConfigurationViewSet):
     """Owners, registered or seen in claims."""
 
-    queryset = Owner.objects.select_related("cluster", "team", "registry_profile").defer(
-        "registry_profile__encryption_key"
-    )
+    queryset = Owner.objects.select_related("team").prefetch_related("cluster", "registry_profile")
     keyset = Keyset(("owner_id", "id"))
     answer_shape = OwnerAnswer
     body_shape = OwnerBody

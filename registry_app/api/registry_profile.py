@@ -1,4 +1,6 @@
-"""Registry profiles: how ExternalDNS instances write their claims. The encryption key is write-only."""
+"""Registry profiles: how ExternalDNS instances write their claims. Keys are write-only."""
+
+from typing import Any, ClassVar
 
 from django.db.models import Prefetch
 from drf_spectacular.utils import extend_schema
@@ -6,34 +8,49 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import EmptyParameters, StrictModelSerializer
+from registry_app.api.body import EmptyBody, EmptyParameters, StrictModelSerializer
 from registry_app.api.configuration import ConfigurationViewSet
 from registry_app.api.idempotency import idempotent
 from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATION
 from registry_app.api.reference import ProviderReference, is_set
 from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import read_parameters
+from registry_app.api.view_set import read_body, read_parameters
 from registry_app.inventory.change_registry_profile import change_registry_profile
+from registry_app.inventory.probe_registry import RegistryReport, probe_registry
 from registry_app.inventory.register_registry_profile import register_registry_profile
-from registry_app.models import Provider, RegistryProfile
+from registry_app.models import Cluster, Provider, RegistryProfile
+
+_SETTINGS = (
+    "name",
+    "kind",
+    "prefix",
+    "suffix",
+    "wildcard_replacement",
+    "cluster",
+    "namespace",
+    "table",
+    "region",
+    "endpoint_url",
+    "access_key_id",
+    "is_rebuilt",
+)
 
 
 class RegistryProfileAnswer(RowSerializer[RegistryProfile]):
-    """A registry profile; of its key only whether there is one."""
+    """A registry profile; of its keys only whether they are set."""
 
     providers = ProviderReference(many=True)
+    cluster = serializers.SlugRelatedField[Any](slug_field="name", read_only=True, allow_null=True)
     has_encryption_key = serializers.BooleanField()
+    has_secret_access_key = serializers.BooleanField()
 
     class Meta:
         model = RegistryProfile
         fields = (
             "id",
-            "name",
-            "kind",
-            "prefix",
-            "suffix",
-            "wildcard_replacement",
+            *_SETTINGS,
             "has_encryption_key",
+            "has_secret_access_key",
             "providers",
             "created_at",
             "updated_at",
@@ -41,8 +58,19 @@ class RegistryProfileAnswer(RowSerializer[RegistryProfile]):
 
 
 class RegistryProfileBody(StrictModelSerializer):
-    """What is said of a registry profile. `providers` are ids; none means it is tried everywhere."""
+    """What is said of a registry profile. `providers` are ids; for TXT none means it is tried everywhere, a
+    store beside DNS names exactly one. `cluster` is the name of one, for ConfigMap and crd."""
 
+    cluster = serializers.SlugRelatedField(
+        slug_field="name", queryset=Cluster.objects.all(), required=False, allow_null=True
+    )
+    secret_access_key = serializers.CharField(
+        write_only=True,
+        required=False,
+        allow_blank=True,
+        trim_whitespace=False,
+        help_text="DynamoDB: the key, or env:NAME or file:NAME. Never shown again.",
+    )
     encryption_key = serializers.CharField(
         write_only=True,
         required=False,
@@ -53,20 +81,42 @@ class RegistryProfileBody(StrictModelSerializer):
 
     class Meta:
         model = RegistryProfile
-        fields = ("name", "kind", "prefix", "suffix", "wildcard_replacement", "encryption_key", "providers")
+        fields = (*_SETTINGS, "encryption_key", "secret_access_key", "providers")
+
+
+class ClaimCountAnswer(serializers.Serializer[tuple[str, int]]):
+    """How many claims of a store name an owner id."""
+
+    owner_id = serializers.CharField(source="0")
+    claims = serializers.IntegerField(source="1")
+
+
+class RegistryReportAnswer(serializers.Serializer[RegistryReport]):
+    """What the registry's store answered when it was read once."""
+
+    is_ok = serializers.BooleanField()
+    error_code = serializers.CharField()
+    error = serializers.CharField()
+    hint = serializers.CharField()
+    claim_count = serializers.IntegerField()
+    problem_count = serializers.IntegerField()
+    owners = ClaimCountAnswer(many=True)
 
 
 class RegistryProfileViews(ConfigurationViewSet):
     """Registry profiles."""
 
     queryset = (
-        RegistryProfile.objects.defer("encryption_key")
-        .annotate(has_encryption_key=is_set("encryption_key"))
+        RegistryProfile.objects.annotate(
+            has_encryption_key=is_set("encryption_key"), has_secret_access_key=is_set("secret_access_key")
+        )
+        .prefetch_related("cluster")
         .prefetch_related(Prefetch("providers", Provider.objects.only("id", "name")))
     )
     answer_shape = RegistryProfileAnswer
     body_shape = RegistryProfileBody
     address = "registry-profiles"
+    scopes: ClassVar = {**ConfigurationViewSet.scopes, "connection_tests": "admin"}
 
     @extend_schema(responses=RegistryProfileAnswer(many=True))
     def list(self, request: Request) -> Response:
@@ -91,5 +141,12 @@ class RegistryProfileViews(ConfigurationViewSet):
 
     @extend_schema(parameters=[IF_MATCH, ETAG], request=RegistryProfileBody, responses=RegistryProfileAnswer)
     def partial_update(self, request: Request, pk: int) -> Response:
-        """Change a registry profile. Its key changes only if one is sent."""
+        """Change a registry profile. Its keys change only if sent; a secret access key is cleared when its
+        endpoint moves."""
         return self.change_row(request, pk, change_registry_profile)
+
+    @extend_schema(request=EmptyBody, responses=RegistryReportAnswer)
+    def connection_tests(self, request: Request, pk: int) -> Response:
+        """Read the claims of the registry's store once. Changes nothing."""
+        read_body(EmptyBody, request)
+        return Response(RegistryReportAnswer(probe_registry(self.actor, pk)).data)

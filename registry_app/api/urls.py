@@ -8,6 +8,8 @@ from registry_app.api.cluster import ClusterViews
 from registry_app.api.finding import FindingViews
 from registry_app.api.freeze import FreezeViews
 from registry_app.api.held_snapshot import HeldSnapshotViews
+from registry_app.api.loop import LoopViews
+from registry_app.api.loop_run import LoopRunViews
 from registry_app.api.owner import OwnerViews
 from registry_app.api.provider import ProviderViews
 from registry_app.api.record_set import RecordSetViews
@@ -25,8 +27,10 @@ urlpatterns = [
     path("owners/<int:pk>/", OwnerViews.at(get="retrieve", patch="partial_update")),
     path("clusters/", ClusterViews.at(get="list", post="create")),
     path("clusters/<int:pk>/", ClusterViews.at(get="retrieve", patch="partial_update")),
+    path("clusters/<int:pk>/connection-tests/", ClusterViews.at(post="connection_tests")),
     path("registry-profiles/", RegistryProfileViews.at(get="list", post="create")),
     path("registry-profiles/<int:pk>/", RegistryProfileViews.at(get="retrieve", patch="partial_update")),
+    path("registry-profiles/<int:pk>/connection-tests/", RegistryProfileViews.at(post="connection_tests")),
     path("providers/", ProviderViews.at(get="list", post="create")),
     path("providers/<int:pk>/", ProviderViews.at(get="retrieve", patch="partial_update")),
     path("providers/<int:pk>/visits/", ProviderViews.at(post="visits")),
@@ -48,6 +52,17 @@ urlpatterns = [
     path("transfers/<uuid:public_id>/cancel/", TransferViews.at(post="cancel")),
     path("transfers/<uuid:public_id>/undo/", TransferViews.at(post="undo")),
     path("transfers/<uuid:public_id>/decide/", TransferViews.at(post="decide")),
+    path("loops/", LoopViews.at(get="list", post="create")),
+    path("loops/<int:pk>/", LoopViews.at(get="retrieve", patch="partial_update")),
+    path(
+        "loops/<int:pk>/endpoints/",
+        LoopViews.at(get="endpoints", put="replace_endpoints", post="create_endpoint"),
+    ),
+    path("loops/<int:pk>/endpoints/<int:endpoint_pk>/", LoopViews.at(delete="destroy_endpoint")),
+    path("loops/<int:pk>/plan/", LoopViews.at(post="plan")),
+    path("loops/<int:pk>/run/", LoopViews.at(post="run")),
+    path("loop-runs/", LoopRunViews.at(get="list")),
+    path("loop-runs/<uuid:public_id>/", LoopRunViews.at(get="retrieve")),
     path("freezes/", FreezeViews.at(get="list", post="create")),
     path("freezes/<int:pk>/", FreezeViews.at(get="retrieve")),
     path("freezes/<int:pk>/lift/", FreezeViews.at(post="lift")),

@@ -5,7 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from registry_app.actor import Actor
-from registry_app.inventory.rows import change_row, raise_if_not_administrator
+from registry_app.inventory.registry_place import raise_if_misplaced
+from registry_app.inventory.rows import change_row, fetch_row, raise_if_not_administrator
+from registry_app.inventory.store_address import is_same_origin, read_store_address
 from registry_app.models import RegistryProfile
 
 
@@ -16,13 +18,24 @@ def change_registry_profile(
     *,
     expected_updated_at: datetime | None = None,
 ) -> RegistryProfile:
-    """Change a registry profile. Raises as `change_row` does, or NotAllowed."""
+    """Change a registry profile. Raises as `change_row` does, or NotAllowed.
+
+    Its access key's secret is cleared when its table is looked for elsewhere and no new one comes along: a
+    secret is never used at a place it was not entered for.
+    """
     raise_if_not_administrator(actor, "registry profiles")
+    row = fetch_row(RegistryProfile, row_id)
+    values = dict(changes)
+    if "endpoint_url" in values:
+        values["endpoint_url"] = read_store_address("endpoint_url", str(values["endpoint_url"]))
+        if not is_same_origin(row.endpoint_url, values["endpoint_url"]):
+            values.setdefault("secret_access_key", "")
+    raise_if_misplaced(values, row)
     return change_row(
         actor,
         RegistryProfile,
         row_id,
-        changes,
+        values,
         action="registry_profile.changed",
         expected_updated_at=expected_updated_at,
     )

@@ -14,6 +14,7 @@ NAME_COLUMNS = {
     "RecordEvent": ("name",),
     "Finding": ("name",),
     "TransferItem": ("name",),
+    "DeclaredEndpoint": ("name",),
     "Owner": ("owner_id",),
     "AuditEntry": ("action",),
 }

@@ -11,8 +11,9 @@ from providers.conformance.subject import Subject
 from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import Limits
 from providers.http.credentials import BasicLogin, BearerLogin, Credentials, Login
+from providers.stores.kubernetes.client import KubernetesClient
 from registry_app.mirror.secret_reference import fetch_secret_value
-from registry_app.models import Provider
+from registry_app.models import Cluster, Provider
 
 
 def build_client(provider: Provider) -> ProviderClient:
@@ -28,7 +29,7 @@ def build_client(provider: Provider) -> ProviderClient:
         provider.url,
         credentials=_build_credentials(provider),
         policy=build_address_policy(),
-        limits=_build_limits(provider),
+        limits=build_limits(provider),
     )
 
 
@@ -39,9 +40,21 @@ def build_subject(provider: Provider) -> Subject:
         protocol=provider.protocol,
         credentials=_build_credentials(provider),
         policy=build_address_policy(),
-        limits=_build_limits(provider),
+        limits=build_limits(provider),
         capitalized_changes=provider.capitalized_changes,
     )
+
+
+def build_kubernetes_client(cluster: Cluster, limits: Limits) -> KubernetesClient:
+    """A client of a cluster's Kubernetes API. Raises SecretUnavailable or a ProviderError; sends nothing."""
+    token = fetch_secret_value(cluster.token)
+    credentials = Credentials(
+        login=BearerLogin(token) if token else None,
+        ca_pem=cluster.ca_certificate,
+        client_certificate_pem=cluster.client_certificate,
+        client_key_pem=fetch_secret_value(cluster.client_key),
+    )
+    return KubernetesClient(cluster.api_url, credentials, build_address_policy(), limits)
 
 
 def build_address_policy() -> AddressPolicy:
@@ -56,7 +69,8 @@ def build_address_policy() -> AddressPolicy:
     )
 
 
-def _build_limits(provider: Provider) -> Limits:
+def build_limits(provider: Provider) -> Limits:
+    """How long and how large an answer for this provider may be, its registry stores' included."""
     return Limits(
         seconds=float(provider.deadline_seconds),
         max_body_bytes=provider.max_body_bytes,

@@ -29,14 +29,6 @@ def fetch_txt_profiles(provider: Provider) -> list[TxtProfile]:
     return profiles
 
 
-def find_aws_sd_profile(provider: Provider) -> str:
-    """The profile, by its primary key as text, whose claims this provider's endpoints carry; empty if there
-    is none. Of several the first one counts: an endpoint has one description."""
-    rows = RegistryProfile.objects.filter(providers=provider, kind=_KIND.AWS_SD).order_by("pk")
-    found = rows.values_list("pk", flat=True).first()
-    return "" if found is None else str(found)
-
-
 def build_txt_profile(row: RegistryProfile) -> TxtProfile:
     """One row as the value the TXT registry speaks in. Raises SecretUnavailable."""
     return TxtProfile(

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import msgspec
 
 from providers.registries.claim import TxtProfile
-from registry_app.mirror.profiles import fetch_txt_profiles, find_aws_sd_profile
+from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.mirror.registries import NO_REGISTRIES, Registries, fetch_registries
 from registry_app.models import Owner, Provider
 
 # Raised whenever decoding, pairing or findings change: what an older release accepted is then read again.
-READING_VERSION = 2
+READING_VERSION = 3
 _DIGEST_BYTES = 16
 
 
@@ -27,7 +28,7 @@ class OwnerFacts:
 
 @dataclass(frozen=True)
 class Reading:
-    """The profiles and owners a snapshot is read with, `aws_sd` as in Snapshot. `digest` covers all of it.
+    """The profiles, other registries and owners a snapshot is read with. `digest` covers all of it.
 
     Discovered owners are not in it: nobody said anything of them, and each new one would make every
     provider's answer new.
@@ -36,16 +37,16 @@ class Reading:
     profiles: tuple[TxtProfile, ...]
     owners: Mapping[str, OwnerFacts]
     digest: bytes
-    aws_sd: str = ""
+    registries: Registries = NO_REGISTRIES
 
 
 def fetch_reading(provider: Provider) -> Reading:
     """Database read. Raises SecretUnavailable where a profile's key cannot be had."""
     profiles = tuple(fetch_txt_profiles(provider))
     owners = {facts.owner_id: facts for facts in _fetch_owner_facts()}
-    aws_sd = find_aws_sd_profile(provider)
-    digest = _digest(profiles, tuple(owners.values()), provider, aws_sd)
-    return Reading(profiles, owners, digest, aws_sd)
+    registries = fetch_registries(provider)
+    digest = _digest(profiles, tuple(owners.values()), provider, registries)
+    return Reading(profiles, owners, digest, registries)
 
 
 def compute_accepted_digest(body_digest: str, content_type: str, reading: Reading) -> str:
@@ -72,10 +73,13 @@ def _fetch_owner_facts() -> list[OwnerFacts]:
 
 
 def _digest(
-    profiles: tuple[TxtProfile, ...], owners: tuple[OwnerFacts, ...], provider: Provider, aws_sd: str
+    profiles: tuple[TxtProfile, ...],
+    owners: tuple[OwnerFacts, ...],
+    provider: Provider,
+    registries: Registries,
 ) -> bytes:
     # The name is in the words of findings.
-    told = (READING_VERSION, profiles, owners, provider.allow_empty, provider.name, aws_sd)
+    told = (READING_VERSION, profiles, owners, provider.allow_empty, provider.name, registries)
     return _blake2b(msgspec.msgpack.encode(told))
 
 

@@ -1,7 +1,7 @@
 """One frozen snapshot: all a provider said at one moment, told apart into record sets and claims."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import attrgetter
@@ -17,10 +17,14 @@ from providers.registries.pairing import pair
 from providers.registries.store_contents import StoreContents
 from providers.registries.txt_names import list_names_meant, parse_txt_name
 from providers.wire.canonical_name import InvalidName, canonical_name
+from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import SetAside, decode_records
 from providers.wire.media_type import MEDIA_TYPES, WEBHOOK_MEDIA_TYPE
+from registry_app.mirror.open_stores import OpenStore, fetch_contents
+from registry_app.mirror.registries import NO_REGISTRIES, Registries
 from registry_app.models import Owner, Provider
 
+_ENCODER = msgspec.msgpack.Encoder()
 _MAX_OWNER_ID = Owner._meta.get_field("owner_id").max_length or 0
 
 
@@ -30,8 +34,8 @@ class Snapshot:
 
     `records` are sorted by key and hold each key once. Their `claims` are indexes into `claims`.
     `shadowed_names` are names of record sets that something set aside may be, or may speak for: they are
-    neither absent nor unmanaged, they are not known. `profiles` are those it was read under, `aws_sd` the
-    registry profile, by primary key as text, whose claims its endpoints carry in themselves, if there is one.
+    neither absent nor unmanaged, they are not known. `profiles` and `registries` are those it was read
+    under, `contents` what the registry stores beside it held. `body_digest` covers body and contents.
     """
 
     body: bytes
@@ -44,7 +48,8 @@ class Snapshot:
     item_count: int
     shadowed_names: frozenset[str] = frozenset()
     profiles: tuple[TxtProfile, ...] = ()
-    aws_sd: str = ""
+    registries: Registries = NO_REGISTRIES
+    contents: tuple[StoreContents, ...] = ()
 
     @property
     def has_protocol_type(self) -> bool:
@@ -53,22 +58,37 @@ class Snapshot:
 
 
 def fetch_snapshot(
-    provider: Provider, client: ProviderClient, profiles: Sequence[TxtProfile], aws_sd: str = ""
+    provider: Provider,
+    client: ProviderClient,
+    profiles: Sequence[TxtProfile],
+    registries: Registries = NO_REGISTRIES,
+    stores: Collection[OpenStore] = (),
 ) -> Snapshot:
-    """Ask for all records now and decode them. Raises ProviderError or WireError; stores nothing."""
-    return decode_answer(client.records(), profiles, aws_sd, max_items=provider.max_items)
+    """Ask for all records now, then for the claims in `stores`, and decode them. Raises ProviderError or
+    WireError; stores nothing."""
+    answer = client.records()
+    contents = fetch_contents(stores)
+    return decode_answer(answer, profiles, registries, contents, max_items=provider.max_items)
 
 
 def decode_answer(
-    answer: RecordsAnswer, profiles: Sequence[TxtProfile], aws_sd: str = "", *, max_items: int
+    answer: RecordsAnswer,
+    profiles: Sequence[TxtProfile],
+    registries: Registries,
+    contents: tuple[StoreContents, ...],
+    *,
+    max_items: int,
+    heard_digest: str = "",
 ) -> Snapshot:
-    """An answer that is at hand, as a snapshot. Raises WireError."""
+    """An answer that is at hand, as a snapshot. `heard_digest` is what `compute_heard_digest` says of it, where
+    that was asked already. Raises WireError."""
     return decode_snapshot(
         answer.body,
         profiles,
-        aws_sd,
+        registries,
+        contents,
         max_items=max_items,
-        body_digest=answer.digest.hex(),
+        body_digest=heard_digest or compute_heard_digest(answer.digest.hex(), contents),
         content_type=answer.content_type,
         fetch_seconds=answer.seconds,
     )
@@ -77,7 +97,8 @@ def decode_answer(
 def decode_snapshot(
     body: bytes,
     profiles: Sequence[TxtProfile],
-    aws_sd: str = "",
+    registries: Registries = NO_REGISTRIES,
+    contents: tuple[StoreContents, ...] = (),
     *,
     max_items: int,
     body_digest: str = "",
@@ -87,24 +108,42 @@ def decode_snapshot(
     """A body as a snapshot. Pure. Raises WireError where the body as a whole cannot be trusted (I3)."""
     decoded = decode_records(body, max_items=max_items)
     pairing = pair(decoded.endpoints, profiles)
-    if aws_sd:
-        described = StoreContents(aws_sd, AWS_SD, tuple(read_claims(decoded.endpoints)))
-        pairing = join_stores(pairing, [described])
+    pairing = join_stores(pairing, [*contents, *_read_carried(decoded.endpoints, registries)])
     records, claims = _refuse_long_owners(_merge_duplicates(pairing.records), pairing.claims)
     shadowed = _shadows(decoded.set_aside, profiles)
     return Snapshot(
         body=body,
-        body_digest=body_digest or hashlib.blake2b(body, digest_size=DIGEST_BYTES).hexdigest(),
+        body_digest=body_digest or compute_heard_digest(_blake2b(body), contents),
         content_type=content_type,
         fetch_seconds=fetch_seconds,
-        records=tuple(_doubt(r, shadowed) for r in records) if shadowed else records,
+        records=_doubt(records, shadowed, registries),
         claims=claims,
         set_aside=tuple(decoded.set_aside),
         item_count=len(decoded.endpoints) + len(decoded.set_aside),
         shadowed_names=shadowed,
         profiles=tuple(profiles),
-        aws_sd=aws_sd,
+        registries=registries,
+        contents=contents,
     )
+
+
+def compute_heard_digest(body_digest: str, contents: tuple[StoreContents, ...]) -> str:
+    """The digest of all that was heard: the answer's own, in hexadecimal, and the claims of the registry
+    stores beside it, in whatever order these gave them."""
+    if not contents:
+        return body_digest
+    rows = [(each.reference, each.kind, sorted(map(_ENCODER.encode, each.claims))) for each in contents]
+    return _blake2b(bytes.fromhex(body_digest) + _ENCODER.encode(rows))
+
+
+def _blake2b(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest()
+
+
+def _read_carried(endpoints: Iterable[Endpoint], registries: Registries) -> list[StoreContents]:
+    if not registries.aws_sd:
+        return []
+    return [StoreContents(registries.aws_sd, AWS_SD, tuple(read_claims(endpoints)))]
 
 
 def _refuse_long_owners(
@@ -171,8 +210,17 @@ def _canonical(spelling: str) -> str:
         return spelling  # no record set has such a name
 
 
-def _doubt(record: PairedEndpoint, shadowed: frozenset[str]) -> PairedEndpoint:
-    """A record set whose claim may be what was set aside is not unmanaged: nobody may adopt it."""
-    if record.state is OwnershipState.UNMANAGED and record.key.name in shadowed:
-        return _as_unknown(record)
-    return record
+def _doubt(
+    records: tuple[PairedEndpoint, ...], shadowed: frozenset[str], registries: Registries
+) -> tuple[PairedEndpoint, ...]:
+    """A record set whose claim may be what was set aside, or whose owner keeps no claims, is not unmanaged:
+    nobody may adopt it."""
+    if not shadowed and not registries.blind:
+        return records
+    return tuple(
+        _as_unknown(record)
+        if record.state is OwnershipState.UNMANAGED
+        and (record.key.name in shadowed or registries.is_blind_at(record.key.name))
+        else record
+        for record in records
+    )

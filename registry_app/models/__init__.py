@@ -10,6 +10,7 @@ from registry_app.models.freeze import Freeze
 from registry_app.models.grant import Grant
 from registry_app.models.held_snapshot import HeldSnapshot
 from registry_app.models.idempotency_key import IdempotencyKey
+from registry_app.models.loop import DeclaredEndpoint, Loop, LoopPolicy, LoopRun, LoopStep
 from registry_app.models.owner import Owner
 from registry_app.models.provider import Provider
 from registry_app.models.record_event import RecordEvent
@@ -24,12 +25,17 @@ __all__ = [
     "AuditTail",
     "Claim",
     "Cluster",
+    "DeclaredEndpoint",
     "EncryptedTextField",
     "Finding",
     "Freeze",
     "Grant",
     "HeldSnapshot",
     "IdempotencyKey",
+    "Loop",
+    "LoopPolicy",
+    "LoopRun",
+    "LoopStep",
     "Owner",
     "OwnershipState",
     "Provider",

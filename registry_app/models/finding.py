@@ -34,6 +34,7 @@ class Finding(models.Model):
         SECOND_READING = "second_reading", "Name with a second reading"
         CHANGED_BACK = "changed_back", "Ownership changed back after a transfer"
         DELETED_AFTER_TRANSFER = "deleted_after_transfer", "Record deleted after a transfer"
+        REGISTRY_DRIFT = "registry_drift", "Registry that differs from its provider"
         TRANSFER_STUCK = "transfer_stuck", "Transfer needs an operator"
 
     class Severity(models.IntegerChoices):

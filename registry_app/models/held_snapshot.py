@@ -26,6 +26,9 @@ class HeldSnapshot(models.Model):
     reasons = models.JSONField(default=list, help_text="[{code, text}] why it was not believed.")
     difference = models.JSONField(default=dict, help_text="Counts and samples of what would change.")
     body = models.BinaryField(help_text="The answer as received, compressed.")
+    contents = models.BinaryField(
+        default=b"", help_text="What the registry stores beside it held, compressed."
+    )
     body_digest = models.CharField(max_length=64)
     created_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()

@@ -1,22 +1,31 @@
 """RegistryProfile: the registry settings of one or more ExternalDNS instances."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.db.models import Q
 
 from providers.registries.encryption import parse_encryption_key
 from providers.registries.errors import InvalidEncryptionKey
+from registry_app.models.cluster import Cluster
 from registry_app.models.encrypted_field import EncryptedTextField, SecretsLeftBehind
 from registry_app.models.provider import Provider
 
 
 class RegistryProfile(models.Model):
-    """How instances write their claims: prefix or suffix, wildcard replacement, encryption key.
+    """Where instances write their claims, and how: TXT records, or a registry store beside DNS.
 
-    With no provider named, it is tried at every provider.
+    A TXT profile with no provider named is tried at every provider. A store speaks for the record sets of
+    the one provider it names.
     """
 
     class Kind(models.TextChoices):
         TXT = "txt", "TXT"
+        CONFIGMAP = "configmap", "ConfigMap"
+        CRD = "crd", "DNSRecord objects (crd)"
+        DYNAMODB = "dynamodb", "DynamoDB"
         AWS_SD = "aws-sd", "AWS Service Discovery (descriptions)"
         NOOP = "noop", "None (noop)"
 
@@ -32,7 +41,47 @@ class RegistryProfile(models.Model):
         default="",
         help_text="--txt-encrypt-aes-key: 32 characters or base64, or env:NAME or file:NAME. Write-only.",
     )
-    providers = models.ManyToManyField(Provider, blank=True, related_name="registry_profiles")
+    cluster = models.ForeignKey(
+        Cluster,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="registry_profiles",
+        help_text="ConfigMap, DNSRecord: the cluster whose Kubernetes API holds them.",
+    )
+    namespace = models.CharField(
+        max_length=63,
+        blank=True,
+        default="",
+        help_text="ConfigMap, DNSRecord: the namespace of the instances.",
+    )
+    table = models.CharField(max_length=255, blank=True, default="", help_text="--dynamodb-table")
+    region = models.CharField(max_length=50, blank=True, default="", help_text="--dynamodb-region")
+    endpoint_url = models.CharField(
+        "endpoint",
+        max_length=2048,
+        blank=True,
+        default="",
+        help_text="DynamoDB: another address than the service's own in that region.",
+    )
+    access_key_id = models.CharField(max_length=128, blank=True, default="", help_text="DynamoDB.")
+    secret_access_key = EncryptedTextField(
+        blank=True, default="", help_text="DynamoDB: the key, or env:NAME or file:NAME. Write-only."
+    )
+    is_rebuilt = models.BooleanField(
+        "rebuilt from the provider",
+        default=False,
+        help_text="ConfigMap: keep the rows of the owners that use this profile in step with what the "
+        "provider shows. Whose a row is never changes.",
+    )
+    next_resync_at = models.DateTimeField(null=True, blank=True, editable=False)
+    providers = models.ManyToManyField(
+        Provider,
+        blank=True,
+        related_name="registry_profiles",
+        help_text="TXT: where it is tried, none for everywhere. Any other kind: the one provider whose "
+        "record sets it speaks for.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -42,17 +91,47 @@ class RegistryProfile(models.Model):
         ordering = ("name",)
         base_manager_name = "objects"  # reached through a foreign key too
         constraints = [
+            models.CheckConstraint(name="profile_prefix_or_suffix", condition=Q(prefix="") | Q(suffix="")),
             models.CheckConstraint(
-                name="profile_prefix_or_suffix", condition=models.Q(prefix="") | models.Q(suffix="")
-            )
+                name="profile_in_a_cluster",
+                condition=~Q(kind__in=["configmap", "crd"]) | (Q(cluster__isnull=False) & ~Q(namespace="")),
+            ),
+            models.CheckConstraint(
+                name="profile_in_a_table", condition=~Q(kind="dynamodb") | (~Q(table="") & ~Q(region=""))
+            ),
         ]
+
+    # What a profile of a kind must say, and why it is asked for.
+    _NEEDED: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        Kind.CONFIGMAP: {"cluster": "Which cluster holds it?", "namespace": "In which namespace is it?"},
+        Kind.CRD: {"cluster": "Which cluster holds them?", "namespace": "In which namespace are they?"},
+        Kind.DYNAMODB: {
+            "table": "Which table? ExternalDNS's own default is external-dns.",
+            "region": "In which region is the table?",
+        },
+    }
 
     def __str__(self) -> str:
         return self.name
 
+    def describe_place(self) -> str:
+        """Where its claims stand, in words."""
+        if self.kind == self.Kind.DYNAMODB:
+            return f"the DynamoDB table {self.table} in {self.region}"
+        if self.cluster is not None:
+            what = "the ConfigMaps" if self.kind == self.Kind.CONFIGMAP else "the DNSRecord objects"
+            return f"{what} of the namespace {self.namespace} at the cluster {self.cluster}"
+        if self.kind == self.Kind.AWS_SD:
+            return "the description of its Cloud Map service"
+        return "TXT records" if self.kind == self.Kind.TXT else "no registry"
+
     def clean(self) -> None:
         if self.prefix and self.suffix:
             raise ValidationError({"suffix": "ExternalDNS takes a prefix or a suffix, never both."})
+        needed = self._NEEDED.get(self.kind, {})
+        missing = {name: question for name, question in needed.items() if not getattr(self, name)}
+        if missing:
+            raise ValidationError(missing)
         if "encryption_key" in self.get_deferred_fields():
             return  # not part of this change
         if self.encryption_key and not self.encryption_key.startswith(("env:", "file:")):

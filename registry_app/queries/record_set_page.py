@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from providers.registries.claim import TXT_REGISTRY, ClaimFormat, ClaimVerdict, TxtProfile
+from providers.registries.claim import TXT_REGISTRY, ClaimFormat, ClaimVerdict, OwnershipState, TxtProfile
 from providers.registries.claim import Claim as WireClaim
 from providers.registries.ownership import explain_ownership, is_alias, precedence
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
@@ -44,7 +44,11 @@ def fetch_record_set_page(record_set: RecordSet) -> RecordSetPage:
     return RecordSetPage(
         record_set=record_set,
         claims=claims,
-        why=explain_ownership(key, [_to_wire(claim) for claim in claims]),
+        why=explain_ownership(
+            key,
+            [_to_wire(claim) for claim in claims],
+            is_known=record_set.state != OwnershipState.UNKNOWN,
+        ),
         events=list(RecordEvent.objects.filter(**exact)[:MOST_EVENTS]),
         findings=list(findings.exclude(state=Finding.State.RESOLVED)[:MOST_FINDINGS]),
         transfers=list(transfers.order_by("-id")[:MOST_TRANSFERS]),
@@ -65,8 +69,8 @@ def fetch_claims_of(record_set: RecordSet) -> list[Claim]:
             record_type__in=types,
             set_identifier=record_set.set_identifier,
         )
-        .select_related("owner", "registry_profile")
-        .defer("registry_profile__encryption_key")[:MOST_CLAIMS]
+        .select_related("owner")
+        .prefetch_related("registry_profile__cluster")[:MOST_CLAIMS]
     )
     return sorted(claims, key=lambda claim: (precedence(record_set.record_type, claim.record_type), claim.pk))
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from registry_app.errors import SecretUnavailable
 from registry_app.models import (
     AuditEntry,
+    Cluster,
     EncryptedTextField,
     Finding,
     IdempotencyKey,
@@ -19,9 +20,11 @@ from registry_app.models import (
     Transfer,
     TransferStep,
 )
+from registry_app.models.encrypted_field import find_secret_names
 from registry_app.queries.invariant import Invariant, Violation, first_of, violation_of
 
 _SEALED = "v1:"
+_HOLDERS: tuple[type[models.Model], ...] = (Provider, RegistryProfile, Cluster)
 _SHORTEST_SECRET = 12  # a shorter one may well be an ordinary word
 _LOOKED_AT = 2_000
 
@@ -51,7 +54,7 @@ def find_forgotten_keys() -> Violation | None:
 
 def find_open_secrets() -> Violation | None:
     """I18, spot check: secrets are ciphertext at rest, and in none of the texts people read."""
-    return first_of((*(_find_plain_columns(model) for model in (Provider, RegistryProfile)), _find_spilled()))
+    return first_of((*(_find_plain_columns(model) for model in _HOLDERS), _find_spilled()))
 
 
 def _find_plain_columns(model: type[models.Model]) -> Violation | None:
@@ -82,7 +85,10 @@ def _find_spilled() -> Violation | None:
         (AuditEntry.objects.all(), ("before", "after", "reason")),
         (SyncRun.objects.all(), ("error",)),
         (Provider.objects.all(), ("url", "last_error", "description")),
+        (RegistryProfile.objects.all(), ("endpoint_url", "access_key_id")),
+        (Cluster.objects.all(), ("api_url", "description")),
         (Finding.objects.all(), ("explanation", "details", "suggestion")),
+        (Transfer.objects.all(), ("status_reason", "premises")),
         (TransferStep.objects.all(), ("answer",)),
         (IdempotencyKey.objects.all(), ("answer",)),
     )
@@ -98,17 +104,16 @@ def _find_spilled() -> Violation | None:
 def _known_secrets() -> set[str]:
     """The secrets that would be recognised: references to the environment or a file are none."""
     found: set[str] = set()
-    for model, columns in ((Provider, ("secret", "client_key")), (RegistryProfile, ("encryption_key",))):
-        for column in columns:
+    for model in _HOLDERS:
+        for column in find_secret_names(model):
             try:
                 found.update(model._default_manager.values_list(column, flat=True))
             except SecretUnavailable:
                 continue  # it cannot be read here, so it cannot be looked for
-    return {
-        secret
-        for secret in found
-        if secret and len(secret) >= _SHORTEST_SECRET and not secret.startswith(("env:", "file:"))
-    }
+    kept = (secret for secret in found if secret and not secret.startswith(("env:", "file:")))
+    # Of a key in several lines the longest one: texts are looked at as they are shown, on one line.
+    telling = (max(secret.splitlines() or [""], key=len) for secret in kept)
+    return {secret for secret in telling if len(secret) >= _SHORTEST_SECRET}
 
 
 TRAIL_INVARIANTS = (

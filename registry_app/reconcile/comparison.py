@@ -1,6 +1,6 @@
 """The mirror against a snapshot, in bulk: each known row is streamed past once, by its digest alone."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -18,15 +18,21 @@ from registry_app.reconcile.record_digest import (
 _CHUNK = 5_000
 
 
-def compare_with_mirror(provider_id: int, snapshot: Snapshot, excused: Mapping[EndpointKey, int]) -> Plan:
+def compare_with_mirror(
+    provider_id: int,
+    snapshot: Snapshot,
+    excused: Mapping[EndpointKey, int],
+    deleted: Collection[EndpointKey] = frozenset(),
+) -> Plan:
     """The plan that makes the mirror match. Reads rows, writes nothing.
 
     `excused` are the record sets that transfers of ours touched since the mirror was last true: that
-    their owners changed is no reason for suspicion.
+    their owners changed is no reason for suspicion; nor is it that what loops of ours `deleted` is gone.
     """
     tally = Tally(seen=len(snapshot.records), claims_seen=len(snapshot.claims))
-    records = _match_records(provider_id, snapshot, excused, tally)
+    records = _match_records(provider_id, snapshot, excused, deleted, tally)
     claims = _match_claims(provider_id, snapshot, tally)
+    tally.store_emptied = _count_emptied(snapshot, _known_stored_keys(provider_id, snapshot), excused)
     return Plan(
         record_digests=records.digests,
         created=records.created,
@@ -52,7 +58,11 @@ class _RecordMatch:
 
 
 def _match_records(
-    provider_id: int, snapshot: Snapshot, excused: Mapping[EndpointKey, int], tally: Tally
+    provider_id: int,
+    snapshot: Snapshot,
+    excused: Mapping[EndpointKey, int],
+    deleted: Collection[EndpointKey],
+    tally: Tally,
 ) -> _RecordMatch:
     records = snapshot.records
     match = _RecordMatch([compute_record_digest(record, resource_of(snapshot, record)) for record in records])
@@ -61,10 +71,12 @@ def _match_records(
     for pk, name, record_type, set_identifier, digest, owner, missing_since in _known_record_sets(
         provider_id
     ):
-        index = unmatched.pop(EndpointKey(name, record_type, set_identifier), None)
+        key = EndpointKey(name, record_type, set_identifier)
+        index = unmatched.pop(key, None)
         is_present = missing_since is None
         tally.known += is_present
         if index is None:
+            tally.deleted_by_us += is_present and key in deleted
             if is_present:
                 _note_absence(match, tally, snapshot, pk, name, record_type)
             continue
@@ -123,7 +135,26 @@ def compare_snapshots(baseline: Snapshot, snapshot: Snapshot) -> Tally:
         tally.owned += bool(known.owner_id)
         if record != known:
             _note_change(tally, record, known.owner_id, {})
+    silent = _find_silent_stores(snapshot)
+    spoke = (claim for claim in baseline.claims if claim.profile.reference in silent) if silent else ()
+    keys = [EndpointKey(each.record_name, each.record_type, each.set_identifier) for each in spoke]
+    tally.store_emptied = _count_emptied(snapshot, keys, {})
     return tally
+
+
+def _find_silent_stores(snapshot: Snapshot) -> set[str]:
+    """The registry stores of the provider, by reference, that show no claim."""
+    registries = snapshot.registries
+    stores = {*registries.stores, *([registries.aws_sd] if registries.aws_sd else [])}
+    return stores - {claim.profile.reference for claim in snapshot.claims} if stores else stores
+
+
+def _count_emptied(
+    snapshot: Snapshot, keys: Collection[EndpointKey], excused: Mapping[EndpointKey, int]
+) -> int:
+    """How many of the record sets that an emptied store spoke for are still there."""
+    wanted = {key for key in keys if key not in excused}
+    return sum(record.key in wanted for record in snapshot.records) if wanted else 0
 
 
 def resource_of(snapshot: Snapshot, record: PairedEndpoint) -> str:
@@ -173,6 +204,17 @@ def _known_record_sets(
 def _known_claims(provider_id: int) -> Iterator[tuple[int, bytes | memoryview, bytes | memoryview]]:
     rows = Claim.objects.filter(provider_id=provider_id).order_by()
     yield from rows.values_list("pk", "identity", "digest").iterator(chunk_size=_CHUNK)
+
+
+def _known_stored_keys(provider_id: int, snapshot: Snapshot) -> list[EndpointKey]:
+    """The record sets of the known claims of stores that show none now: mostly there is no such store."""
+    silent = _find_silent_stores(snapshot)
+    if not silent:
+        return []
+    rows = Claim.objects.filter(
+        provider_id=provider_id, registry_profile_id__in=[int(each) for each in silent]
+    )
+    return [EndpointKey(*row) for row in rows.values_list("record_name", "record_type", "set_identifier")]
 
 
 def _fetch_owner_ids() -> dict[int | None, str]:

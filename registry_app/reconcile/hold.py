@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from providers.registries.store_contents import encode_contents
 from registry_app.actor import SYSTEM
 from registry_app.audit import record_audit
 from registry_app.models import HeldSnapshot, Provider, SyncRun
@@ -39,6 +40,7 @@ def store_held(visit: Visit, look: Look, suspicions: Sequence[Suspicion], sighti
         "reasons": [{"code": suspicion.code, "text": suspicion.text} for suspicion in suspicions],
         "difference": _describe(look, sighting),
         "body": zlib.compress(snapshot.body, _FASTEST),
+        "contents": zlib.compress(encode_contents(snapshot.contents), _FASTEST) if snapshot.contents else b"",
         "body_digest": snapshot.body_digest,
     }
     with transaction.atomic():

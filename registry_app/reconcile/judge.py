@@ -5,6 +5,7 @@ import zlib
 
 import msgspec
 
+from providers.registries.store_contents import decode_contents
 from providers.wire.errors import WireError
 from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filter
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
@@ -42,9 +43,12 @@ def judge(visit: Visit, look: Look) -> list[Suspicion]:
 
 def _count_removed_by_us(visit: Visit, tally: Tally) -> int:
     # Read only where it can matter: a transfer may have a hundred thousand items.
-    if tally.claims_seen or not visit.transfers:
+    if tally.claims_seen:
         return 0
-    return count_claims_removed_since(visit.provider.pk, visit.provider.accepted_at)
+    by_loops = visit.deleted.claims
+    if not visit.transfers:
+        return by_loops
+    return by_loops + count_claims_removed_since(visit.provider.pk, visit.provider.accepted_at)
 
 
 def accepted_baseline(visit: Visit) -> HeldSnapshot | None:
@@ -76,15 +80,16 @@ def is_still_held(held: HeldSnapshot, sighting: str) -> bool:
 
 
 def _decode_held(visit: Visit, held: HeldSnapshot) -> Snapshot | None:
-    """None where its body is beyond today's limits: then the mirror is the measure again, and a person is
-    asked again."""
-    body = HeldSnapshot.objects.values_list("body", flat=True).get(pk=held.pk)
+    """None where today's limits, or this release, do not read it: then the mirror is the measure again, and
+    a person is asked again."""
+    body, contents = HeldSnapshot.objects.values_list("body", "contents").get(pk=held.pk)
     try:
         return decode_snapshot(
             zlib.decompress(body),
             visit.reading.profiles,
-            visit.reading.aws_sd,
+            visit.reading.registries,
+            decode_contents(zlib.decompress(contents)) if contents else (),
             max_items=visit.provider.max_items,
         )
-    except WireError:
+    except (WireError, msgspec.DecodeError):
         return None

@@ -8,6 +8,7 @@ from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.reading import Reading
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import HeldSnapshot, Provider, SyncRun
+from registry_app.queries.loop_items import NOTHING_DELETED, DeletedByLoops
 from registry_app.reconcile.lease import Lease
 from registry_app.reconcile.plan import Plan
 
@@ -16,7 +17,7 @@ from registry_app.reconcile.plan import Plan
 class Visit:
     """Who looks, under which lease, and with what knowledge. `held` is the provider's last held snapshot,
     unless all was well at the last visit. `transfers` maps each record set that a transfer of ours touched
-    since the mirror was last true to that transfer."""
+    since the mirror was last true to that transfer; `deleted` is what loops of ours deleted since then."""
 
     lease: Lease
     provider: Provider
@@ -24,6 +25,7 @@ class Visit:
     reading: Reading
     held: HeldSnapshot | None
     transfers: Mapping[EndpointKey, int]
+    deleted: DeletedByLoops = NOTHING_DELETED
 
 
 @dataclass(frozen=True)

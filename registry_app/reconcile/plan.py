@@ -10,17 +10,21 @@ class Tally:
     """How what was known and what was said differ, counted while they are compared.
 
     `owned` are known record sets with an owner that are still there; `owner_changed` those of them that
-    now have another one, or none, and not by a transfer of ours.
+    now have another one, or none, and not by a transfer of ours. `deleted_by_us` are known ones that are
+    gone because a loop of ours deleted them. `store_emptied` are record sets that are still there while the
+    registry store in which their claims stood shows no claim at all, and not by a transfer of ours.
     """
 
     known: int = 0
     still_there: int = 0
+    deleted_by_us: int = 0
     seen: int = 0
     owned: int = 0
     owner_changed: int = 0
     value_changed: int = 0
     claims_known: int = 0
     claims_seen: int = 0
+    store_emptied: int = 0
     samples: dict[str, list[str]] = field(default_factory=dict)
 
     def sample(self, kind: str, text: str) -> None:

@@ -12,8 +12,13 @@ from registry_app.reconcile.bulk import Row, insert_rows, json_text, plain_text,
 from registry_app.reconcile.findings.draft import FindingDraft, Kind
 from registry_app.reconcile.slices import Write, in_chunks
 
-# These tell of visits and transfers, not of what a snapshot holds; whoever opens them closes them.
-KINDS_BESIDE_SNAPSHOTS = (Kind.PROVIDER_FAILING, Kind.SNAPSHOT_HELD, Kind.TRANSFER_STUCK)
+# These tell of other things than what a snapshot holds; whoever opens them closes them.
+KINDS_BESIDE_SNAPSHOTS = (
+    Kind.PROVIDER_FAILING,
+    Kind.SNAPSHOT_HELD,
+    Kind.TRANSFER_STUCK,
+    Kind.REGISTRY_DRIFT,
+)
 # These end by time alone: an answer that does not change must be looked at again now and then.
 KINDS_THAT_PASS = (Kind.FLAPPING, Kind.CHANGED_BACK, Kind.DELETED_AFTER_TRANSFER)
 PASSING_AFTER = timedelta(hours=1)

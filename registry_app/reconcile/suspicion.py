@@ -56,18 +56,17 @@ def find_suspicions(tally: Tally, around: Circumstances) -> list[Suspicion]:
 
 
 def _find_losses(tally: Tally, around: Circumstances) -> list[Suspicion]:
-    if not tally.known and not tally.claims_known:
+    known = tally.known - tally.deleted_by_us
+    if not known and tally.claims_known <= around.claims_removed_by_us:
         return []
     if around.item_count == 0:
-        return [Suspicion("empty", f"The answer is empty; the mirror holds {tally.known} record sets.")]
+        return [Suspicion("empty", f"The answer is empty; the mirror holds {known} record sets.")]
     found: list[Suspicion] = []
-    if tally.known >= SHRINK_FLOOR and tally.still_there * 100 < SHRINK_PERCENT * tally.known:
+    if known >= SHRINK_FLOOR and tally.still_there * 100 < SHRINK_PERCENT * known:
         found.append(
-            Suspicion(
-                "shrunk", f"Only {tally.still_there} of {tally.known} known record sets are still there."
-            )
+            Suspicion("shrunk", f"Only {tally.still_there} of {known} known record sets are still there.")
         )
-    if tally.known and not tally.still_there:
+    if known and not tally.still_there:
         found.append(
             Suspicion(
                 "another_service",
@@ -76,4 +75,13 @@ def _find_losses(tally: Tally, around: Circumstances) -> list[Suspicion]:
         )
     if tally.claims_known > around.claims_removed_by_us and not tally.claims_seen:
         found.append(Suspicion("claims_gone", f"All {tally.claims_known} known claims are gone."))
+    elif tally.store_emptied:
+        # However few they are beside others: a table made anew, or another namespace, looks like this.
+        found.append(
+            Suspicion(
+                "store_emptied",
+                f"A registry store shows no claim any more, and {tally.store_emptied} record sets that it "
+                "spoke for are still there.",
+            )
+        )
     return found

@@ -5,22 +5,26 @@ import socket
 import threading
 import uuid
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from django.utils import timezone
 
 from providers.client.provider_client import RecordsAnswer
 from providers.http.errors import ProviderError
+from providers.registries.store_contents import StoreContents
 from providers.wire.errors import WireError
 from registry_app.actor import Actor
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable
 from registry_app.mirror.client import build_client
 from registry_app.mirror.domain_filter import NegotiatedFilter, fetch_domain_filter, is_negotiation_due
+from registry_app.mirror.open_stores import fetch_contents, open_stores
 from registry_app.mirror.reading import Reading, compute_accepted_digest, fetch_reading
-from registry_app.mirror.snapshot import Snapshot, decode_answer, decode_snapshot
+from registry_app.mirror.snapshot import Snapshot, compute_heard_digest, decode_answer, decode_snapshot
 from registry_app.models import Provider, SyncRun
 from registry_app.models.provider import MEBIBYTE
 from registry_app.queries.held_snapshot import last_snapshot
+from registry_app.queries.loop_items import deleted_since
 from registry_app.queries.transfer_items import touched_since
 from registry_app.reconcile.comparison import compare_with_mirror
 from registry_app.reconcile.failure import mark_lost, store_failure
@@ -118,12 +122,16 @@ def _look_closely(
 ) -> SyncRun:
     provider = visit.provider
     # Reading and comparing a MiB takes about a tenth of a second; ten times that is allowed for.
-    seconds = heard.size / MEBIBYTE
+    seconds = (heard.size + heard.stored_size) / MEBIBYTE
     renew_lease(visit.lease, seconds=seconds)
     snapshot = heard.decode(visit.reading, provider.max_items)
     renew_lease(visit.lease, seconds=seconds)
-    visit = replace(visit, transfers=touched_since(provider.pk, provider.accepted_at))
-    plan = compare_with_mirror(provider.pk, snapshot, visit.transfers)
+    visit = replace(
+        visit,
+        transfers=touched_since(provider.pk, provider.accepted_at),
+        deleted=deleted_since(provider.pk, provider.accepted_at),
+    )
+    plan = compare_with_mirror(provider.pk, snapshot, visit.transfers, visit.deleted.keys)
     renew_lease(visit.lease)
     look = Look(snapshot, plan, heard.domain_filter, known_filter)
     suspicions = judge(visit, look)
@@ -134,18 +142,20 @@ def _look_closely(
 
 @dataclass(frozen=True)
 class Heard:
-    """What a provider said: an answer not decoded yet, or a snapshot that somebody decoded before."""
+    """What a provider said, and the registry stores beside it: an answer not decoded yet, or a snapshot that
+    somebody decoded before."""
 
     domain_filter: NegotiatedFilter | None
     answer: RecordsAnswer | None = None
+    contents: tuple[StoreContents, ...] = ()
     snapshot: Snapshot | None = None
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        """The digest of the body, in hexadecimal."""
+        """The digest of all that was heard, in hexadecimal."""
         if self.snapshot is not None:
             return self.snapshot.body_digest
-        return self.answer.digest.hex() if self.answer else ""
+        return compute_heard_digest(self.answer.digest.hex(), self.contents) if self.answer else ""
 
     @property
     def content_type(self) -> str:
@@ -168,6 +178,12 @@ class Heard:
             return len(self.snapshot.body)
         return len(self.answer.body) if self.answer else 0
 
+    @property
+    def stored_size(self) -> int:
+        """About how many bytes the claims of registry stores would take in a body."""
+        contents = self.snapshot.contents if self.snapshot is not None else self.contents
+        return sum(len(claim.text) + len(claim.key.name) for each in contents for claim in each.claims)
+
     def is_filter_as(self, known: NegotiatedFilter | None) -> bool:
         """Whether the filter is the known one, as far as both are known."""
         return known is None or self.domain_filter is None or known.says_the_same(self.domain_filter)
@@ -175,7 +191,7 @@ class Heard:
     def decode(self, reading: Reading, max_items: int) -> Snapshot:
         """The snapshot. Raises WireError."""
         told = self.snapshot
-        is_same = told is not None and told.aws_sd == reading.aws_sd
+        is_same = told is not None and told.registries == reading.registries
         if told is not None and is_same and set(told.profiles) == set(reading.profiles):
             return told
         if told is not None:
@@ -183,7 +199,8 @@ class Heard:
             return decode_snapshot(
                 told.body,
                 reading.profiles,
-                reading.aws_sd,
+                reading.registries,
+                told.contents,
                 max_items=max_items,
                 body_digest=told.body_digest,
                 content_type=told.content_type,
@@ -191,7 +208,14 @@ class Heard:
             )
         if self.answer is None:
             raise ValueError("neither an answer nor a snapshot")
-        return decode_answer(self.answer, reading.profiles, reading.aws_sd, max_items=max_items)
+        return decode_answer(
+            self.answer,
+            reading.profiles,
+            reading.registries,
+            self.contents,
+            max_items=max_items,
+            heard_digest=self.digest,
+        )
 
 
 def _ask(lease: Lease, provider: Provider, known: NegotiatedFilter | None) -> Heard:
@@ -203,7 +227,11 @@ def _ask(lease: Lease, provider: Provider, known: NegotiatedFilter | None) -> He
             said = fetch_domain_filter(client, now)
         # A slow answer may take longer than a lease.
         renew_lease(lease, seconds=provider.deadline_seconds)
-        return Heard(said, answer=client.records())
+        answer = client.records()
+        stores = open_stores(provider, client)
+        if stores:
+            renew_lease(lease, seconds=provider.deadline_seconds * len(stores))
+        return Heard(said, answer, fetch_contents(stores.values()))
 
 
 def _is_known_answer(visit: Visit, heard: Heard) -> bool:

@@ -8,6 +8,7 @@ from django.db.models import Q
 from providers.registries.claim import TxtProfile
 from registry_app.actor import Actor
 from registry_app.errors import SecretUnavailable
+from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer, TransferItem
 from registry_app.transfer.claim_key import ClaimKey, build_txt_key, claim_key_of
@@ -19,10 +20,10 @@ from registry_app.transfer.load_subjects import (
     load_claims,
     load_contents,
     load_selected,
+    load_shown_elsewhere,
     load_txt_record_sets,
 )
 from registry_app.transfer.lock_key import compute_lock_key
-from registry_app.transfer.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.transfer.plan_clean_up import build_clean_up_items
 from registry_app.transfer.plan_edits import PlanContext
 from registry_app.transfer.plan_group import (
@@ -39,6 +40,7 @@ from registry_app.transfer.refusals import (
     find_item_refusals,
     find_permission_refusals,
     find_provider_refusals,
+    find_registry_warnings,
     find_target_refusals,
 )
 from registry_app.transfer.subjects import ClaimFacts
@@ -121,7 +123,7 @@ def build_plan_value(
         source_owner=source,
         target_owner=target,
         premises=premises,
-        warnings=tuple(find_freeze_warnings(provider)),
+        warnings=(*find_freeze_warnings(provider), *find_registry_warnings(premises)),
     )
 
 
@@ -131,7 +133,9 @@ def _build_items(asked: PlanRequest) -> tuple[PlannedItem, ...]:
         claims = load_claims(find_claims(selection).filter(provider=provider))
         # Other claims at the same places stay where they are.
         registered = Owner.objects.filter(status=Owner.Status.REGISTERED).values_list("owner_id", flat=True)
-        return build_clean_up_items(claims, _load_whole_contents(provider, claims), frozenset(registered))
+        contents = _load_whole_contents(provider, claims)
+        elsewhere = load_shown_elsewhere(provider, claims)
+        return build_clean_up_items(claims, contents, frozenset(registered), elsewhere)
     loaded = load_selected(provider, find_record_sets(selection))
     context = _build_context(asked, loaded)
     items = [build_item(subject, context) for subject in loaded.selected]
@@ -146,7 +150,7 @@ def _build_premises(asked: PlanRequest, items: Sequence[PlannedItem]) -> Premise
     owners = [asked.target] if asked.target is not None else []
     if asked.request.kind == _KIND.REFORMAT:
         owner_ids = {item.source_owner_id for item in items if not item.problem}
-        owners = list(Owner.objects.select_related("registry_profile").filter(owner_id__in=owner_ids))
+        owners = list(Owner.objects.prefetch_related("registry_profile").filter(owner_id__in=owner_ids))
     stores = find_stores_of_items(items)
     return build_premises(asked.provider, asked.request.kind, owners, stores)
 
@@ -192,7 +196,7 @@ def _fetch_registries(
     if asked.request.kind != _KIND.REFORMAT:
         return {}
     owner_ids = {owner_id for subject in loaded.selected for owner_id in subject.owner_ids}
-    owners = Owner.objects.filter(owner_id__in=owner_ids).select_related("registry_profile")
+    owners = Owner.objects.filter(owner_id__in=owner_ids).prefetch_related("registry_profile")
     return {owner.owner_id: fetch_owner_registry(owner, profiles) for owner in owners}
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from providers.wire.endpoint import Endpoint
+from registry_app.mirror.written import Change
 from registry_app.transfer.claim_key import ZONE, ClaimKey
 from registry_app.transfer.item_plan import ItemPlan
 from registry_app.transfer.provider_plan import EndpointDict
-from registry_app.transfer.standing import Change
 
 
 def raise_if_touches_more(changes: Mapping[ClaimKey, Change], plans: Iterable[ItemPlan]) -> None:

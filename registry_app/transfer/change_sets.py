@@ -15,6 +15,7 @@ from providers.registries.errors import RegistryError
 from providers.wire.canonical_name import canonical_name
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
+from registry_app.mirror.written import Change, is_as_written
 from registry_app.models import TransferStep
 from registry_app.transfer.claim_key import (
     ZONE,
@@ -27,7 +28,7 @@ from registry_app.transfer.claim_key import (
 from registry_app.transfer.item_plan import ItemPlan, Leg
 from registry_app.transfer.live_zone import LiveZone
 from registry_app.transfer.provider_plan import EndpointDict
-from registry_app.transfer.standing import Change, Moved, describe_moved, is_as_reviewed, is_as_written
+from registry_app.transfer.standing import Moved, describe_moved, is_as_reviewed
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from typing import Any
 
 from registry_app.models import Provider, RegistryProfile
 
+_KIND = RegistryProfile.Kind
+
 
 def describe_stores(provider: Provider, references: Collection[str]) -> dict[str, dict[str, Any]]:
     """Address and settings of each store that this provider has, by its profile's primary key as text.
@@ -16,7 +18,16 @@ def describe_stores(provider: Provider, references: Collection[str]) -> dict[str
 
 
 def _describe(profile: RegistryProfile) -> dict[str, Any]:
-    return {
-        "name": profile.name,
-        "kind": profile.kind,
-    }
+    described = {"name": profile.name, "kind": profile.kind}
+    if profile.kind == _KIND.DYNAMODB:
+        return {
+            **described,
+            "table": profile.table,
+            "region": profile.region,
+            "endpoint": profile.endpoint_url,
+            # Of whose account the table is, nothing else tells.
+            "access key": profile.access_key_id,
+        }
+    if profile.cluster is not None:
+        return {**described, "Kubernetes API": profile.cluster.api_url, "namespace": profile.namespace}
+    return described

@@ -119,7 +119,8 @@ def _to_facts(row: _ClaimRow) -> ClaimFacts:
     place = build_txt_key(row.txt_name, row.set_identifier)
     if not row.txt_name:  # a row of a registry store
         record = EndpointKey(row.record_name, row.record_type, row.set_identifier)
-        place = build_row_key(str(row.profile), record)
+        # A store that nobody knows any more is no place to write to: no profile has this key.
+        place = build_row_key(str(row.profile or 0), record)
     return ClaimFacts(
         id=row.pk,
         place=place,
@@ -144,6 +145,19 @@ def load_contents(provider: Provider, claims: Iterable[ClaimFacts]) -> dict[Clai
     }
     # A TXT record set of the mirror is the whole endpoint, in the provider's own order.
     return {key: mixed.get(key, tuple(targets)) for key, targets in found.items()}
+
+
+def load_shown_elsewhere(provider: Provider, claims: Iterable[ClaimFacts]) -> dict[EndpointKey, str]:
+    """Record sets that rows of registry stores speak for and that another provider shows, with its name."""
+    names = sorted({claim.record_name for claim in claims if claim.place.store})
+    found: dict[EndpointKey, str] = {}
+    for start in range(0, len(names), _CHUNK):
+        rows = RecordSet.objects.filter(name__in=names[start : start + _CHUNK], missing_since__isnull=True)
+        values = rows.exclude(provider=provider).values_list(
+            "name", "record_type", "set_identifier", "provider__name"
+        )
+        found.update({EndpointKey(name, kind, label): shown_by for name, kind, label, shown_by in values})
+    return found
 
 
 def load_txt_record_sets(provider: Provider, names: Iterable[str]) -> list[RecordSet]:

@@ -1,24 +1,16 @@
 """Reading back: what became of a step. Believe only this."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from django.utils import timezone
-
-from providers.http.errors import ProviderError
-from providers.wire.errors import WireError
+from registry_app.mirror.written import Change, is_as_written, read_until
 from registry_app.transfer.claim_key import ClaimKey
 from registry_app.transfer.live_zone import LiveZone
 from registry_app.transfer.run import Run
-from registry_app.transfer.standing import Change, is_as_written
 
 Outcome = Literal["new", "old", "neither"]
-_FIRST_PAUSE = 0.2
-_LONGEST_PAUSE = 5.0
-_GROWTH = 1.6
 
 
 @dataclass(frozen=True)
@@ -38,26 +30,12 @@ def look(run: Run, changes: Mapping[ClaimKey, Change], names: set[str], *, since
 
     Reads at least once. Raises ProviderError or WireError if the last of the readings failed.
     """
-    allowed = timedelta(seconds=run.provider.read_back_seconds)
-    # By a clock that never jumps; and should the other one have gone back since, no longer than allowed.
-    until = time.monotonic() + min(allowed, since + allowed - timezone.now()).total_seconds()
-    pause = _FIRST_PAUSE
-    while True:
-        failure: ProviderError | WireError | None = None
-        try:
-            found = judge(run.read(names), changes)
-        except (ProviderError, WireError) as error:
-            failure = error
-        else:
-            if found.is_as_wanted:
-                return found
-        left = until - time.monotonic()
-        if left <= 0:
-            if failure is not None:
-                raise failure
-            return found
-        time.sleep(min(pause, left))
-        pause = min(pause * _GROWTH, _LONGEST_PAUSE)
+    return read_until(
+        lambda: judge(run.read(names), changes),
+        lambda found: found.is_as_wanted,
+        allowed=timedelta(seconds=run.provider.read_back_seconds),
+        since=since,
+    )
 
 
 def judge(zone: LiveZone, changes: Mapping[ClaimKey, Change]) -> ReadBack:

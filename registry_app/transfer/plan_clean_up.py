@@ -2,10 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from providers.registries.claim import ClaimVerdict
+from providers.wire.endpoint import EndpointKey
 from registry_app.transfer.claim_edit import ClaimEdit
-from registry_app.transfer.claim_key import ClaimKey, describe_place
+from registry_app.transfer.claim_key import ClaimKey, claim_key_of, describe_place
 from registry_app.transfer.provider_plan import PlannedItem
 from registry_app.transfer.subjects import ClaimFacts
 from registry_app.transfer.verdicts import (
@@ -27,13 +29,24 @@ def build_clean_up_items(
     claims: Iterable[ClaimFacts],
     contents: Mapping[ClaimKey, tuple[str, ...]],
     registered: frozenset[str],
+    elsewhere: Mapping[EndpointKey, str],
 ) -> tuple[PlannedItem, ...]:
     """One item for each place that holds some of `claims`. `registered` are the owner ids of which a
-    person said how they write their claims."""
+    person said how they write their claims. `elsewhere` names, for record sets that rows of registry stores
+    speak for, another provider that shows them: a row does not say which provider it means."""
     by_place: dict[ClaimKey, list[ClaimFacts]] = defaultdict(list)
     for claim in claims:
         by_place[claim.place].append(claim)
-    return tuple(_build_item(found, contents, registered) for _, found in sorted(by_place.items()))
+    items = (_build_item(found, contents, registered) for _, found in sorted(by_place.items()))
+    return tuple(_leave_out_if_elsewhere(item, elsewhere) for item in items)
+
+
+def _leave_out_if_elsewhere(item: PlannedItem, elsewhere: Mapping[EndpointKey, str]) -> PlannedItem:
+    provider = elsewhere.get(EndpointKey(item.name, item.record_type, item.set_identifier))
+    if not provider or not any(claim_key_of(endpoint).store for endpoint in item.before):
+        return item
+    problem = f"{provider} shows this record set, and the row may be what owns it there."
+    return replace(item, problem=problem, problem_code="record_set_elsewhere")
 
 
 def _build_item(

@@ -12,10 +12,10 @@ from providers.registries.labels import OWNER, RESOURCE, format_labels, parse_la
 from providers.registries.txt_changes import build_new_claim
 from providers.registries.txt_names import format_txt_name, parse_txt_name
 from providers.wire.endpoint import Endpoint
+from registry_app.mirror.owner_registry import OwnerRegistry
 from registry_app.models import Transfer
 from registry_app.transfer.claim_edit import ClaimEdit, UnusableClaim, read_plain_text
 from registry_app.transfer.claim_key import ZONE, ClaimKey, build_row, build_row_key, build_txt_key
-from registry_app.transfer.owner_registry import OwnerRegistry
 from registry_app.transfer.subjects import ClaimFacts, Subject
 from registry_app.transfer.verdicts import Verdict
 

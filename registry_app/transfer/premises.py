@@ -9,10 +9,10 @@ from typing import Any
 
 from django.conf import settings
 
+from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer
 from registry_app.transfer.describe_stores import describe_stores
-from registry_app.transfer.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.transfer.refusals import find_target_refusals
 
 Premises = dict[str, Any]
@@ -66,7 +66,7 @@ def find_moved_premise(transfer: Transfer, provider: Provider) -> str:
     Raises SecretUnavailable.
     """
     reviewed: Mapping[str, Any] = transfer.premises.get("owners", {})
-    owners = list(Owner.objects.select_related("registry_profile").filter(owner_id__in=list(reviewed)))
+    owners = list(Owner.objects.prefetch_related("registry_profile").filter(owner_id__in=list(reviewed)))
     if len(owners) < len(reviewed):
         return "An owner of this plan is not known any more."
     now: Mapping[str, Any] = build_premises(provider, transfer.kind, owners)["owners"]

@@ -91,7 +91,9 @@ def _find_target(request: TransferRequest) -> Owner | None:
         return None
     if not request.target_owner_id:
         raise InvalidRequest("No target owner is named.", fields={"target_owner_id": ["Choose an owner."]})
-    target = Owner.objects.select_related("registry_profile").filter(owner_id=request.target_owner_id).first()
+    target = (
+        Owner.objects.prefetch_related("registry_profile").filter(owner_id=request.target_owner_id).first()
+    )
     if target is None:
         raise InvalidRequest(
             f"No owner {request.target_owner_id[:100]!r} is known.",

@@ -1,7 +1,8 @@
 """What speaks against a plan before anybody is asked to approve it, each with a code and three sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -52,6 +53,25 @@ def find_freeze_warnings(provider: Provider) -> list[Refusal]:
             is_warning=True,
         )
         for freeze in fetch_active_freezes(provider)
+    ]
+
+
+def find_registry_warnings(premises: Mapping[str, Any]) -> list[Refusal]:
+    """What the instances at the registries of a plan, whose premises these are, do not notice."""
+    kinds = {described["kind"] for described in premises.get("stores", {}).values()}
+    if RegistryProfile.Kind.DYNAMODB not in kinds:
+        return []
+    # From ExternalDNS's source: labels are read once, and again only after a failed write.
+    return [
+        Refusal(
+            "instances_read_once",
+            "ExternalDNS reads its DynamoDB table when it starts, and not again while all goes well: running "
+            "instances do not notice this.",
+            now="Until they are restarted, a former owner's may go on changing or deleting these record "
+            "sets, and a new owner's leaves them alone.",
+            todo="Stop the former owner's instance before this is sent, and restart both afterwards.",
+            is_warning=True,
+        )
     ]
 
 

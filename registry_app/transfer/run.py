@@ -6,32 +6,26 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 
 from django.db import transaction
 
 from providers.client.provider_client import ProviderClient
 from providers.registries.claim import TxtProfile
-from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_records
 from registry_app.crash_point import crash_point
+from registry_app.mirror.believable import raise_if_unbelievable
+from registry_app.mirror.open_stores import OpenStore
 from registry_app.models import Provider, Transfer, TransferItem
 from registry_app.reconcile.lease import Lease, raise_if_lost, renew_lease
+from registry_app.transfer.believable_store import KnownRows
 from registry_app.transfer.claim_key import ZONE
 from registry_app.transfer.live_zone import LiveZone, build_live_zone
-from registry_app.transfer.open_stores import OpenStore
 from registry_app.transfer.store_changes import list_changes_to_make
 
 # A run gives way after this time and is picked up again: no task lives for ever.
 LONGEST_RUN = timedelta(minutes=10)
 _ROWS = 500
-# As in a visit: under 70 % of ten or more known.
-_SHRINK_FLOOR = 10
-_SHRINK_PERCENT = 70
-
-
-class UnbelievableAnswer(WireError):
-    """The provider shows so little that its answer proves nothing: not that a claim is gone, nor that one
-    was never written."""
 
 
 @dataclass
@@ -42,9 +36,9 @@ class Hold:
     provider: Provider
     lease: Lease
 
-    def renew(self) -> None:
-        """Keep the lease through the next exchange with the provider. Raises LeaseLost."""
-        self.lease = renew_lease(self.lease, seconds=self.provider.deadline_seconds)
+    def renew(self, exchanges: int = 1) -> None:
+        """Keep the lease through the next exchanges with the provider or its stores. Raises LeaseLost."""
+        self.lease = renew_lease(self.lease, seconds=exchanges * self.provider.deadline_seconds)
 
     def store_outcomes(self, outcomes: Mapping[int, tuple[str, str]]) -> None:
         """Set (status, reason) of items by primary key, while the lease is held. Raises LeaseLost."""
@@ -56,9 +50,9 @@ class Hold:
 
 @dataclass
 class Run(Hold):
-    """One run, able to speak to the provider and to the registry stores its transfer touches.
+    """One run, able to speak to the provider and to the registry stores it has.
 
-    `zone` is the last reading of all of them, as far as it was kept.
+    `zone` is the last reading of all of them that the transfer touches, as far as it was kept.
     """
 
     client: ProviderClient
@@ -68,6 +62,10 @@ class Run(Hold):
     # The clock on the wall may jump while a run lasts.
     started: float = field(default_factory=time.monotonic)
 
+    @cached_property
+    def known_rows(self) -> KnownRows:
+        return KnownRows(self.transfer)
+
     @property
     def store_names(self) -> dict[str, str]:
         return {reference: opened.name for reference, opened in self.stores.items()}
@@ -75,24 +73,20 @@ class Run(Hold):
     def is_over_time(self) -> bool:
         return time.monotonic() - self.started > LONGEST_RUN.total_seconds()
 
-    def raise_if_unbelievable(self, count: int) -> None:
-        """Raise UnbelievableAnswer where a visit would hold a snapshot of `count` endpoints: look again."""
-        known = self.provider.record_set_count
-        is_empty = count == 0 and known > 0 and not self.provider.allow_empty
-        if is_empty or (known >= _SHRINK_FLOOR and count * 100 < known * _SHRINK_PERCENT):
-            raise UnbelievableAnswer(f"{count} endpoints are shown where {known} record sets are known")
-
     def read(self, names: set[str]) -> LiveZone:
         """What provider and stores show now at `names`. Raises ProviderError, WireError, LeaseLost."""
         self.renew()
         answer = self.client.records()
         decoded = decode_records(answer.body, max_items=self.provider.max_items)
-        self.raise_if_unbelievable(len(decoded.endpoints))
+        raise_if_unbelievable(self.provider, len(decoded.endpoints))
         zone = build_live_zone(decoded.endpoints, names)
-        for reference, opened in self.stores.items():
+        for reference in self.transfer.premises.get("stores", {}):
             self.renew()
-            claims = (claim for claim in opened.store.fetch_claims() if claim.key.name in names)
-            zone = zone.with_store(reference, opened.name, claims)
+            opened = self.stores[reference]
+            claims = opened.store.fetch_claims()
+            self.known_rows.raise_if_unbelievable(reference, opened.name, claims)
+            mine = (claim for claim in claims if claim.key.name in names)
+            zone = zone.with_store(reference, opened.name, mine)
         self.zone = zone
         return zone
 

@@ -13,8 +13,11 @@ from providers.wire.errors import WireError
 from registry_app.actor import SYSTEM
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable, StateMoved
+from registry_app.mirror.believable import raise_if_unbelievable
 from registry_app.mirror.client import build_client
-from registry_app.mirror.profiles import fetch_txt_profiles, find_aws_sd_profile
+from registry_app.mirror.open_stores import open_stores
+from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.mirror.registries import fetch_registries
 from registry_app.mirror.snapshot import fetch_snapshot
 from registry_app.models import Transfer, TransferItem
 from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
@@ -23,7 +26,6 @@ from registry_app.transfer.advance import advance
 from registry_app.transfer.approve_transfer import find_void_approval
 from registry_app.transfer.conclude import conclude, end_stale
 from registry_app.transfer.find_transfer import find_transfer
-from registry_app.transfer.open_stores import open_stores
 from registry_app.transfer.premises import find_moved_place, find_moved_premise
 from registry_app.transfer.review import find_moved_items
 from registry_app.transfer.run import Hold, Run, name_run, store_outcomes
@@ -86,7 +88,7 @@ def _run(hold: Hold) -> None:
     try:
         profiles = {profile.reference: profile for profile in fetch_txt_profiles(hold.provider)}
         with build_client(hold.provider) as client:
-            stores = open_stores(hold.transfer.premises.get("stores", {}), hold.provider, client)
+            stores = open_stores(hold.provider, client)
             run = Run(hold.transfer, hold.provider, hold.lease, client, profiles, stores)
             stop_reason = _send_all(run)
     except (ProviderError, WireError, SecretUnavailable) as error:
@@ -184,11 +186,14 @@ def _run_batches(run: Run, numbers: list[int]) -> str | None:
 
 def _is_as_reviewed(run: Run) -> bool:
     """Whether all stands as it was reviewed; if not, the transfer ends stale, nothing sent."""
-    run.renew()
+    run.renew(1 + len(run.stores))
+    registries = fetch_registries(run.provider)
     snapshot = fetch_snapshot(
-        run.provider, run.client, list(run.profiles.values()), find_aws_sd_profile(run.provider)
+        run.provider, run.client, list(run.profiles.values()), registries, run.stores.values()
     )
-    run.raise_if_unbelievable(snapshot.item_count)
+    raise_if_unbelievable(run.provider, snapshot.item_count)
+    for read in snapshot.contents:
+        run.known_rows.raise_if_unbelievable(read.reference, run.store_names[read.reference], read.claims)
     items = run.transfer.items.order_by("ordinal").iterator(chunk_size=2_000)
     moved = find_moved_items(snapshot, items, run.transfer.kind, run.store_names)
     crash_point("transfer.reviewed")

@@ -1,19 +1,10 @@
-"""Comparing what stands at a place with what was reviewed, and with what was sent. Pure."""
+"""Comparing what stands at a place with what was reviewed. Pure."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from providers.wire.endpoint import Endpoint
 from registry_app.transfer.claim_key import ClaimKey, describe_place
 from registry_app.transfer.provider_plan import EndpointDict
-
-
-@dataclass(frozen=True)
-class Change:
-    """The claims at one place from `old` to `new`, exactly as on the wire; None: nothing is there."""
-
-    old: Endpoint | None
-    new: Endpoint | None
 
 
 class Moved(Exception):
@@ -27,21 +18,6 @@ def is_as_reviewed(live: Endpoint | None, reviewed: EndpointDict | None) -> bool
     return sorted(live.targets) == sorted(reviewed["targets"])
 
 
-def is_as_written(live: Endpoint | None, wanted: Endpoint | None) -> bool:
-    """Whether a place shows what was sent (I6).
-
-    Providers may wrap text in quotes or not, choose the TTL where none was configured, and add
-    properties of their own; nothing else may differ.
-    """
-    if live is None or wanted is None:
-        return live is None and wanted is None
-    return (
-        sorted(map(_unquoted, live.targets)) == sorted(map(_unquoted, wanted.targets))
-        and wanted.record_ttl in (0, live.record_ttl)
-        and set(wanted.provider_specific) <= set(live.provider_specific)
-    )
-
-
 def describe_moved(
     key: ClaimKey, live: Endpoint | None, reviewed: EndpointDict | None, stores: Mapping[str, str]
 ) -> str:
@@ -53,10 +29,6 @@ def describe_moved(
     if reviewed is None:
         return f"{sentence} stands where a new claim was to be written."
     return f"{sentence} holds {_quote(live.targets)}, not what was reviewed."
-
-
-def _unquoted(target: str) -> str:
-    return target[1:-1] if len(target) > 1 and target[0] == target[-1] == '"' else target
 
 
 def _quote(targets: Iterable[str]) -> str:

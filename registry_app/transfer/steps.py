@@ -13,6 +13,7 @@ from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_change_set_strict
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost
+from registry_app.mirror.written import Change
 from registry_app.models import TransferItem, TransferStep
 from registry_app.reconcile.lease import raise_if_lost
 from registry_app.transfer.change_sets import Earlier, changes_in
@@ -20,7 +21,6 @@ from registry_app.transfer.claim_key import ZONE, ClaimKey, format_endpoint
 from registry_app.transfer.item_plan import Leg
 from registry_app.transfer.look import ReadBack
 from registry_app.transfer.run import Run, store_outcomes
-from registry_app.transfer.standing import Change
 from registry_app.transfer.store_changes import store_changes_in
 
 _STATUS = TransferStep.Status

@@ -101,7 +101,8 @@ def _build_subject(record: RecordFacts, by_record: Mapping[tuple[str, str], list
 
 def _speaks(claim: ClaimFacts, record: RecordFacts, types: set[str]) -> bool:
     if claim.place.store:
-        return claim.record_type == record.key.record_type  # a row speaks for exactly its record set
+        # A row speaks for exactly its record set, and not at all where it was meant for another one.
+        return claim.record_type == record.key.record_type and claim.verdict != ClaimVerdict.ORPHAN
     # A TXT endpoint that mixes heritage with other targets does not claim itself.
     is_itself = record.key.record_type == "TXT" and claim.place.name == record.key.name
     return claim.record_type in types and not is_itself

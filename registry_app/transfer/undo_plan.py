@@ -18,7 +18,11 @@ from registry_app.transfer.load_subjects import to_record_facts
 from registry_app.transfer.plan_group import assign_batches, find_stores_of_items
 from registry_app.transfer.premises import build_premises
 from registry_app.transfer.provider_plan import PlannedItem, ProviderPlan, Refusal
-from registry_app.transfer.refusals import find_freeze_warnings, find_provider_refusals
+from registry_app.transfer.refusals import (
+    find_freeze_warnings,
+    find_provider_refusals,
+    find_registry_warnings,
+)
 from registry_app.transfer.review import key_of, plan_of
 from registry_app.transfer.steps import changes_of_step, claim_key_of_row
 from registry_app.transfer.verdicts import Verdict, compute_verdict, compute_verdict_without_change
@@ -65,7 +69,7 @@ def build_undo_plan(actor: Actor, original: Transfer) -> ProviderPlan:
         source_owner=source,
         target_owner=target,
         premises=premises,
-        warnings=tuple(find_freeze_warnings(original.provider)),
+        warnings=(*find_freeze_warnings(original.provider), *find_registry_warnings(premises)),
     )
 
 

@@ -10,7 +10,9 @@ from registry_app.errors import InvalidRequest
 from registry_app.management.dnsadmin_command import DnsadminCommand
 from registry_app.management.outcome import ExitCode, printable, write_json
 from registry_app.queries.invariant import Invariant, Violation
+from registry_app.queries.loop_invariants import LOOP_INVARIANTS
 from registry_app.queries.mirror_invariants import MIRROR_INVARIANTS
+from registry_app.queries.registry_invariants import REGISTRY_INVARIANTS
 from registry_app.queries.trail_invariants import TRAIL_INVARIANTS
 from registry_app.queries.transfer_invariants import TRANSFER_INVARIANTS
 
@@ -25,7 +27,9 @@ def find_broken_chain() -> Violation | None:
 
 INVARIANTS = (
     *MIRROR_INVARIANTS,
+    *REGISTRY_INVARIANTS,
     *TRANSFER_INVARIANTS,
+    *LOOP_INVARIANTS,
     *TRAIL_INVARIANTS,
     Invariant("I15", "the audit chain verifies", find_broken_chain),
 )

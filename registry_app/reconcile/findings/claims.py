@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from providers.registries.claim import Claim, ClaimFormat, ClaimVerdict
+from providers.registries.claim import TXT_REGISTRY, Claim, ClaimFormat, ClaimVerdict
 from providers.wire.endpoint import EndpointKey
 from registry_app.reconcile.findings.draft import FindingDraft, JsonObject, Kind, Severity
 from registry_app.reconcile.findings.scene import Scene
 from registry_app.reconcile.findings.words import (
     name_claimed,
+    name_place,
     select_claim,
     select_records,
     suggest_registering,
@@ -16,7 +17,8 @@ from registry_app.reconcile.record_digest import compute_claim_identity, txt_nam
 
 
 def find_orphan_claims(scene: Scene) -> Iterator[FindingDraft]:
-    """Claims for record sets that are not there: they keep other owners from creating them.
+    """Claims for record sets that are not there: they keep other owners from creating them, or give one to
+    their own when somebody else has.
 
     Cleaning up is offered only where a person registered the owner and with it how it writes, and the claim
     is written so: otherwise it may well protect a record set, and is then no orphan.
@@ -27,8 +29,8 @@ def find_orphan_claims(scene: Scene) -> Iterator[FindingDraft]:
             claim,
             Kind.ORPHAN_CLAIM,
             Severity.WARNING,
-            f"The TXT record {txt_name_of(claim)} says that {claim.owner_id} owns {name_claimed(claim)}, but "
-            f"nothing is there. No other owner can create it while the claim stands. {doubt}".strip(),
+            f"{_begin(claim)} says that {claim.owner_id} owns {name_claimed(claim)}, but nothing is there. "
+            f"{_say_harm(claim)} {doubt}".strip(),
             suggestion,
         )
 
@@ -51,6 +53,12 @@ def _doubt_orphan(scene: Scene, claim: Claim) -> tuple[str, JsonObject]:
     return claim.problem, _clean_up(scene, claim)
 
 
+def _say_harm(claim: Claim) -> str:
+    if claim.registry == TXT_REGISTRY:
+        return "No other owner can create it while the claim stands."
+    return f"Whoever creates it, {claim.owner_id} will take it for its own while the claim stands."
+
+
 def find_unreadable_claims(scene: Scene) -> Iterator[FindingDraft]:
     """Claims that cannot be read, so that nobody knows whose their record sets are."""
     for claim in _with_verdict(scene, ClaimVerdict.UNREADABLE):
@@ -58,7 +66,7 @@ def find_unreadable_claims(scene: Scene) -> Iterator[FindingDraft]:
             claim,
             Kind.UNREADABLE_CLAIM,
             Severity.WARNING,
-            f"The TXT record {txt_name_of(claim)} looks like a claim for {name_claimed(claim)} and cannot be "
+            f"{_begin(claim)} looks like a claim for {name_claimed(claim)} and cannot be "
             f"read: {claim.problem} What it may speak for is left alone.",
             {},
         )
@@ -113,7 +121,7 @@ def find_conflicts(scene: Scene) -> Iterator[FindingDraft]:
         if record.state != "conflict":
             continue
         said = [claims[index] for index in record.claims if claims[index].owner_id]
-        named = ", ".join(f"{txt_name_of(claim)} names {claim.owner_id}" for claim in said)
+        named = ", ".join(f"{name_place(claim)} names {claim.owner_id}" for claim in said)
         key = record.key
         yield FindingDraft(
             kind=Kind.CONFLICT,
@@ -129,6 +137,11 @@ def find_conflicts(scene: Scene) -> Iterator[FindingDraft]:
             suggestion={"kind": "transfer", "selection": select_records(scene.provider_id, [key])},
             details={"owner_ids": sorted({claim.owner_id for claim in said})},
         )
+
+
+def _begin(claim: Claim) -> str:
+    place = name_place(claim)
+    return place[0].upper() + place[1:]
 
 
 def _with_verdict(scene: Scene, verdict: ClaimVerdict) -> Iterator[Claim]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from providers.registries.claim import DEFAULT_PROFILE, Claim, TxtProfile
+from providers.registries.claim import DEFAULT_PROFILE, TXT_REGISTRY, Claim, TxtProfile
 from providers.wire.endpoint import EndpointKey
 from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.reading import OwnerFacts
@@ -39,9 +39,14 @@ class Scene:
         return facts is not None and facts.status == Owner.Status.REGISTERED
 
     def is_written_as_registered(self, claim: Claim) -> bool:
-        """Whether a claim has the affixes that a person said its registered owner writes under."""
-        registered = self.profiles.get(self.owners[claim.owner_id].profile_reference, DEFAULT_PROFILE)
-        return _affixes(registered) == _affixes(claim.profile)
+        """Whether a claim stands where, and has the affixes, that a person said its registered owner writes
+        under."""
+        reference = self.owners[claim.owner_id].profile_reference
+        if claim.registry != TXT_REGISTRY:
+            return claim.profile.reference == reference
+        if reference and reference not in self.profiles:
+            return False  # it writes into a store, or under a profile this provider does not have
+        return _affixes(self.profiles.get(reference, DEFAULT_PROFILE)) == _affixes(claim.profile)
 
 
 def _affixes(profile: TxtProfile) -> tuple[str, ...]:

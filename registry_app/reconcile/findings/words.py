@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from providers.registries.claim import Claim
+from providers.registries.claim import TXT_REGISTRY, Claim
 from providers.wire.endpoint import EndpointKey
 from registry_app.reconcile.findings.draft import JsonObject
-from registry_app.reconcile.record_digest import compute_claim_identity
+from registry_app.reconcile.record_digest import compute_claim_identity, txt_name_of
 
 ANY_TYPE = "of every type but AAAA"
 
@@ -14,6 +14,13 @@ def name_record(key: EndpointKey) -> str:
     """A record set as a sentence names it."""
     identifier = f" ({key.set_identifier})" if key.set_identifier else ""
     return f"{key.name} {key.record_type}{identifier}"
+
+
+def name_place(claim: Claim) -> str:
+    """Where a claim stands, as a sentence names it."""
+    if claim.registry == TXT_REGISTRY:
+        return f"the TXT record {txt_name_of(claim)}"
+    return f"the row in the {claim.registry} registry"
 
 
 def name_claimed(claim: Claim) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry_app.models import AuditEntry, Owner, Provider, RegistryProfile
+from registry_app.models import AuditEntry, Cluster, Owner, Provider, RegistryProfile
 from tests.factories import make_administrator, make_cluster, make_owner, make_provider, make_user
 from tests.registry_app.admin.world import address, read_text, sign_in
 
@@ -157,3 +157,50 @@ def test_only_an_administrator_changes_configuration(noun: str) -> None:
     assert type(row).objects.count() == 1
     assert not AuditEntry.objects.exists()
     assert address(f"{noun}_register") not in read_text(client.get(address(f"{noun}_changelist")))
+
+
+def test_a_cluster_and_a_store_in_it_are_registered_and_no_secret_is_shown() -> None:
+    provider = make_provider()
+    client = sign_in(make_administrator())
+
+    client.post(
+        address("cluster_register"), {"name": "blue", "api_url": "https://192.0.2.1:6443", "token": SECRET}
+    )
+    cluster = Cluster.objects.get()
+    form = {"name": "maps", "kind": "configmap", "cluster": cluster.pk, "namespace": "dns"}
+    response = client.post(
+        address("registryprofile_register"), {**form, "providers": [provider.pk]}, follow=True
+    )
+    pages = [
+        read_text(response),
+        read_text(client.get(address("cluster_change", cluster.pk))),
+        read_text(client.get(address("cluster_edit", cluster.pk))),
+        read_text(client.get(address("registryprofile_edit", RegistryProfile.objects.get().pk))),
+    ]
+
+    assert response.status_code == 200
+    assert cluster.token == SECRET
+    assert "Test connection" in pages[0]
+    assert not [page for page in pages if SECRET in page]
+
+
+def test_a_store_without_its_place_is_told_beside_the_field() -> None:
+    client = sign_in(make_administrator())
+
+    response = client.post(address("registryprofile_register"), {"name": "table", "kind": "dynamodb"})
+
+    assert response.status_code == 422
+    assert {"table", "region"} <= set(response.context["form"].errors)
+    assert not RegistryProfile.objects.exists()
+
+
+def test_the_form_of_a_new_owner_registers_it() -> None:
+    client = sign_in(make_administrator())
+    form = client.get(address("owner_register")).context["form"]
+
+    client.post(
+        address("owner_register"),
+        {"owner_id": "parked", "policy": form["policy"].value(), "status": form["status"].value()},
+    )
+
+    assert Owner.objects.get(owner_id="parked").status == Owner.Status.REGISTERED

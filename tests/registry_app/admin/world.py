@@ -13,9 +13,13 @@ from registry_app.models import (
     ApiToken,
     AuditEntry,
     Claim,
+    DeclaredEndpoint,
     Freeze,
     Grant,
     HeldSnapshot,
+    Loop,
+    LoopRun,
+    LoopStep,
     Owner,
     Provider,
     RecordEvent,
@@ -38,6 +42,8 @@ NOUNS = (
     "syncrun",
     "heldsnapshot",
     "freeze",
+    "loop",
+    "looprun",
     "transfer",
     "auditentry",
     "grant",
@@ -49,6 +55,7 @@ FORMS = (
     "registryprofile_register",
     "provider_register",
     "freeze_start",
+    "loop_register",
     "grant_give",
     "apitoken_issue",
     "transfer_request",
@@ -155,6 +162,42 @@ def make_transfer(provider: Provider, source: Owner, target: Owner, **values: An
     return transfer
 
 
+def make_loop_run(provider: Provider, owner: Owner) -> LoopRun:
+    """A loop of `owner` with one declared endpoint, and a run that made it."""
+    now = timezone.now()
+    loop = Loop.objects.create(owner=owner, provider=provider, next_run_at=now)
+    DeclaredEndpoint.objects.create(
+        loop=loop, name="kept.example.org", record_type="A", targets=["192.0.2.1"]
+    )
+    run = LoopRun.objects.create(
+        loop=loop,
+        owner=owner,
+        provider=provider,
+        trigger="schedule",
+        policy="sync",
+        source="declared endpoints",
+        status="verified",
+        epoch=1,
+        started_at=now,
+        left_alone_count=1,
+        left_alone=[
+            {"name": "www.example.org", "record_type": "A", "set_identifier": "", "reason": "Not ours."}
+        ],
+    )
+    item = {"name": "kept.example.org", "record_type": "A", "set_identifier": "", "action": "create"}
+    LoopStep.objects.create(
+        run=run,
+        ordinal=1,
+        status="verified",
+        change_set="{}",
+        body_digest="d",
+        items=[{**item, "claims": [["a-kept.example.org", "TXT", ""]], "outcome": "verified"}],
+        epoch=1,
+        stored_at=now,
+    )
+    return run
+
+
 def make_one_of_each(number: int, user: User) -> None:
     """One more row behind every list."""
     now = timezone.now()
@@ -181,6 +224,7 @@ def make_one_of_each(number: int, user: User) -> None:
         last_seen_at=now,
     )
     Freeze.objects.create(provider=provider, reason="Change stop.", starts_at=now, created_by="alice")
+    make_loop_run(provider, green)
     transfer = make_transfer(provider, blue, green)
     TransferStep.objects.create(
         transfer=transfer, phase="write", batch=0, change_set="{}", body_digest="d", epoch=1, stored_at=now

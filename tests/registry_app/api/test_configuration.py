@@ -4,7 +4,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
-from registry_app.models import AuditEntry, Owner, Provider, RegistryProfile
+from registry_app.models import AuditEntry, Cluster, Owner, Provider, RegistryProfile
 from tests.factories import (
     make_administrator,
     make_cluster,
@@ -205,3 +205,49 @@ def test_people_see_configuration_they_may_not_change() -> None:
     response = client.patch(f"{API}/providers/{provider.pk}/", {"name": "mine"}, headers={"If-Match": etag})
 
     assert response.status_code == 403
+
+
+def test_the_credentials_of_a_cluster_are_in_no_answer(client: APIClient) -> None:
+    body = {"name": "blue", "api_url": "https://192.0.2.1:6443", "token": _SECRET, "client_key": _SECRET}
+
+    created = client.post(f"{API}/clusters/", body)
+
+    cluster = Cluster.objects.get()
+    addresses = ["/clusters/", f"/clusters/{cluster.pk}/", "/audit-entries/"]
+    answers = [created, *(client.get(API + address) for address in addresses)]
+    assert created.status_code == 201, created.content
+    assert (read(created)["has_token"], read(created)["api_url"]) == (True, "https://192.0.2.1:6443")
+    assert (cluster.token, cluster.client_key) == (_SECRET, _SECRET)
+    assert all(_SECRET.encode() not in answer.content for answer in answers)
+
+
+def test_a_registry_store_is_registered_with_where_it_is(client: APIClient) -> None:
+    make_cluster("blue")
+    provider = make_provider()
+    maps = {"name": "maps", "kind": "configmap", "cluster": "blue", "namespace": "dns"}
+    table = {"name": "table", "kind": "dynamodb", "table": "external-dns", "region": "eu-central-1"}
+    secret = {"access_key_id": "AKIA", "secret_access_key": _SECRET}
+
+    first = client.post(f"{API}/registry-profiles/", {**maps, "providers": [provider.pk]})
+    second = client.post(f"{API}/registry-profiles/", {**table, **secret, "providers": [provider.pk]})
+    homeless = client.post(f"{API}/registry-profiles/", {**maps, "name": "homeless"})
+
+    assert [answer.status_code for answer in (first, second, homeless)] == [201, 201, 422]
+    assert (read(first)["cluster"], read(first)["namespace"]) == ("blue", "dns")
+    assert read(second)["has_secret_access_key"] is True
+    assert _SECRET.encode() not in second.content
+    assert "providers" in read(homeless)["fields"]
+
+
+def test_what_keeps_no_claims_beside_dns_has_no_connection_to_test(client: APIClient) -> None:
+    profile = RegistryProfile.objects.create(name="plain")
+    cluster = make_cluster()
+
+    answers = [
+        client.post(f"{API}/registry-profiles/{profile.pk}/connection-tests/", {}),
+        client.post(f"{API}/clusters/{cluster.pk}/connection-tests/", {}),
+    ]
+
+    assert [answer.status_code for answer in answers] == [422, 422]
+    assert "nothing to connect to" in read(answers[0])["detail"]
+    assert "api_url" in read(answers[1])["fields"]

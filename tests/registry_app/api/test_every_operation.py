@@ -8,7 +8,7 @@ from drf_spectacular.generators import SchemaGenerator
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from registry_app.models import HeldSnapshot, Provider, RegistryProfile, SyncRun
+from registry_app.models import HeldSnapshot, Loop, Provider, RegistryProfile, SyncRun
 from tests.factories import (
     make_administrator,
     make_cluster,
@@ -68,6 +68,7 @@ def test_an_unknown_field_is_refused_everywhere(method: str, path: str) -> None:
         "clusters": make_cluster(),
         "registry-profiles": RegistryProfile.objects.create(name="plain"),
     }
+    rows["loops"] = Loop.objects.create(owner=rows["owners"], provider=rows["providers"])
     noun = path.removeprefix(f"{API}/").split("/")[0]
     address = _fill(path, rows[noun].pk if noun in rows else 1)
     client = make_client(make_administrator())

@@ -13,15 +13,17 @@ from registry_app.actor import SYSTEM
 from registry_app.inventory.register_cluster import register_cluster
 from registry_app.models import (
     AuditEntry,
+    Claim,
     IdempotencyKey,
     Provider,
     RecordSet,
+    RegistryProfile,
     SyncRun,
     Transfer,
     TransferItem,
     TransferStep,
 )
-from tests.factories import make_owner, make_provider, make_record_set, make_user
+from tests.factories import make_cluster, make_owner, make_provider, make_record_set, make_user
 from tests.registry_app.management.command import run_command, run_json
 
 pytestmark = pytest.mark.django_db
@@ -190,6 +192,56 @@ def _break_i18_with_a_secret_in_a_text() -> None:
     make_provider(secret="s3cr3t-of-blue", last_error="401 for s3cr3t-of-blue")
 
 
+def _break_i18_with_an_open_token_of_a_cluster() -> None:
+    cluster = make_cluster(token="s3cr3t-of-blue")
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE registry_app_cluster SET token = 's3cr3t-of-blue' WHERE id = %s", [cluster.pk])
+
+
+def _break_i18_with_an_access_key_in_a_text() -> None:
+    RegistryProfile.objects.create(name="table", secret_access_key="s3cr3t-of-blue")
+    make_provider(last_error="The table refused s3cr3t-of-blue")
+
+
+def _break_i18_with_a_line_of_a_key_in_a_text() -> None:
+    make_cluster(client_key="-----BEGIN-----\nMHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04fSeQ6tF1aY=\n-----END-----")
+    make_provider(last_error="MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04fSeQ6tF1aY= is no key")
+
+
+def _break_i1_with_a_store_of_two_providers() -> None:
+    profile = RegistryProfile.objects.create(name="sd", kind="aws-sd")
+    profile.providers.set([make_provider(), make_provider("green-zone")])
+
+
+def _make_stored_claim(profile: RegistryProfile | None) -> None:
+    now = timezone.now()
+    provider = make_provider(status=Provider.Status.OK, accepted_at=now + timedelta(minutes=1))
+    Claim.objects.create(
+        provider=provider,
+        identity=b"i" * 16,
+        digest=b"d" * 16,
+        format="new",
+        verdict="orphan",
+        record_name="www.example.org",
+        registry_profile=profile,
+        first_seen_at=now,
+        changed_at=now,
+    )
+
+
+def _break_i2_with_a_claim_that_stands_nowhere() -> None:
+    _make_stored_claim(None)
+
+
+def _break_i2_with_a_claim_of_a_store_that_was_taken_away() -> None:
+    _make_stored_claim(RegistryProfile.objects.create(name="sd", kind="aws-sd"))
+
+
+def _break_i8_with_a_store_nobody_reviewed() -> None:
+    profile = RegistryProfile.objects.create(name="sd", kind="aws-sd")
+    _make_step(_make_transfer(premises={"stores": {str(profile.pk + 1): {}}}), registry_profile=profile)
+
+
 def _break_i20() -> None:
     make_provider(next_visit_at=timezone.now() - timedelta(hours=1))
 
@@ -214,6 +266,13 @@ def _break_i20() -> None:
         _break_i16,
         _break_i18_with_an_open_column,
         _break_i18_with_a_secret_in_a_text,
+        _break_i18_with_an_open_token_of_a_cluster,
+        _break_i18_with_an_access_key_in_a_text,
+        _break_i18_with_a_line_of_a_key_in_a_text,
+        _break_i1_with_a_store_of_two_providers,
+        _break_i2_with_a_claim_that_stands_nowhere,
+        _break_i2_with_a_claim_of_a_store_that_was_taken_away,
+        _break_i8_with_a_store_nobody_reviewed,
         _break_i20,
     ],
 )

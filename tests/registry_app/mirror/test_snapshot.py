@@ -5,9 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.registries.claim import TxtProfile
+from providers.registries.claim import OwnershipState, TxtProfile
+from providers.registries.store_contents import StoreContents
+from providers.registries.stored_claim import StoredClaim
+from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.json_codec import encode_endpoints
+from registry_app.mirror.registries import Registries
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from tests.reference_server import make_claim, make_record, make_zone
 
@@ -128,3 +132,54 @@ def test_an_item_that_is_no_json_still_keeps_its_record_set_from_vanishing(
     snapshot = _decode(b'[{"dnsName":"' + spelling + b'","recordType":"A","recordTTL":NaN}]')
 
     assert name in snapshot.shadowed_names
+
+
+def test_where_an_owner_keeps_no_claims_nothing_is_unmanaged() -> None:
+    zone = [make_record("www.blind.example.org"), make_record("www.example.org")]
+    zone += [make_record("api.blind.example.org"), make_claim("api.blind.example.org")]
+    registries = Registries(blind=("blind.example.org",))
+
+    snapshot = decode_snapshot(encode_endpoints(zone), [], registries, max_items=10)
+
+    assert {record.key.name: record.state for record in snapshot.records} == {
+        "www.blind.example.org": OwnershipState.UNKNOWN,
+        "www.example.org": OwnershipState.UNMANAGED,
+        "api.blind.example.org": OwnershipState.OWNED,
+    }
+
+
+@pytest.mark.parametrize(
+    ("suffix", "name", "is_blind"),
+    [
+        ("example.org", "example.org", True),
+        ("example.org", "www.example.org", True),
+        ("example.org", "wwwexample.org", False),
+        (".example.org", "example.org", False),
+        (".example.org", "www.example.org", True),
+    ],
+)
+def test_a_suffix_with_a_leading_dot_holds_only_what_lies_below(
+    suffix: str, name: str, *, is_blind: bool
+) -> None:
+    assert Registries(blind=(suffix,)).is_blind_at(name) is is_blind
+
+
+def test_the_same_claims_of_a_store_in_another_order_are_the_same_answer() -> None:
+    body = encode_endpoints([make_record("www.example.org"), make_record("api.example.org")])
+    claims = [
+        StoredClaim(EndpointKey(name, "A", ""), "heritage=external-dns,external-dns/owner=blue-cluster")
+        for name in ("www.example.org", "api.example.org")
+    ]
+
+    there = _decode_with(body, claims)
+    back = _decode_with(body, claims[::-1])
+    fewer = _decode_with(body, claims[:1])
+
+    assert there.body_digest == back.body_digest
+    assert len({there.body_digest, fewer.body_digest, _decode(body).body_digest}) == 3
+    assert [record.owner_id for record in fewer.records] == ["", "blue-cluster"]
+
+
+def _decode_with(body: bytes, claims: list[StoredClaim]) -> Snapshot:
+    contents = StoreContents("7", "configmap", tuple(claims))
+    return decode_snapshot(body, [], Registries(stores=("7",)), (contents,), max_items=10)

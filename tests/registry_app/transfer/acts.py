@@ -1,11 +1,14 @@
-"""What can be done with transfers, by name, with arguments that travel as JSON."""
+"""What can be done with transfers, loops and registries, by name, with arguments that travel as JSON."""
 
 from collections.abc import Callable
 
 from django.contrib.auth.models import User
 
 from registry_app.actor import Actor
+from registry_app.loop.finish_run import finish_loop_run
+from registry_app.loop.run_loop import run_loop
 from registry_app.models import Transfer
+from registry_app.resync.resync_registry import resync_registry
 from registry_app.transfer.approve_transfer import approve_transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
 from registry_app.transfer.decide_transfer import decide_transfer
@@ -50,4 +53,7 @@ ACTS: dict[str, Callable[..., object]] = {
     "cancel": _cancel,
     "decide": _decide,
     "expire": expire_transfers,
+    "run_loop": run_loop,
+    "finish_loop_run": finish_loop_run,
+    "resync_registry": resync_registry,
 }

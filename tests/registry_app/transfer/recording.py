@@ -1,6 +1,6 @@
 """A reference provider that remembers every state its zone was ever in, however briefly."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from providers.backends.memory import ApplyMode, MemoryBackend
@@ -14,12 +14,14 @@ State = dict[EndpointKey, Endpoint]
 
 
 class RecordingBackend(MemoryBackend):
-    """`states`: the zone at the start, and after each change that anybody could see by itself."""
+    """`states`: the zone at the start, and after each change that anybody could see by itself. `watchers`
+    are called after each."""
 
     def __init__(self, endpoints: Iterable[Endpoint] = (), *, mode: ApplyMode, **values: Any) -> None:
         super().__init__(endpoints, mode=mode, **values)
         self.states: list[State] = [dict(self._contents)]
         self.applied: list[SingleChange] = []
+        self.watchers: list[Callable[[], None]] = []
 
     def restart(self, endpoints: Iterable[Endpoint], *, mode: ApplyMode) -> None:
         """Another zone, as if it had just been made: a server costs more than what it serves."""
@@ -40,11 +42,16 @@ class RecordingBackend(MemoryBackend):
             super()._make([change], contents)
             if contents != before:
                 self.applied.append(change)
-                self.states.append(dict(contents))
+                self._note(contents)
 
     def _store(self, contents: State) -> None:
         super()._store(contents)
+        self._note(contents)
+
+    def _note(self, contents: State) -> None:
         self.states.append(dict(contents))
+        for watch in self.watchers:
+            watch()
 
 
 class RecordingProvider(ReferenceProvider):

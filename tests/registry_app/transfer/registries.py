@@ -1,7 +1,6 @@
 """Registries of every kind around one provider: where a claim is put, and what they hold."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -69,6 +68,14 @@ class Registry(Protocol):
         """Somebody acts when our next write is on its way already."""
         ...
 
+    def watch(self, act: Callable[[], None]) -> None:
+        """Call this after each change of what stands in the registry's own place, if that is no zone."""
+        ...
+
+    def clear_faults(self) -> None:
+        """Whatever faults are planned still, none of them is met."""
+        ...
+
 
 class TxtRegistry:
     """Claims in TXT records of the zone."""
@@ -111,6 +118,12 @@ class TxtRegistry:
     def before_next_write(self, act: Callable[[], None]) -> None:
         self._reference.faults.plan("POST /records", write_faults.meanwhile(act))
 
+    def watch(self, act: Callable[[], None]) -> None:
+        """Its place is the zone, which is watched anyway."""
+
+    def clear_faults(self) -> None:
+        self._reference.faults.clear()
+
 
 class AwsSdRegistry(TxtRegistry):
     """Claims in a label of the provider's own endpoints."""
@@ -138,8 +151,8 @@ class AwsSdRegistry(TxtRegistry):
 
 
 def make_profile(kind: str, provider: Provider, **values: object) -> RegistryProfile:
-    """The profile of this kind at a provider; a second call gives the same one."""
-    profile, _ = RegistryProfile.objects.get_or_create(name=kind, defaults={"kind": kind, **values})
+    """The profile of this kind, at this provider from now on; a second call gives the same one."""
+    profile, _ = RegistryProfile.objects.update_or_create(name=kind, defaults={"kind": kind, **values})
     profile.providers.set([provider])
     return profile
 
@@ -149,12 +162,3 @@ def by_key(claims: Iterable[StoredClaim]) -> dict[EndpointKey, list[str]]:
     for claim in claims:
         found.setdefault(claim.key, []).append(claim.text)
     return {key: sorted(texts) for key, texts in found.items()}
-
-
-@contextmanager
-def open_registry(kind: str, reference: RecordingProvider) -> Iterator[Registry]:
-    """A registry of this kind, with whatever it needs behind it."""
-    if kind == "txt":
-        yield TxtRegistry(reference)
-    else:
-        yield AwsSdRegistry(reference)

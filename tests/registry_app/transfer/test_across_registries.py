@@ -7,7 +7,7 @@ from registry_app.models import Transfer
 from registry_app.transfer.run_transfer import run_transfer
 from registry_app.transfer.selection import Selection
 from tests.registry_app.transfer.registries import heritage, make_profile
-from tests.registry_app.transfer.two_registries import CROSSINGS, KINDS, PAIRS, RECORDS, open_two, undo
+from tests.registry_app.transfer.two_registries import CROSSINGS, KINDS, PAIRS, RECORDS, RING, open_two, undo
 from tests.registry_app.transfer.world import (
     BLUE,
     GREEN,
@@ -102,7 +102,7 @@ def test_an_owner_whose_registry_is_another_by_now_is_reformatted_into_it(source
         assert two.contents() == before
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), RING)
 def test_claims_of_one_owner_in_two_registries_become_one_of_the_target(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target, also=BLUE) as two:
@@ -120,7 +120,7 @@ def test_claims_of_one_owner_in_two_registries_become_one_of_the_target(source: 
         assert two.contents() == before
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), RING)
 def test_registries_that_disagree_are_settled_for_the_target(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target, also=GREEN) as two:
@@ -153,3 +153,13 @@ def test_nothing_is_given_to_an_owner_who_keeps_no_registry() -> None:
 
             assert (first.code, found.included) == ("target_keeps_no_registry", ())
             assert "Release" in first.todo
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plan_warns_of_instances_that_do_not_notice_it(kind: str) -> None:
+    alice = make_alice()
+    with open_two("txt", kind):
+        found = plan(alice, ask())
+
+    warned = "instances_read_once" in [warning.code for warning in found.warnings]
+    assert warned is (kind == "dynamodb")

@@ -13,6 +13,7 @@ from providers.registries.claim import TxtProfile
 from providers.servers import read_faults, write_faults
 from registry_app.inventory.freeze import freeze
 from registry_app.mirror.client import build_client
+from registry_app.mirror.written import Change
 from registry_app.models import Freeze, Provider, RegistryProfile, Transfer, TransferItem
 from registry_app.queries.transfer import due_transfers
 from registry_app.reconcile.lease import take_lease
@@ -22,7 +23,6 @@ from registry_app.transfer.look import look
 from registry_app.transfer.request_transfer import request_transfer
 from registry_app.transfer.run import Run
 from registry_app.transfer.run_transfer import run_transfer
-from registry_app.transfer.standing import Change
 from tests.factories import make_administrator
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.transfer.world import (

@@ -134,7 +134,7 @@ def _check_statuses_tell_the_truth(two: Two, transfer: Transfer, before: object)
 def _check_claims_at_every_instant(two: Two, kind: str) -> None:
     """I10 over the zone and all stores taken together, and I11: nothing but claims is ever another."""
     records = {endpoint_key(each): each for each in RECORDS}
-    for moment in two.moments():
+    for moment in two.moments:
         assert moment.records == records
         if kind != "release":
             assert moment.claimed >= records.keys()

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from registry_app.models import Transfer
+from tests.registry_app.loop import test_killed_workers as loops
 from tests.registry_app.reconcile import test_crash_points as visits
+from tests.registry_app.resync import test_killed_workers as resyncs
 from tests.registry_app.transfer import test_killed_at_other_points as other_points
 from tests.registry_app.transfer import test_killed_workers as workers
 
@@ -25,7 +27,7 @@ _VALUES = {
 def test_a_real_process_is_killed_at_each_of_them() -> None:
     named = set(_names_in_the_source())
 
-    killed_at = workers.POINTS | other_points.POINTS | _points_of_visits()
+    killed_at = workers.POINTS | other_points.POINTS | loops.POINTS | resyncs.POINTS | _points_of_visits()
 
     assert named == killed_at
     assert len(named) >= _FLOOR

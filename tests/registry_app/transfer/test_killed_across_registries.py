@@ -7,14 +7,14 @@ from registry_app.models import Transfer, TransferItem
 from tests.registry_app.transfer.forking import Forks
 from tests.registry_app.transfer.registries import heritage
 from tests.registry_app.transfer.test_killed_workers import ON_THE_WAY, resume, run_and_die
-from tests.registry_app.transfer.two_registries import CROSSINGS, RECORDS, Two, open_two
+from tests.registry_app.transfer.two_registries import RECORDS, RING, Two, open_two
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, request
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize("crash_at", ON_THE_WAY)
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), RING)
 def test_it_ends_verified_and_each_step_was_sent_at_most_once(
     forks: Forks, source: str, target: str, crash_at: str
 ) -> None:
@@ -31,7 +31,7 @@ def test_it_ends_verified_and_each_step_was_sent_at_most_once(
         _raise_if_a_step_was_sent_twice(transfer)
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), RING)
 def test_a_claim_that_may_have_been_written_is_looked_for_and_not_written_again(
     forks: Forks, source: str, target: str
 ) -> None:
@@ -49,7 +49,7 @@ def test_a_claim_that_may_have_been_written_is_looked_for_and_not_written_again(
         assert before != two.contents()
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), RING)
 def test_a_removal_that_may_have_been_made_waits_for_an_operator_with_both_claims_standing(
     forks: Forks, source: str, target: str
 ) -> None:

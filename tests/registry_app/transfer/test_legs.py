@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.endpoint import Endpoint, EndpointKey
+from registry_app.mirror.written import Change
 from registry_app.models import TransferStep
 from registry_app.transfer.change_guard import raise_if_touches_more
 from registry_app.transfer.change_sets import ChangeBuilder, Earlier
@@ -21,7 +22,7 @@ from registry_app.transfer.claim_key import (
 )
 from registry_app.transfer.item_plan import ItemPlan, Leg, build_item_plan
 from registry_app.transfer.live_zone import LiveZone, build_live_zone
-from registry_app.transfer.standing import Change, Moved
+from registry_app.transfer.standing import Moved
 from registry_app.transfer.store_changes import (
     encode_store_changes,
     list_changes_to_make,

@@ -7,7 +7,7 @@ import pytest
 from registry_app.models import Owner, RegistryProfile, Transfer, TransferItem
 from registry_app.transfer.run_transfer import run_transfer
 from tests.registry_app.transfer.registries import heritage
-from tests.registry_app.transfer.two_registries import CROSSINGS, RECORDS, STORES, Two, open_two
+from tests.registry_app.transfer.two_registries import RECORDS, RING, STORES, Two, open_two
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, request
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,7 +48,7 @@ def test_a_row_that_another_writer_took_before_our_write_is_left_to_it(kind: str
         )
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), RING)
 def test_a_registry_out_of_reach_is_waited_for_and_nothing_is_lost(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target) as two:
@@ -69,7 +69,7 @@ def test_a_registry_out_of_reach_is_waited_for_and_nothing_is_lost(source: str, 
         assert sorted(_texts(two)) == sorted(heritage(GREEN, each.dns_name) for each in RECORDS)
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), RING)
 def test_a_registry_that_refuses_for_good_leaves_every_claim_where_it_was(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target) as two:

@@ -1,8 +1,8 @@
 """Two owners with a registry each around one provider, and what can be done between them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from providers.registries.aws_sd_label import read_claims, write_description
 from providers.registries.pairing import pair
@@ -13,13 +13,17 @@ from registry_app.transfer.request_undo import preview_undo, request_undo
 from registry_app.transfer.run_transfer import run_transfer
 from tests.reference_server import make_record
 from tests.registry_app.transfer.recording import RecordingProvider
-from tests.registry_app.transfer.registries import Registry, open_registry
+from tests.registry_app.transfer.registries import Registry
+from tests.registry_app.transfer.stored_registries import open_registry
 from tests.registry_app.transfer.world import BLUE, GREEN, World, enter_world, register_owner
 
-KINDS = ["txt", "aws-sd"]
+KINDS = ["txt", "configmap", "crd", "dynamodb", "aws-sd"]
+_IN_THE_ZONE = ("txt", "aws-sd")
 PAIRS = [(source, target) for source in KINDS for target in KINDS]
 STORES = [kind for kind in KINDS if kind != "txt"]
 CROSSINGS = [(source, target) for source, target in PAIRS if source != target]
+# Each kind once as the source and once as the target, where all crossings would take minutes.
+RING = list(zip(KINDS, [*KINDS[1:], KINDS[0]], strict=True))
 RECORDS = [
     make_record("www.example.org"),
     make_record("api.example.org", "CNAME", ("lb.example.net",)),
@@ -43,32 +47,48 @@ class Two:
     reference: RecordingProvider
     blue: Registry
     green: Registry
+    moments: list[Moment] = field(default_factory=list)
+
+    @property
+    def registries(self) -> Collection[Registry]:
+        """Blue's and green's, or the one that both use."""
+        return {each.kind: each for each in (self.blue, self.green)}.values()
 
     def claims(self) -> dict[EndpointKey, list[str]]:
         """Every claim there is, wherever it stands."""
         found: dict[EndpointKey, list[str]] = {}
-        for registry in {each.kind: each for each in (self.blue, self.green)}.values():
+        for registry in self.registries:
             for key, texts in registry.claims().items():
                 found.setdefault(key, []).extend(texts)
         return found
 
-    def moments(self) -> Iterator[Moment]:
-        """Every state that provider and stores were in, however briefly."""
-        for state in self.reference.recorded.states:
-            endpoints = list(state.values())
-            claimed = {claim.key for claim in read_claims(endpoints)}
-            claimed |= {record.key for record in pair(endpoints, []).records if record.owner_id}
-            records = {key: write_description(each, None) for key, each in state.items()}
-            yield Moment(
-                {key: each for key, each in records.items() if key.record_type != "TXT"}, frozenset(claimed)
-            )
+    def watch(self) -> None:
+        """From now on keep every state that provider and stores are in, however briefly."""
+        self.note()
+        self.reference.recorded.watchers.append(self.note)
+        for registry in self.registries:
+            registry.watch(self.note)
+
+    def note(self) -> None:
+        """Keep the state of now."""
+        state = self.reference.recorded.states[-1]
+        endpoints = list(state.values())
+        claimed = {claim.key for claim in read_claims(endpoints)}
+        claimed |= {record.key for record in pair(endpoints, []).records if record.owner_id}
+        for registry in self.registries:
+            if registry.kind not in _IN_THE_ZONE:
+                claimed |= registry.claims().keys()
+        records = {key: write_description(each, None) for key, each in state.items()}
+        shown = {key: each for key, each in records.items() if key.record_type != "TXT"}
+        self.moments.append(Moment(shown, frozenset(claimed)))
 
     def let_blue_use_the_other(self) -> None:
         """Blue's instance was given the registry that green's has."""
         register_owner(BLUE, registry_profile=self.green.profile(self.world.provider))
 
     def clear_faults(self) -> None:
-        self.reference.faults.clear()
+        for registry in self.registries:
+            registry.clear_faults()
 
     def contents(self) -> tuple[object, object, object]:
         return self.reference.zone_bytes(), self.blue.claims(), self.green.claims()
@@ -101,7 +121,9 @@ def open_two(
 
         world = enter_world(reference, name, prepare=register, batch_size=batch_size)
         reference.forget()
-        yield Two(world, reference, blue, green)
+        two = Two(world, reference, blue, green)
+        two.watch()
+        yield two
 
 
 def undo(alice: Actor, transfer: Transfer) -> Transfer:

@@ -8,7 +8,7 @@ from providers.stores.dynamodb.key import AwsKey
 from providers.stores.dynamodb.store import DynamoDbStore
 from providers.wire.endpoint import Endpoint
 from tests.reference_server import make_record
-from tests.strict_dynamodb import KEY_ID, REGION, SECRET, TABLE, Item
+from tests.strict_dynamodb import KEY_ID, REGION, SECRET, TABLE, Item, StrictDynamoDb
 
 LOOPBACK = AddressPolicy(allow_loopback=True)
 PATIENT = Limits(seconds=20.0)
@@ -58,3 +58,9 @@ def name_of(number: int) -> str:
 def record_of(number: int) -> Endpoint:
     """The record set of a made row."""
     return make_record(name_of(number))
+
+
+def owner_in(service: StrictDynamoDb, key: str = "www.example.org#A#") -> str:
+    """Who owns the row with this `k`."""
+    owner_id: str = service.items()[key]["o"]["S"]
+    return owner_id

@@ -1,7 +1,5 @@
 """Claims in a DynamoDB table: read whole, and changed only where they are as they were read."""
 
-from collections.abc import Iterator
-
 import msgspec
 import pytest
 
@@ -19,38 +17,21 @@ from tests.providers.stores.dynamodb.rows import (
     make_rows,
     make_store,
     name_of,
+    owner_in,
 )
 from tests.reference_server import make_record
-from tests.strict_dynamodb import StrictDynamoDb, moto_server, strict_dynamodb
+from tests.strict_dynamodb import StrictDynamoDb
 
 WWW_KEY = "www.example.org#A#"
 TRANSACTIONS = "TransactWriteItems"
 
 
-@pytest.fixture(scope="module")
-def moto_url() -> Iterator[str]:
-    with moto_server() as url:
-        yield url
-
-
-@pytest.fixture
-def service(moto_url: str) -> Iterator[StrictDynamoDb]:
-    with strict_dynamodb(moto_url) as started:
-        started.create_table()
-        yield started
-
-
-def owner_in(service: StrictDynamoDb, key: str = WWW_KEY) -> str:
-    owner_id: str = service.items()[key]["o"]["S"]
-    return owner_id
-
-
-def test_every_item_is_a_claim_and_an_odd_one_says_why(service: StrictDynamoDb) -> None:
-    service.put(
+def test_every_item_is_a_claim_and_an_odd_one_says_why(empty: StrictDynamoDb) -> None:
+    empty.put(
         make_row(), make_row("odd.example.org", ""), make_row("b.example.org", "green-cluster", "CNAME")
     )
 
-    claims = make_store(service.url).fetch_claims()
+    claims = make_store(empty.url).fetch_claims()
 
     assert sorted(claims, key=lambda claim: claim.key) == [
         StoredClaim(EndpointKey("b.example.org", "CNAME", ""), GREEN),
@@ -63,87 +44,87 @@ def test_every_item_is_a_claim_and_an_odd_one_says_why(service: StrictDynamoDb) 
     ]
 
 
-def test_a_table_of_1200_rows_is_read_page_after_page(service: StrictDynamoDb) -> None:
-    service.put(*make_rows(1200))
-    service.page_items = 100
+def test_a_table_of_1200_rows_is_read_page_after_page(empty: StrictDynamoDb) -> None:
+    empty.put(*make_rows(1200))
+    empty.page_items = 100
 
-    claims = make_store(service.url).fetch_claims()
+    claims = make_store(empty.url).fetch_claims()
 
     assert {claim.key.name for claim in claims} == {name_of(number) for number in range(1200)}
     assert len(claims) == 1200
-    assert len(service.asked("Scan")) >= 12
-    assert all(question["ConsistentRead"] is True for question in service.asked("Scan"))
+    assert len(empty.asked("Scan")) >= 12
+    assert all(question["ConsistentRead"] is True for question in empty.asked("Scan"))
 
 
-def test_an_empty_table_has_no_claims(service: StrictDynamoDb) -> None:
-    assert make_store(service.url).fetch_claims() == []
+def test_an_empty_table_has_no_claims(empty: StrictDynamoDb) -> None:
+    assert make_store(empty.url).fetch_claims() == []
 
 
-def test_another_owner_is_written_and_all_else_of_the_row_stays(service: StrictDynamoDb) -> None:
+def test_another_owner_is_written_and_all_else_of_the_row_stays(empty: StrictDynamoDb) -> None:
     row = make_row()
     more = {"note": {"S": "kept"}, "seen": {"NS": ["1", "2"]}}
     labels = {"M": {**row["l"]["M"], "txt-encryption-nonce": {"S": "bm9uY2U="}}}
-    service.put({**row, **more, "l": labels})
+    empty.put({**row, **more, "l": labels})
 
-    make_store(service.url).write([StoredClaimChange(WWW, BLUE, GREEN)])
+    make_store(empty.url).write([StoredClaimChange(WWW, BLUE, GREEN)])
 
-    assert service.items() == {WWW_KEY: {**row, **more, "l": labels, "o": {"S": "green-cluster"}}}
+    assert empty.items() == {WWW_KEY: {**row, **more, "l": labels, "o": {"S": "green-cluster"}}}
 
 
-def test_a_row_is_made_as_externaldns_makes_it_and_taken_away(service: StrictDynamoDb) -> None:
-    store = make_store(service.url)
+def test_a_row_is_made_as_externaldns_makes_it_and_taken_away(empty: StrictDynamoDb) -> None:
+    store = make_store(empty.url)
 
     store.write([StoredClaimChange(WWW, None, BLUE)])
-    made = service.items()
+    made = empty.items()
     store.write([StoredClaimChange(WWW, BLUE, None)])
 
     assert made == {WWW_KEY: make_row()}
-    assert service.items() == {}
+    assert empty.items() == {}
 
 
-def test_a_row_is_made_under_the_spelling_its_provider_has(service: StrictDynamoDb) -> None:
+def test_a_row_is_made_under_the_spelling_its_provider_has(empty: StrictDynamoDb) -> None:
     record = msgspec.structs.replace(WWW, dns_name="WWW.example.org", set_identifier="eu#1")
 
-    make_store(service.url).write([StoredClaimChange(record, None, BLUE)])
+    make_store(empty.url).write([StoredClaimChange(record, None, BLUE)])
 
-    assert list(service.items()) == ["WWW.example.org#A#eu#1"]
-
-
-def test_a_row_in_another_spelling_is_found_and_keeps_it(service: StrictDynamoDb) -> None:
-    service.put(make_row("WWW.Example.Org."))
-
-    make_store(service.url).write([StoredClaimChange(WWW, BLUE, GREEN)])
-
-    assert owner_in(service, "WWW.Example.Org.#A#") == "green-cluster"
-    assert len(service.items()) == 1
+    assert list(empty.items()) == ["WWW.example.org#A#eu#1"]
 
 
-def test_a_row_without_labels_is_compared_and_written_too(service: StrictDynamoDb) -> None:
-    service.put({"k": {"S": WWW_KEY}, "o": {"S": "blue-cluster"}})
+def test_a_row_in_another_spelling_is_found_and_keeps_it(empty: StrictDynamoDb) -> None:
+    empty.put(make_row("WWW.Example.Org."))
+
+    make_store(empty.url).write([StoredClaimChange(WWW, BLUE, GREEN)])
+
+    assert owner_in(empty, "WWW.Example.Org.#A#") == "green-cluster"
+    assert len(empty.items()) == 1
+
+
+def test_a_row_without_labels_is_compared_and_written_too(empty: StrictDynamoDb) -> None:
+    empty.put({"k": {"S": WWW_KEY}, "o": {"S": "blue-cluster"}})
     bare = "heritage=external-dns,external-dns/owner=blue-cluster"
 
-    make_store(service.url).write([StoredClaimChange(WWW, bare, GREEN)])
+    make_store(empty.url).write([StoredClaimChange(WWW, bare, GREEN)])
 
-    assert service.items() == {WWW_KEY: make_row(owner_id="green-cluster")}
-
-
-def test_many_rows_are_changed_in_as_few_transactions_as_the_service_takes(service: StrictDynamoDb) -> None:
-    service.put(*make_rows(120))
-
-    make_store(service.url).write(make_changes(120))
-
-    assert {item["o"]["S"] for item in service.items().values()} == {"green-cluster"}
-    assert [len(asked["TransactItems"]) for asked in service.asked(TRANSACTIONS)] == [100, 20]
-    assert len({asked["ClientRequestToken"] for asked in service.asked(TRANSACTIONS)}) == 2
+    assert empty.items() == {WWW_KEY: make_row(owner_id="green-cluster")}
 
 
-def test_large_rows_are_changed_in_transactions_the_service_takes(service: StrictDynamoDb) -> None:
-    service.put(*({**row, "note": {"S": "x" * 380_000}} for row in make_rows(12)))
+def test_many_rows_are_changed_in_as_few_transactions_as_the_service_takes(empty: StrictDynamoDb) -> None:
+    empty.put(*make_rows(120))
 
-    make_store(service.url).write(make_changes(12))
+    make_store(empty.url).write(make_changes(120))
 
-    assert {item["o"]["S"] for item in service.items().values()} == {"green-cluster"}
-    assert [len(asked["TransactItems"]) for asked in service.asked(TRANSACTIONS)] == [8, 4]
+    assert {item["o"]["S"] for item in empty.items().values()} == {"green-cluster"}
+    assert [len(asked["TransactItems"]) for asked in empty.asked(TRANSACTIONS)] == [100, 20]
+    assert len({asked["ClientRequestToken"] for asked in empty.asked(TRANSACTIONS)}) == 2
+
+
+def test_large_rows_are_changed_in_transactions_the_service_takes(empty: StrictDynamoDb) -> None:
+    empty.put(*({**row, "note": {"S": "x" * 380_000}} for row in make_rows(12)))
+
+    make_store(empty.url).write(make_changes(12))
+
+    assert {item["o"]["S"] for item in empty.items().values()} == {"green-cluster"}
+    assert [len(asked["TransactItems"]) for asked in empty.asked(TRANSACTIONS)] == [8, 4]
 
 
 @pytest.mark.parametrize(
@@ -169,18 +150,18 @@ def test_large_rows_are_changed_in_transactions_the_service_takes(service: Stric
     ],
 )
 def test_a_row_that_is_not_as_it_was_is_a_conflict_and_nothing_is_sent(
-    service: StrictDynamoDb, held: list[dict[str, object]], change: StoredClaimChange, told: str
+    empty: StrictDynamoDb, held: list[dict[str, object]], change: StoredClaimChange, told: str
 ) -> None:
-    service.put(make_row("b.example.org"), *held)
+    empty.put(make_row("b.example.org"), *held)
     fitting = StoredClaimChange(make_record("b.example.org"), BLUE, GREEN)
-    before = service.items()
+    before = empty.items()
 
     with pytest.raises(RowConflict) as caught:
-        make_store(service.url).write([fitting, change])
+        make_store(empty.url).write([fitting, change])
 
     assert told in str(caught.value)
-    assert service.items() == before
-    assert not service.asked(TRANSACTIONS)
+    assert empty.items() == before
+    assert not empty.asked(TRANSACTIONS)
 
 
 @pytest.mark.parametrize(
@@ -203,36 +184,34 @@ def test_a_row_that_is_not_as_it_was_is_a_conflict_and_nothing_is_sent(
     ],
 )
 def test_a_change_that_no_row_can_hold_is_refused(
-    service: StrictDynamoDb, held: list[dict[str, object]], change: StoredClaimChange, told: str
+    empty: StrictDynamoDb, held: list[dict[str, object]], change: StoredClaimChange, told: str
 ) -> None:
-    service.put(make_row("b.example.org"), *held)
+    empty.put(make_row("b.example.org"), *held)
 
     with pytest.raises(NothingSent, match="The change was not sent") as caught:
-        make_store(service.url).write([StoredClaimChange(make_record("b.example.org"), BLUE, GREEN), change])
+        make_store(empty.url).write([StoredClaimChange(make_record("b.example.org"), BLUE, GREEN), change])
 
     assert told in str(caught.value)
-    assert not service.asked(TRANSACTIONS)
+    assert not empty.asked(TRANSACTIONS)
 
 
-def test_a_row_is_not_changed_twice_in_one_write(service: StrictDynamoDb) -> None:
-    service.put(make_row())
+def test_a_row_is_not_changed_twice_in_one_write(empty: StrictDynamoDb) -> None:
+    empty.put(make_row())
 
     with pytest.raises(NothingSent, match=r"www\.example\.org A more than once"):
-        make_store(service.url).write(
-            [StoredClaimChange(WWW, BLUE, GREEN), StoredClaimChange(WWW, BLUE, None)]
-        )
+        make_store(empty.url).write([StoredClaimChange(WWW, BLUE, GREEN), StoredClaimChange(WWW, BLUE, None)])
 
-    assert owner_in(service) == "blue-cluster"
+    assert owner_in(empty) == "blue-cluster"
 
 
-def test_an_intent_is_a_row_and_its_coming_true_is_no_change(service: StrictDynamoDb) -> None:
-    store = make_store(service.url)
+def test_an_intent_is_a_row_and_its_coming_true_is_no_change(empty: StrictDynamoDb) -> None:
+    store = make_store(empty.url)
 
     store.write([StoredClaimChange(WWW, None, BLUE, is_intent=True)])
     store.write([StoredClaimChange(WWW, BLUE, BLUE)])
 
-    assert service.items() == {WWW_KEY: make_row()}
-    assert len(service.asked(TRANSACTIONS)) == 1
+    assert empty.items() == {WWW_KEY: make_row()}
+    assert len(empty.asked(TRANSACTIONS)) == 1
 
 
 @pytest.mark.parametrize(
@@ -247,69 +226,69 @@ def test_an_intent_is_a_row_and_its_coming_true_is_no_change(service: StrictDyna
     ],
 )
 def test_another_writer_between_reading_and_writing_is_a_conflict(
-    service: StrictDynamoDb, theirs: dict[str, object] | None, told: str
+    empty: StrictDynamoDb, theirs: dict[str, object] | None, told: str
 ) -> None:
-    service.put(make_row(), make_row("b.example.org"))
+    empty.put(make_row(), make_row("b.example.org"))
 
     def act() -> None:
         if theirs is None:
-            service.delete(WWW_KEY)
+            empty.delete(WWW_KEY)
         else:
-            service.put(theirs)
+            empty.put(theirs)
 
-    service.faults.plan(f"POST /{TRANSACTIONS}", meanwhile(act))
+    empty.faults.plan(f"POST /{TRANSACTIONS}", meanwhile(act))
     changes = [
         StoredClaimChange(make_record("b.example.org"), BLUE, GREEN),
         StoredClaimChange(WWW, BLUE, GREEN),
     ]
 
     with pytest.raises(RowConflict) as caught:
-        make_store(service.url).write(changes)
+        make_store(empty.url).write(changes)
 
     assert f"The change was not made: {told}" in str(caught.value)
-    assert owner_in(service, "b.example.org#A#") == "blue-cluster"
-    assert len(service.asked(TRANSACTIONS)) == 1
+    assert owner_in(empty, "b.example.org#A#") == "blue-cluster"
+    assert len(empty.asked(TRANSACTIONS)) == 1
 
 
-def test_a_row_made_by_another_writer_in_between_is_not_overwritten(service: StrictDynamoDb) -> None:
+def test_a_row_made_by_another_writer_in_between_is_not_overwritten(empty: StrictDynamoDb) -> None:
     theirs = make_row(owner_id="green-cluster")
-    service.faults.plan(f"POST /{TRANSACTIONS}", meanwhile(lambda: service.put(theirs)))
+    empty.faults.plan(f"POST /{TRANSACTIONS}", meanwhile(lambda: empty.put(theirs)))
 
     with pytest.raises(RowConflict, match="has a row of green-cluster already"):
-        make_store(service.url).write([StoredClaimChange(WWW, None, BLUE)])
+        make_store(empty.url).write([StoredClaimChange(WWW, None, BLUE)])
 
-    assert service.items() == {WWW_KEY: theirs}
+    assert empty.items() == {WWW_KEY: theirs}
 
 
-def test_a_conflict_after_the_first_transaction_tells_how_much_was_made(service: StrictDynamoDb) -> None:
-    service.put(*make_rows(102))
+def test_a_conflict_after_the_first_transaction_tells_how_much_was_made(empty: StrictDynamoDb) -> None:
+    empty.put(*make_rows(102))
     last = make_row(name_of(101), "green-cluster")
-    service.faults.plan(f"POST /{TRANSACTIONS}", meanwhile(lambda: service.put(last)), after=1)
+    empty.faults.plan(f"POST /{TRANSACTIONS}", meanwhile(lambda: empty.put(last)), after=1)
 
     with pytest.raises(OutcomeUnknown, match="100 of 102 rows were changed, and then it stopped") as caught:
-        make_store(service.url).write(make_changes(102))
+        make_store(empty.url).write(make_changes(102))
 
     assert isinstance(caught.value.reason, RowConflict)
     assert f"{name_of(101)} A is held by green-cluster now" in str(caught.value)
-    assert owner_in(service, f"{name_of(99)}#A#") == "green-cluster"
-    assert owner_in(service, f"{name_of(100)}#A#") == "blue-cluster"
+    assert owner_in(empty, f"{name_of(99)}#A#") == "green-cluster"
+    assert owner_in(empty, f"{name_of(100)}#A#") == "blue-cluster"
 
 
-def test_a_transaction_that_is_delivered_twice_is_made_once_and_a_success(service: StrictDynamoDb) -> None:
-    service.put(make_row())
-    service.faults.plan(f"POST /{TRANSACTIONS}", delivered_twice())
+def test_a_transaction_that_is_delivered_twice_is_made_once_and_a_success(empty: StrictDynamoDb) -> None:
+    empty.put(make_row())
+    empty.faults.plan(f"POST /{TRANSACTIONS}", delivered_twice())
 
-    make_store(service.url).write([StoredClaimChange(WWW, BLUE, GREEN)])
+    make_store(empty.url).write([StoredClaimChange(WWW, BLUE, GREEN)])
 
-    assert owner_in(service) == "green-cluster"
+    assert owner_in(empty) == "green-cluster"
 
 
-def test_the_same_change_made_again_later_is_made_again(service: StrictDynamoDb) -> None:
-    service.put(make_row())
-    store = make_store(service.url)
+def test_the_same_change_made_again_later_is_made_again(empty: StrictDynamoDb) -> None:
+    empty.put(make_row())
+    store = make_store(empty.url)
 
     for old, new in ((BLUE, GREEN), (GREEN, BLUE), (BLUE, GREEN)):
         store.write([StoredClaimChange(WWW, old, new)])
 
-    assert owner_in(service) == "green-cluster"
-    assert len({asked["ClientRequestToken"] for asked in service.asked(TRANSACTIONS)}) == 3
+    assert owner_in(empty) == "green-cluster"
+    assert len({asked["ClientRequestToken"] for asked in empty.asked(TRANSACTIONS)}) == 3

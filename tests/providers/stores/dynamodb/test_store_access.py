@@ -1,7 +1,6 @@
 """Keys, regions, tables and addresses that DynamoDB or we do not accept, each told in our words."""
 
 import logging
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -19,16 +18,14 @@ from providers.http.errors import (
 from providers.registries.stored_claim import StoredClaimChange
 from providers.stores.dynamodb.key import AwsKey, build_dynamodb_url
 from providers.stores.dynamodb.refusals import WrongTable
-from tests.providers.stores.dynamodb.rows import BLUE, GREEN, WWW, make_row, make_store
+from tests.providers.stores.dynamodb.rows import BLUE, GREEN, WWW, make_store, owner_in
 from tests.strict_dynamodb import (
     KEY_ID,
     SECRET,
     TOKEN,
     StrictDynamoDb,
     body,
-    moto_server,
     refusal,
-    strict_dynamodb,
 )
 
 if TYPE_CHECKING:
@@ -36,25 +33,6 @@ if TYPE_CHECKING:
 
 CHANGE = StoredClaimChange(WWW, BLUE, GREEN)
 SCANS = "POST /Scan"
-
-
-@pytest.fixture(scope="module")
-def moto_url() -> Iterator[str]:
-    with moto_server() as url:
-        yield url
-
-
-@pytest.fixture
-def service(moto_url: str) -> Iterator[StrictDynamoDb]:
-    with strict_dynamodb(moto_url) as started:
-        started.create_table()
-        started.put(make_row())
-        yield started
-
-
-def owner_in(service: StrictDynamoDb) -> str:
-    owner_id: str = service.items()["www.example.org#A#"]["o"]["S"]
-    return owner_id
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Answers that are not what DynamoDB answers: none is ever an empty table, or waited for without end."""
 
 import itertools
-from collections.abc import Iterator
 
 import msgspec
 import pytest
@@ -22,23 +21,9 @@ from providers.servers.faults import Fault, FaultPlan
 from providers.servers.framing_faults import headers_only, never_ends, slow_drip
 from providers.servers.read_faults import gzip_bomb
 from tests.providers.stores.dynamodb.rows import HASTY, PATIENT, make_row, make_rows, make_store
-from tests.strict_dynamodb import StrictDynamoDb, body, moto_server, strict_dynamodb
+from tests.strict_dynamodb import StrictDynamoDb, body, strict_dynamodb
 
 SCANS = "POST /Scan"
-
-
-@pytest.fixture(scope="module")
-def moto_url() -> Iterator[str]:
-    with moto_server() as url:
-        yield url
-
-
-@pytest.fixture
-def service(moto_url: str) -> Iterator[StrictDynamoDb]:
-    with strict_dynamodb(moto_url) as started:
-        started.create_table()
-        started.put(make_row())
-        yield started
 
 
 @pytest.mark.parametrize(

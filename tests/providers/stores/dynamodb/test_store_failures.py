@@ -1,6 +1,6 @@
 """What DynamoDB refuses, how it is told, and that nothing is written twice or taken for nothing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -20,41 +20,20 @@ from tests.providers.stores.dynamodb.rows import (
     HASTY,
     WWW,
     make_changes,
-    make_row,
     make_rows,
     make_store,
+    owner_in,
 )
 from tests.strict_dynamodb import (
     StrictDynamoDb,
     body,
     made_then,
     made_then_reset,
-    moto_server,
     refusal,
-    strict_dynamodb,
 )
 
 CHANGE = StoredClaimChange(WWW, BLUE, GREEN)
 WRITES, SCANS = "POST /TransactWriteItems", "POST /Scan"
-
-
-@pytest.fixture(scope="module")
-def moto_url() -> Iterator[str]:
-    with moto_server() as url:
-        yield url
-
-
-@pytest.fixture
-def service(moto_url: str) -> Iterator[StrictDynamoDb]:
-    with strict_dynamodb(moto_url) as started:
-        started.create_table()
-        started.put(make_row())
-        yield started
-
-
-def owner_in(service: StrictDynamoDb) -> str:
-    owner_id: str = service.items()["www.example.org#A#"]["o"]["S"]
-    return owner_id
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from providers.registries.claim import DEFAULT_PROFILE, TxtProfile
 from registry_app.mirror.profiles import build_txt_profile
 from registry_app.models import Owner, RegistryProfile
-from registry_app.transfer.claim_key import ZONE
 
 _TXT = RegistryProfile.Kind.TXT
 _NOOP = RegistryProfile.Kind.NOOP
@@ -16,12 +15,12 @@ _NOOP = RegistryProfile.Kind.NOOP
 class OwnerRegistry:
     """The registry of one owner: TXT records under `txt`, or the rows of `store`.
 
-    `store` is the primary key, as text, of the registry profile whose store holds the rows. `is_blind`: the
-    instance keeps none (noop), and takes all it can see for its own.
+    `store` is the primary key, as text, of the registry profile whose store holds the rows; empty for the
+    zone itself. `is_blind`: the instance keeps none (noop), and takes all it can see for its own.
     """
 
     txt: TxtProfile = DEFAULT_PROFILE
-    store: str = ZONE
+    store: str = ""
     is_blind: bool = False
 
 

@@ -1,0 +1,192 @@
+"""Loops: owners that dnsadmin runs itself, what they are to keep, and what a run would do."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from registry_app.actor import Actor
+from registry_app.admin.actor import actor_of
+from registry_app.admin.answer import answer_act, answer_form, read_posted, refuse
+from registry_app.admin.config_page import ConfigForm, ConfigPage
+from registry_app.admin.fields import LinesField
+from registry_app.admin.filters import build_row_filter
+from registry_app.admin.list_page import PROVIDER_SECRETS
+from registry_app.admin.loop_forms import DeclaredEndpointForm
+from registry_app.admin.wording import NOTHING, format_ago, format_badge
+from registry_app.errors import DnsadminError, NotAllowed
+from registry_app.inventory.change_loop import change_loop
+from registry_app.inventory.declare_endpoints import declare_endpoint, withdraw_endpoint
+from registry_app.inventory.register_loop import register_loop
+from registry_app.loop.declared import build_request, find_loop
+from registry_app.loop.preview_loop import preview_loop
+from registry_app.loop.request_loop_run import request_loop_run
+from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Provider
+from registry_app.models.loop import list_default_types
+from registry_app.queries.loop import may_plan_loop, may_run_loop
+
+_SHOWN_ENDPOINTS = 200
+_SHOWN_RUNS = 20
+_SETTINGS = ("policy", "managed_types", "interval_seconds", "is_enabled")
+
+
+class LoopForm(ConfigForm):
+    managed_types = LinesField(
+        initial=list_default_types, help_text="One a line, such as A, AAAA, CNAME. Others are not looked at."
+    )
+
+    class Meta:
+        model = Loop
+        fields = ("owner", "provider", *_SETTINGS)
+
+
+@admin.register(Loop)
+class LoopPageAdmin(ConfigPage[Loop]):
+    list_display = ("owner", "provider", "state_shown", "policy", "last_shown", "next_shown")
+    list_filter = (build_row_filter("provider", "provider", Provider),)
+    list_select_related = ("owner", "provider")
+    sortable_by = ()
+    form_class = LoopForm
+    noun = "loop"
+    page_template = "dnsadmin/loop.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Loop]:
+        rows = super().get_queryset(request).select_related("owner", "provider").defer(*PROVIDER_SECRETS)
+        runs = LoopRun.objects.filter(loop=OuterRef("pk")).order_by("-pk")
+        return rows.annotate(last_status=Subquery(runs.values("status")[:1]))
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        return (
+            "dnsadmin runs no owner id itself. Register a loop to have it keep records, such as those that "
+            "are parked between two clusters."
+        )
+
+    def urls_beside(self) -> list[URLPattern]:
+        return [
+            *super().urls_beside(),
+            self.page_path("<int:pk>/plan/", self.plan_view, "plan"),
+            self.page_path("<int:pk>/run/", self.run_view, "run"),
+            self.page_path("<int:pk>/declare/", self.declare_view, "declare"),
+            self.page_path("<int:pk>/withdraw/<int:endpoint_pk>/", self.withdraw_view, "withdraw"),
+        ]
+
+    @admin.display(description="state")
+    def state_shown(self, row: Loop) -> SafeString:
+        return format_badge("ok", "Runs") if row.is_enabled else format_badge("off", "Switched off")
+
+    @admin.display(description="last run")
+    def last_shown(self, row: Loop) -> SafeString | str:
+        status = getattr(row, "last_status", None)
+        return NOTHING if status is None else format_badge(status, LoopRun.Status(status).label)
+
+    @admin.display(description="next run")
+    def next_shown(self, row: Loop) -> SafeString | str:
+        return format_ago(row.next_run_at, never="at the next tick") if row.is_enabled else NOTHING
+
+    def register(self, actor: Actor, values: Mapping[str, Any]) -> Loop:
+        return register_loop(actor, values)
+
+    def change(
+        self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
+    ) -> Loop:
+        return change_loop(actor, pk, changes, expected_updated_at=expected_updated_at)
+
+    def page_context(self, request: HttpRequest, row: Loop) -> dict[str, Any]:
+        actor = actor_of(request)
+        declared = DeclaredEndpoint.objects.filter(loop=row)
+        return {
+            **super().page_context(request, row),
+            "may_plan": may_plan_loop(actor, row.provider, row.owner),
+            "may_run": may_run_loop(actor, row.provider, row.owner),
+            "endpoints": declared.order_by("name", "pk")[:_SHOWN_ENDPOINTS],
+            "endpoint_count": declared.count(),
+            "runs": LoopRun.objects.filter(loop=row).order_by("-pk")[:_SHOWN_RUNS],
+            "all_runs": f"{reverse('admin:registry_app_looprun_changelist')}?loop={row.pk}",
+        }
+
+    def facts(self, row: Loop) -> list[tuple[str, object]]:
+        return [
+            ("Owner", row.owner),
+            ("Provider", row.provider),
+            ("State", self.state_shown(row)),
+            ("Policy", row.get_policy_display()),
+            ("Managed types", ", ".join(map(str, row.managed_types))),
+            ("Runs", f"every {row.interval_seconds} s"),
+            ("Next run", self.next_shown(row)),
+            ("Declared", format_ago(row.declared_at)),
+        ]
+
+    def plan_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """What a run would do now, from a fresh reading; nothing changes."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        row = self.find_row(request, pk)
+        actor = actor_of(request)
+        try:
+            if not may_plan_loop(actor, row.provider, row.owner):
+                raise NotAllowed(f"{actor.name} may not plan for {row.owner}.", todo="Ask an administrator.")
+            plan, refusals = preview_loop(build_request(find_loop(pk)))
+        except DnsadminError as error:
+            refuse(request, error)
+            return redirect(self.url_of("change", pk))
+        context = {
+            "row": row,
+            "plan": plan,
+            "refusals": refusals,
+            "may_run": may_run_loop(actor, row.provider, row.owner),
+            "back": self.url_of("change", pk),
+            "planned_at": timezone.now(),
+        }
+        return self.show(request, "dnsadmin/loop_plan.html", f"Plan: {row}", context)
+
+    def run_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        confirmation = read_posted(request, "confirmation")
+        done = "Asked for a run: it begins within seconds. Reload to see it."
+        back = self.url_of("change", pk)
+        return answer_act(
+            request,
+            lambda actor: request_loop_run(actor, pk, confirmation=confirmation),
+            done=done,
+            back=back,
+        )
+
+    def declare_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Declare one endpoint, or change the one that `endpoint` names."""
+        row = self.find_row(request, pk)
+        form = DeclaredEndpointForm(request.POST or None, initial=self._initial(row, request))
+
+        def act(actor: Actor) -> str:
+            declare_endpoint(actor, pk, form.values())
+            return self.url_of("change", pk)
+
+        return answer_form(
+            self,
+            request,
+            form,
+            act,
+            title=f"Declare an endpoint: {row}",
+            submit="Declare",
+            done="Declared: the next run makes it so.",
+            context={"back": self.url_of("change", pk)},
+        )
+
+    def withdraw_view(self, request: HttpRequest, pk: int, endpoint_pk: int) -> HttpResponse:
+        done = "Withdrawn: the next run deletes its record, as far as the policy lets it."
+        back = self.url_of("change", pk)
+        return answer_act(
+            request, lambda actor: withdraw_endpoint(actor, pk, endpoint_pk), done=done, back=back
+        )
+
+    def _initial(self, row: Loop, request: HttpRequest) -> dict[str, Any]:
+        text = request.GET.get("endpoint", "")
+        if not (text.isascii() and text.isdigit() and len(text) < 19):
+            return {}
+        found = DeclaredEndpoint.objects.filter(loop=row, pk=int(text)).first()
+        return {} if found is None else DeclaredEndpointForm.initial_of(found)

@@ -1,0 +1,85 @@
+"""Loop runs: what each planned, sent, and read back."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from registry_app.admin.filters import build_choice_filter, build_row_filter
+from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
+from registry_app.admin.wording import NOTHING, format_ago, format_badge
+from registry_app.loop.step_changes import parse_items
+from registry_app.models import Loop, LoopRun, Provider
+
+_SHOWN_STEPS = 50
+_SHOWN_LEFT_ALONE = 200
+
+
+@admin.register(LoopRun)
+class LoopRunPageAdmin(ListPage[LoopRun]):
+    list_display = (
+        "id_shown",
+        "owner",
+        "provider",
+        "status_shown",
+        "trigger",
+        "started_shown",
+        "created",
+        "updated",
+        "deleted",
+        "not_as_wanted",
+        "left_alone_count",
+    )
+    list_filter = (
+        build_row_filter("loop of", "loop", Loop, label_column="owner__owner_id"),
+        build_row_filter("provider", "provider", Provider),
+        build_choice_filter("status", "status", LoopRun.Status.choices),
+    )
+    list_select_related = ("owner", "provider")
+    sortable_by = ()
+    page_template = "dnsadmin/loop_run.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[LoopRun]:
+        return super().get_queryset(request).select_related("owner", "provider").defer(*PROVIDER_SECRETS)
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        return "No loop ran yet. Runs begin when a loop is registered and the scheduler runs."
+
+    @admin.display(description="run")
+    def id_shown(self, row: LoopRun) -> str:
+        return f"#{row.pk}"
+
+    @admin.display(description="status")
+    def status_shown(self, row: LoopRun) -> SafeString:
+        return format_badge(row.status, row.get_status_display())
+
+    @admin.display(description="started")
+    def started_shown(self, row: LoopRun) -> SafeString:
+        return format_ago(row.started_at)
+
+    def page_context(self, request: HttpRequest, row: LoopRun) -> dict[str, Any]:
+        steps = row.steps.order_by("ordinal")
+        return {
+            "row": row,
+            "steps": [(step, parse_items(step)) for step in steps[:_SHOWN_STEPS]],
+            "step_count": steps.count(),
+            "left_alone": row.left_alone[:_SHOWN_LEFT_ALONE],
+            "facts": [
+                ("Owner", row.owner),
+                ("Provider", row.provider),
+                ("Status", self.status_shown(row)),
+                ("Reason", row.reason or NOTHING),
+                ("Begun by", f"{row.get_trigger_display()} {row.requested_by}".strip()),
+                ("Source", row.source),
+                ("Policy", row.get_policy_display()),
+                ("Started", format_ago(row.started_at)),
+                ("Finished", format_ago(row.finished_at, never="not yet")),
+                ("Created", row.created),
+                ("Updated", row.updated),
+                ("Deleted", row.deleted),
+                ("Not as wanted", row.not_as_wanted),
+                ("Left alone", row.left_alone_count),
+            ],
+        }

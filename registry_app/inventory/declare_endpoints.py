@@ -1,0 +1,144 @@
+"""Declare what a loop is to keep: the whole set, one endpoint, or one no more."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from providers.registries.labels import RESOURCE
+from providers.wire.endpoint import Endpoint, EndpointKey
+from registry_app.actor import Actor
+from registry_app.audit import record_audit
+from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
+from registry_app.inventory.declared_endpoint import read_declared
+from registry_app.models import DeclaredEndpoint, Loop
+from registry_app.queries.loop import may_run_loop
+
+MOST_ENDPOINTS = 20_000
+_MOST_AUDITED = 50
+_ROWS = 500
+
+
+def declare_endpoints(
+    actor: Actor, loop_id: int, given: Sequence[Mapping[str, Any]], *, expected_declared_at: datetime
+) -> Loop:
+    """Make these the whole set, if it still is the version that was read; the loop runs soon.
+
+    Raises NotAllowed, NotFound, StateMoved, or InvalidRequest with the fields.
+    """
+    wanted = read_declared(given, path="endpoints.")
+    _raise_if_too_many(len(wanted))
+    with transaction.atomic():
+        loop = _find(loop_id)
+        declared = {_key_of(row): row for row in DeclaredEndpoint.objects.filter(loop=loop)}
+        return _store(actor, loop, declared, wanted, expected_declared_at)
+
+
+def declare_endpoint(actor: Actor, loop_id: int, values: Mapping[str, Any]) -> DeclaredEndpoint:
+    """Add one endpoint, or give the one of its name, type and set identifier these values.
+
+    Raises as `declare_endpoints`.
+    """
+    wanted = read_declared([values])
+    ((key, endpoint),) = wanted.items()
+    with transaction.atomic():
+        loop = _find(loop_id)
+        rows = DeclaredEndpoint.objects.filter(loop=loop)
+        _raise_if_too_many(rows.count() + 1)
+        alike = rows.filter(name=key.name, record_type=key.record_type, set_identifier=key.set_identifier)
+        _store(actor, loop, {_key_of(row): row for row in alike}, {key: endpoint}, loop.declared_at)
+        return alike.get()
+
+
+def withdraw_endpoint(actor: Actor, loop_id: int, endpoint_id: int) -> None:
+    """Declare one endpoint no more: under the policy sync its record is deleted by the next run."""
+    with transaction.atomic():
+        loop = _find(loop_id)
+        row = DeclaredEndpoint.objects.filter(loop=loop, pk=endpoint_id).first()
+        if row is None:
+            raise NotFound("There is no such declared endpoint.", todo="Look it up in the list.")
+        _store(actor, loop, {_key_of(row): row}, {}, loop.declared_at)
+
+
+def _store(
+    actor: Actor,
+    loop: Loop,
+    declared: Mapping[EndpointKey, DeclaredEndpoint],
+    wanted: Mapping[EndpointKey, Endpoint],
+    expected_declared_at: datetime,
+) -> Loop:
+    """From `declared` to `wanted`, in the caller's transaction, with its audit line."""
+    gone = [row for key, row in declared.items() if key not in wanted]
+    rows = {key: _build_row(loop, key, endpoint) for key, endpoint in wanted.items()}
+    new = [row for key, row in rows.items() if key not in declared]
+    changed = [key for key in rows.keys() & declared.keys() if _values(rows[key]) != _values(declared[key])]
+    _raise_if_not_allowed(actor, loop, {*(row.name for row in (*gone, *new)), *(key.name for key in changed)})
+    now = timezone.now()
+    taken = Loop.objects.filter(pk=loop.pk, declared_at=expected_declared_at)
+    if not taken.update(declared_at=now, next_run_at=now):
+        raise StateMoved(
+            f"The endpoints of {loop} were declared anew since you read them.",
+            todo="Read them again, compare, and repeat your change.",
+        )
+    for start in range(0, len(gone), _ROWS):
+        DeclaredEndpoint.objects.filter(pk__in=[row.pk for row in gone[start : start + _ROWS]]).delete()
+    DeclaredEndpoint.objects.bulk_create(new, batch_size=_ROWS)
+    for key in changed:
+        rows[key].pk = declared[key].pk
+        rows[key].save(force_update=True)
+    after = {
+        "added": sorted(map(str, new))[:_MOST_AUDITED],
+        "changed": sorted(" ".join(key).strip() for key in changed)[:_MOST_AUDITED],
+        "withdrawn": sorted(map(str, gone))[:_MOST_AUDITED],
+        "counts": [len(new), len(changed), len(gone)],
+    }
+    record_audit(actor, "loop.endpoints_declared", loop, after=after)
+    loop.declared_at = now
+    return loop
+
+
+def _raise_if_not_allowed(actor: Actor, loop: Loop, names: set[str]) -> None:
+    if not may_run_loop(actor, loop.provider, loop.owner, frozenset(names)):
+        raise NotAllowed(
+            f"{actor.name or 'Nobody'} may not declare endpoints of {loop.owner} at {loop.provider}.",
+            todo="Ask an administrator for a grant, or somebody who has one.",
+        )
+
+
+def _raise_if_too_many(count: int) -> None:
+    if count > MOST_ENDPOINTS:
+        raise InvalidRequest(
+            f"{count} endpoints are more than the {MOST_ENDPOINTS} one loop keeps.",
+            todo="Declare them for several owners.",
+        )
+
+
+def _find(loop_id: int) -> Loop:
+    rows = Loop.objects.select_related("owner", "provider").defer("provider__secret", "provider__client_key")
+    loop = rows.filter(pk=loop_id).first()
+    if loop is None:
+        raise NotFound(f"There is no loop {loop_id}.", todo="Look it up in the list.")
+    return loop
+
+
+def _key_of(row: DeclaredEndpoint) -> EndpointKey:
+    return EndpointKey(row.name, row.record_type, row.set_identifier)
+
+
+def _build_row(loop: Loop, key: EndpointKey, endpoint: Endpoint) -> DeclaredEndpoint:
+    return DeclaredEndpoint(
+        loop=loop,
+        name=key.name,
+        record_type=key.record_type,
+        set_identifier=key.set_identifier,
+        targets=list(endpoint.targets),
+        ttl=endpoint.record_ttl,
+        provider_specific=[[each.name, each.value] for each in endpoint.provider_specific],
+        resource=endpoint.labels.get(RESOURCE, ""),
+    )
+
+
+def _values(row: DeclaredEndpoint) -> tuple[object, ...]:
+    return row.targets, row.ttl, row.provider_specific, row.resource

@@ -1,0 +1,91 @@
+"""The ConfigMap registry of an owner as a document: taken out, and brought back."""
+
+from django.db import transaction
+from django.utils import timezone
+
+from providers.http.errors import OutcomeUnknown, ProviderError
+from providers.registries.configmap.export import Export, parse_export
+from providers.registries.errors import RegistryError
+from registry_app.actor import Actor
+from registry_app.audit import record_audit
+from registry_app.errors import InvalidRequest, LeaseLost, NotAllowed, RefusedBySafety, StateMoved
+from registry_app.inventory.rows import raise_if_not_administrator
+from registry_app.mirror.open_stores import open_configmap_store
+from registry_app.models import Provider, RegistryProfile
+from registry_app.queries.access import may_operate
+from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
+from registry_app.reconcile.lease import raise_if_lost, release_lease, renew_lease, take_lease
+from registry_app.reconcile.visit import name_holder
+
+# Reading, writing all shards and looking again.
+_REQUESTS = 10
+
+
+def export_registry(actor: Actor, profile: RegistryProfile, owner_id: str) -> bytes:
+    """The whole registry of an owner as one document; nothing changes.
+
+    Raises NotAllowed, InvalidRequest where there is no such registry, StateMoved where it cannot be read.
+    """
+    provider = _find_provider(profile)
+    if not may_operate(actor, provider):
+        raise NotAllowed(
+            f"{actor.name or 'Nobody'} may not read {profile}.",
+            todo=f"Ask somebody who operates {provider.name}.",
+        )
+    try:
+        return open_configmap_store(profile, provider).export(owner_id, when=timezone.now())
+    except (ProviderError, RegistryError) as error:
+        raise _refuse(error) from error
+
+
+def restore_registry(actor: Actor, profile: RegistryProfile, document: bytes) -> Export:
+    """Bring a document back: rows that are not there are written, what stands already stays.
+
+    Under the lease of the profile's provider, with an audit line before. Cut short, it is completed by doing
+    it again. Raises NotAllowed, InvalidRequest for a document that cannot be used, RefusedBySafety in a
+    freeze, LeaseLost where somebody else is there, StateMoved where something contradicts it.
+    """
+    raise_if_not_administrator(actor, "registries")
+    provider = _find_provider(profile)
+    for freeze in fetch_active_freezes(provider):
+        raise RefusedBySafety(f"{describe_freeze(freeze)}.", todo="Wait until it is over.")
+    export = _read_document(document, provider)
+    lease = take_lease(provider.pk, f"restore {name_holder()}")
+    if lease is None:
+        raise LeaseLost(f"Somebody else is at {provider} right now.", todo="Try again soon.")
+    try:
+        lease = renew_lease(lease, seconds=_REQUESTS * provider.deadline_seconds)
+        with transaction.atomic():
+            raise_if_lost(lease)
+            after = {"owner_id": export.owner_id, "rows": len(export.rows), "intents": len(export.intents)}
+            record_audit(actor, "registry_profile.restoring", profile, after=after)
+        open_configmap_store(profile, provider).restore(export)
+    except (ProviderError, RegistryError) as error:
+        raise _refuse(error) from error
+    finally:
+        release_lease(lease)
+    return export
+
+
+def _read_document(document: bytes, provider: Provider) -> Export:
+    try:
+        return parse_export(document, max_items=provider.max_items)
+    except RegistryError as error:
+        raise InvalidRequest(str(error), fields={"document": [str(error)]}) from error
+
+
+def _find_provider(profile: RegistryProfile) -> Provider:
+    provider = profile.providers.first()
+    if profile.kind != RegistryProfile.Kind.CONFIGMAP or provider is None:
+        raise InvalidRequest(
+            f"{profile} is no ConfigMap registry.", fields={"profile": ["Name one of kind configmap."]}
+        )
+    return provider
+
+
+def _refuse(error: ProviderError | RegistryError) -> StateMoved:
+    hint = error.hint if isinstance(error, ProviderError) else ""
+    code = error.code if isinstance(error, ProviderError) else "unreadable_registry"
+    if isinstance(error, OutcomeUnknown):
+        return StateMoved(str(error), now="Some of it may have been written.", todo=hint, code=code)
+    return StateMoved(str(error), todo=hint or "Look at the registry, and try again.", code=code)

@@ -1,0 +1,111 @@
+"""What one run has in its hands: the provider, its lease, and how it is read."""
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from django.utils import timezone
+
+from providers.client.provider_client import ProviderClient
+from providers.registries.claim import TxtProfile
+from providers.wire.domain_filter import DomainFilter
+from registry_app.errors import RefusedBySafety, StateMoved
+from registry_app.mirror.believable import raise_if_unbelievable
+from registry_app.mirror.client import build_client
+from registry_app.mirror.domain_filter import fetch_domain_filter, read_known_filter
+from registry_app.mirror.open_stores import OpenStore, open_stores
+from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.mirror.registries import Registries, fetch_registries
+from registry_app.mirror.snapshot import Snapshot, fetch_snapshot
+from registry_app.models import Provider
+from registry_app.reconcile.lease import Lease, release_lease, renew_lease, take_lease
+
+
+@dataclass
+class Hold:
+    """A provider in the hands of the one worker that has its lease.
+
+    `removed` counts the endpoints that this run had deleted, or may have: they are not missed.
+    """
+
+    provider: Provider
+    lease: Lease
+    client: ProviderClient
+    profiles: tuple[TxtProfile, ...]
+    registries: Registries
+    stores: dict[str, OpenStore]
+    removed: int = 0
+    # The clock on the wall may jump while a run lasts.
+    started: float = field(default_factory=time.monotonic)
+
+    def renew(self) -> None:
+        """Keep the lease through the next exchange with the provider. Raises LeaseLost."""
+        self.lease = renew_lease(self.lease, seconds=self.provider.deadline_seconds)
+
+    def read(self) -> Snapshot:
+        """All the provider and its registry stores show now. Raises ProviderError, WireError, LeaseLost."""
+        self.renew()
+        snapshot = fetch_snapshot(
+            self.provider, self.client, self.profiles, self.registries, self.stores.values()
+        )
+        raise_if_unbelievable(self.provider, snapshot.item_count + self.removed)
+        return snapshot
+
+    def negotiate(self) -> DomainFilter:
+        """The names the provider manages, as it says now.
+
+        Raises ProviderError, LeaseLost, and RefusedBySafety where it said something else before.
+        """
+        self.renew()
+        known = read_known_filter(self.provider.domain_filter)
+        said = fetch_domain_filter(self.client, timezone.now())
+        if known is not None and not known.says_the_same(said):
+            raise RefusedBySafety(
+                f"{self.provider.name} negotiated another domain filter than at its last visit: another "
+                "service may answer there, or one with other settings.",
+                now="Nothing was planned or sent.",
+                todo="Visit the provider, and decide on what is held for review.",
+                code="domain_filter_changed",
+            )
+        return DomainFilter(said.include, said.exclude, said.regex_include, said.regex_exclude)
+
+
+def take_lease_or_leave(provider: Provider) -> Lease:
+    """Raises StateMoved where somebody else has it."""
+    lease = take_lease(provider.pk, _name_run())
+    if lease is None:
+        raise StateMoved(
+            f"Another worker has {provider.name} right now: a visit, a transfer or another run.",
+            now="Nothing was read or sent.",
+            todo="Try again in a moment.",
+            code="provider_busy",
+        )
+    return lease
+
+
+@contextmanager
+def holding(provider: Provider, lease: Lease) -> Iterator[Hold]:
+    """The provider, ready to be spoken to. Raises SecretUnavailable, ProviderError. The lease is given back
+    by whoever took it."""
+    profiles = tuple(fetch_txt_profiles(provider))
+    with build_client(provider) as client:
+        stores = dict(open_stores(provider, client))
+        yield Hold(provider, lease, client, profiles, fetch_registries(provider), stores)
+
+
+@contextmanager
+def leased(provider: Provider) -> Iterator[Hold]:
+    """Take the lease, hold the provider, give the lease back. Raises as both."""
+    lease = take_lease_or_leave(provider)
+    try:
+        with holding(provider, lease) as hold:
+            yield hold
+    finally:
+        release_lease(lease)
+
+
+def _name_run() -> str:
+    return f"loop {socket.gethostname()[:100]}:{os.getpid()}:{time.monotonic_ns()}"

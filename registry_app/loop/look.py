@@ -1,0 +1,46 @@
+"""Reading back: what became of a step. Believe only this."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.utils import timezone
+
+from registry_app.loop.claim_rows import decode_rows, judge_rows
+from registry_app.loop.hold import Hold
+from registry_app.loop.step_changes import StepItem, changes_of_step, judge_items, parse_items
+from registry_app.loop.steps import settle_step
+from registry_app.mirror.snapshot import Snapshot
+from registry_app.mirror.written import read_until
+from registry_app.models import LoopStep
+
+Found = tuple[Snapshot, tuple[StepItem, ...]]
+
+
+def look_and_settle(hold: Hold, step: LoopStep) -> Found:
+    """Read until all of the step shows, or the provider's time for that is over, and store what is shown.
+
+    Raises ProviderError or WireError if the last of the readings failed, and LeaseLost.
+    """
+    judge = _judge_of(step)
+
+    def read() -> Found:
+        snapshot = hold.read()
+        return snapshot, judge(snapshot)
+
+    found = read_until(
+        read,
+        lambda seen: all(item.outcome == "verified" for item in seen[1]),
+        allowed=timedelta(seconds=hold.provider.read_back_seconds),
+        since=step.answered_at or timezone.now(),
+    )
+    settle_step(hold, step, found[1])
+    return found
+
+
+def _judge_of(step: LoopStep) -> Callable[[Snapshot], tuple[StepItem, ...]]:
+    items = parse_items(step)
+    if step.registry_profile_id is None:
+        changes = changes_of_step(step)
+        return lambda snapshot: judge_items(items, changes, snapshot)
+    rows, store = decode_rows(step.change_set.encode()), str(step.registry_profile_id)
+    return lambda snapshot: judge_rows(items, rows, snapshot, store)

@@ -1,0 +1,174 @@
+"""From what is wanted and what stands there to a plan, with a sentence for all that is left alone."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from providers.planning.plan import PlanSettings, compute_plan
+from providers.planning.planned_changes import LeftAlone, PlannedChanges
+from providers.registries.claim import ClaimVerdict, OwnershipState, PairedEndpoint, Pairing, TxtProfile
+from providers.wire.canonical_name import InvalidName, endpoint_key
+from providers.wire.endpoint import Endpoint, EndpointKey
+from registry_app.loop.confirmation import Circumstances, build_confirmation_text, find_excess
+from registry_app.loop.hold import Hold
+from registry_app.loop.loop_request import LoopRequest
+from registry_app.mirror.owner_registry import fetch_owner_registry
+from registry_app.mirror.snapshot import Snapshot
+from registry_app.queries.loop import is_first_contact, names_held_by_transfers
+
+
+@dataclass(frozen=True)
+class LoopPlan:
+    """What one run would do, and all it was computed from, so that it can be computed again.
+
+    `store` is the registry profile, by primary key as text, whose store holds the owner's claims; empty for
+    TXT records under `profile`. `excess` says why it is more than a run does unasked; then
+    `confirmation_text` is what a person types.
+    """
+
+    changes: PlannedChanges
+    snapshot: Snapshot
+    settings: PlanSettings
+    profile: TxtProfile
+    desired: tuple[Endpoint, ...]
+    left_out_by_provider: frozenset[EndpointKey]
+    store: str = ""
+    excess: str = ""
+    confirmation_text: str = ""
+
+    @property
+    def pairing(self) -> Pairing:
+        """What the plan was computed against."""
+        return Pairing(records=self.snapshot.records, claims=self.snapshot.claims)
+
+
+def plan_loop(hold: Hold, request: LoopRequest) -> LoopPlan:
+    """Read the provider, have it adjust what is wanted, and plan. Sends no change.
+
+    Raises ProviderError, WireError, SecretUnavailable, RefusedBySafety, LeaseLost.
+    """
+    registry = fetch_owner_registry(request.owner, hold.profiles)
+    domain_filter = hold.negotiate()
+    snapshot = hold.read()
+    hold.renew()
+    desired, missing = _adjust(hold, request.desired)
+    plan = LoopPlan(
+        changes=PlannedChanges(),
+        snapshot=snapshot,
+        settings=PlanSettings(
+            owner_id=request.owner.owner_id,
+            policy=request.policy,
+            domain_filter=domain_filter,
+            managed_types=request.managed_types,
+            has_ownership=not registry.is_blind,
+        ),
+        profile=registry.txt,
+        desired=desired,
+        left_out_by_provider=missing,
+        store="" if registry.is_blind else registry.store,
+    )
+    plan = plan_again(plan, snapshot, names_held_by_transfers(hold.provider.pk))
+    return _judge_size(plan, request)
+
+
+def plan_again(plan: LoopPlan, snapshot: Snapshot, held_names: Collection[str]) -> LoopPlan:
+    """The same plan over another reading. Pure."""
+    pairing = Pairing(records=snapshot.records, claims=snapshot.claims)
+    changes = compute_plan(plan.desired, pairing, plan.settings)
+    reasons = _Reasons(plan, snapshot, frozenset(held_names))
+    return replace(plan, snapshot=snapshot, changes=_leave_more_alone(changes, reasons))
+
+
+class _Reasons:
+    """Why this very change is not made, beyond what ExternalDNS's own plan knows."""
+
+    def __init__(self, plan: LoopPlan, snapshot: Snapshot, held_names: frozenset[str]) -> None:
+        self._held_names = held_names
+        self._shadowed = snapshot.shadowed_names
+        self._missing = plan.left_out_by_provider
+        self._orphans = _orphans_of_others(snapshot, plan.settings)
+
+    def find(self, key: EndpointKey, *, is_create: bool = False) -> str:
+        """One sentence, or nothing."""
+        if key.name in self._held_names:
+            return "A transfer that is not over holds its name."
+        if key.name in self._shadowed:
+            return "Something at its name could not be read this time."
+        if key in self._missing:
+            return "The provider left it out when it adjusted what is wanted."
+        if is_create and key in self._orphans:
+            return f"An orphaned claim says that it is {self._orphans[key]}'s: clean it up first."
+        return ""
+
+
+def _orphans_of_others(snapshot: Snapshot, settings: PlanSettings) -> dict[EndpointKey, str]:
+    if not settings.has_ownership:
+        return {}
+    return {
+        EndpointKey(claim.record_name, claim.record_type, claim.set_identifier): claim.owner_id
+        for claim in snapshot.claims
+        if claim.verdict is ClaimVerdict.ORPHAN and claim.owner_id not in ("", settings.owner_id)
+    }
+
+
+def _leave_more_alone(changes: PlannedChanges, reasons: _Reasons) -> PlannedChanges:
+    left: list[LeftAlone] = []
+
+    def may_change(key: EndpointKey, *, is_create: bool = False) -> bool:
+        reason = reasons.find(key, is_create=is_create)
+        if reason:
+            left.append(LeftAlone(key, reason))
+        return not reason
+
+    creates = tuple(each for each in changes.creates if may_change(endpoint_key(each), is_create=True))
+    updates = tuple(each for each in changes.updates if may_change(each.current.key))
+    deletes = tuple(each for each in changes.deletes if may_change(each.key))
+    told = sorted((*changes.left_alone, *left), key=lambda each: (each.key, each.reason))
+    return PlannedChanges(creates, updates, deletes, tuple(told))
+
+
+def _adjust(hold: Hold, desired: Sequence[Endpoint]) -> tuple[tuple[Endpoint, ...], frozenset[EndpointKey]]:
+    """What is wanted in the form the provider would store it, and what it left out.
+
+    What nobody asked for is not taken from it.
+    """
+    if not desired:
+        return (), frozenset()
+    adjusted = hold.client.adjust_endpoints(desired)
+    asked = _keys_of(desired)
+    kept = tuple(each for each in adjusted if _key_of(each) in asked)
+    # What cannot have a key is told of by the plan itself.
+    impossible = tuple(each for each in desired if _key_of(each) is None)
+    return kept + impossible, frozenset(asked - _keys_of(adjusted))
+
+
+def _keys_of(endpoints: Iterable[Endpoint]) -> set[EndpointKey]:
+    return {key for key in map(_key_of, endpoints) if key is not None}
+
+
+def _key_of(endpoint: Endpoint) -> EndpointKey | None:
+    try:
+        return endpoint_key(endpoint)
+    except InvalidName:
+        return None
+
+
+def _judge_size(plan: LoopPlan, request: LoopRequest) -> LoopPlan:
+    around = Circumstances(
+        own_count=sum(_is_own(record, plan.settings) for record in plan.snapshot.records),
+        wanted_count=len(request.desired),
+        most=request.provider.max_transfer_count,
+        has_ownership=plan.settings.has_ownership,
+        is_first_contact=is_first_contact(request.owner, request.provider),
+    )
+    excess = find_excess(plan.changes, around)
+    text = build_confirmation_text(plan.changes, plan.settings.owner_id) if excess else ""
+    return replace(plan, excess=excess, confirmation_text=text)
+
+
+def _is_own(record: PairedEndpoint, settings: PlanSettings) -> bool:
+    """Whether a record set is one that this plan may change."""
+    if record.key.record_type not in settings.managed_types:
+        return False
+    if settings.has_ownership:
+        return record.owner_id == settings.owner_id and record.state is OwnershipState.OWNED
+    return settings.domain_filter.matches_everything or settings.domain_filter.matches(record.key.name)

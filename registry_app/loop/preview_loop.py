@@ -1,0 +1,20 @@
+"""What a run would do now, without doing it."""
+
+from registry_app.errors import RefusedBySafety
+from registry_app.loop.failures import telling_failures
+from registry_app.loop.hold import leased
+from registry_app.loop.loop_request import LoopRequest
+from registry_app.loop.plan_loop import LoopPlan, plan_loop
+from registry_app.loop.refusals import find_sending_refusals, raise_if_unplannable
+
+
+def preview_loop(request: LoopRequest) -> tuple[LoopPlan, list[RefusedBySafety]]:
+    """The plan from a fresh reading of the provider under its lease, and why it would not be sent.
+
+    Changes nothing. Raises RefusedBySafety, StateMoved (somebody else has the provider), and
+    ProviderTrouble in the provider's own words.
+    """
+    raise_if_unplannable(request)
+    with telling_failures(request.provider), leased(request.provider) as hold:
+        plan = plan_loop(hold, request)
+    return plan, find_sending_refusals(request)

@@ -1,0 +1,86 @@
+"""What speaks against running a loop, before anything is read or sent."""
+
+from registry_app.errors import RefusedBySafety
+from registry_app.loop.loop_request import LoopRequest
+from registry_app.mirror.registries import STORE_KINDS
+from registry_app.models import Owner, Provider
+from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
+
+
+def raise_if_unplannable(request: LoopRequest) -> None:
+    """Raise RefusedBySafety where not even a plan can be made. `request` holds the rows as they are now."""
+    for refusal in (_find_owner_refusal(request), _find_provider_refusal(request.provider)):
+        if refusal is not None:
+            raise refusal
+
+
+def find_sending_refusals(request: LoopRequest) -> list[RefusedBySafety]:
+    """Why the plan may be shown, and not sent: somebody else's instance, a freeze."""
+    found: list[RefusedBySafety] = []
+    cluster = request.owner.cluster
+    if cluster is not None:
+        found.append(
+            RefusedBySafety(
+                f"{request.owner.owner_id} runs in the cluster {cluster.name}: its own instance there and "
+                "dnsadmin would undo each other's work.",
+                now="Nothing was sent.",
+                todo="Use an owner id that no instance signs with, or take the owner out of the cluster "
+                "once its instance is gone.",
+                code="owner_runs_in_a_cluster",
+            )
+        )
+    return [*found, *find_freeze_refusals(request.provider)]
+
+
+def find_freeze_refusals(provider: Provider) -> list[RefusedBySafety]:
+    """One for each freeze that holds at this moment."""
+    return [
+        RefusedBySafety(
+            f"{describe_freeze(freeze)}.",
+            now="Nothing more is sent.",
+            todo="Run it when the freeze is over, or have it lifted.",
+            code="frozen",
+        )
+        for freeze in fetch_active_freezes(provider)
+    ]
+
+
+def _find_owner_refusal(request: LoopRequest) -> RefusedBySafety | None:
+    owner, provider = request.owner, request.provider
+    if owner.status != Owner.Status.REGISTERED:
+        return RefusedBySafety(
+            f"{owner.owner_id} is not registered: nobody said that it is dnsadmin's to run.",
+            todo="Register the owner first.",
+            code="owner_not_registered",
+        )
+    profile = owner.registry_profile
+    named = set(profile.providers.values_list("pk", flat=True)) if profile else set()
+    needs_name = profile is not None and profile.kind in STORE_KINDS
+    if profile is not None and (named or needs_name) and provider.pk not in named:
+        return RefusedBySafety(
+            f"{owner.owner_id} uses the registry profile {profile.name}, "
+            f"which {provider.name} does not have.",
+            todo=f"Its claims could not be read: add {provider.name} to the profile's providers.",
+            code="profile_not_here",
+        )
+    return None
+
+
+def _find_provider_refusal(provider: Provider) -> RefusedBySafety | None:
+    if not provider.is_enabled:
+        return RefusedBySafety(
+            f"{provider.name} is switched off.", todo="Switch its visits on first.", code="provider_disabled"
+        )
+    if provider.status == Provider.Status.HELD:
+        return RefusedBySafety(
+            f"A suspicious snapshot of {provider.name} is held for review.",
+            todo="Look at the held snapshot and accept or reject it first.",
+            code="snapshot_held",
+        )
+    if provider.accepted_at is None:
+        return RefusedBySafety(
+            f"{provider.name} was not visited yet, so there is nothing to hold its answer against.",
+            todo="Visit it first.",
+            code="not_visited",
+        )
+    return None

@@ -1,0 +1,129 @@
+"""One iteration of the loop: desired, current, plan, apply, read back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import structlog
+
+from providers.http.errors import ProviderError
+from providers.wire.errors import WireError
+from registry_app.actor import SYSTEM, Actor
+from registry_app.errors import ConfirmationNeeded, LeaseLost, RefusedBySafety, SecretUnavailable, StateMoved
+from registry_app.loop.confirmation import is_confirmed
+from registry_app.loop.declared import build_request, fetch_declared, find_loop
+from registry_app.loop.finish_run import finish_left_behind, postpone
+from registry_app.loop.hold import Hold, holding, take_lease_or_leave
+from registry_app.loop.loop_request import LoopRequest
+from registry_app.loop.plan_loop import LoopPlan, plan_loop
+from registry_app.loop.refusals import find_sending_refusals, raise_if_unplannable
+from registry_app.loop.run_rows import audit_sending, close_run, note_plan, open_run, was_sent
+from registry_app.loop.send_batch import list_rows_to_tidy, tidy_rows
+from registry_app.loop.send_plan import send_plan
+from registry_app.loop.steps import UNSETTLED
+from registry_app.models import LoopRun, LoopStep
+from registry_app.queries.loop import is_loop_due
+from registry_app.reconcile.failure import describe_failure
+from registry_app.reconcile.lease import Lease, release_lease
+
+_logger = structlog.get_logger(__name__)
+_STATUS = LoopRun.Status
+
+
+def run_loop(loop_id: int) -> None:
+    """What the scheduler rings for: run a loop that is due. Rung twice, late or early it comes to the same:
+    without the provider's lease, or before its time, nothing happens."""
+    if not is_loop_due(loop_id):
+        return
+    loop = find_loop(loop_id)
+    is_asked_for = bool(loop.requested_by)
+    trigger = LoopRun.Trigger.PERSON if is_asked_for else LoopRun.Trigger.SCHEDULE
+    try:
+        run_request(build_request(loop, loop.confirmation), actor=SYSTEM, trigger=trigger)
+    except StateMoved as error:
+        _logger.info("loop.provider_busy", loop=loop_id, error=str(error))
+
+
+def run_request(
+    request: LoopRequest,
+    *,
+    actor: Actor,
+    trigger: LoopRun.Trigger,
+    show: Callable[[LoopPlan], object] = lambda _: None,
+) -> LoopRun:
+    """Plan from a fresh reading under the provider's lease, send what is to be done once, and read it back.
+
+    `show` is given the plan before anything is sent. All that goes wrong on the way ends in the run's status
+    and reason; one that cannot be read back yet stays running and is finished by looking. Raises StateMoved
+    where somebody else has the provider.
+    """
+    lease = take_lease_or_leave(request.provider)
+    try:
+        return _run_under_lease(request, lease, actor, trigger, show)
+    finally:
+        release_lease(lease)
+
+
+def _run_under_lease(
+    request: LoopRequest,
+    lease: Lease,
+    actor: Actor,
+    trigger: LoopRun.Trigger,
+    show: Callable[[LoopPlan], object],
+) -> LoopRun:
+    # Read under the lease: a run that just ended may have moved it, and somebody may have declared anew.
+    request.provider.refresh_from_db()
+    if request.loop is not None:
+        request = replace(request, desired=fetch_declared(request.loop))
+    run = open_run(request, lease, actor, trigger)
+    try:
+        status, reason = _run(_Work(request, run, lease, actor, show))
+        if status is not None:
+            close_run(run, lease, actor, status, reason)
+    except LeaseLost as error:
+        _logger.warning("loop.left_to_another_run", run=run.pk, error=str(error))
+    run.refresh_from_db()
+    return run
+
+
+@dataclass(frozen=True)
+class _Work:
+    request: LoopRequest
+    run: LoopRun
+    lease: Lease
+    actor: Actor
+    show: Callable[[LoopPlan], object]
+
+
+def _run(work: _Work) -> tuple[str | None, str]:
+    """The status the run ends with, and why; no status: it cannot be told yet."""
+    run = work.run
+    try:
+        raise_if_unplannable(work.request)
+        with holding(work.request.provider, work.lease) as hold:
+            finish_left_behind(hold, run)
+            plan = plan_loop(hold, work.request)
+            note_plan(run, plan)
+            work.show(plan)
+            return _apply(hold, work, plan)
+    except RefusedBySafety as error:
+        return _STATUS.REFUSED, str(error)
+    except (ProviderError, WireError, SecretUnavailable) as error:
+        problem = describe_failure(error)[1]
+        if run.steps.filter(status__in=UNSETTLED).exists():
+            postpone(run, work.lease, problem)
+            return None, ""
+        return (_STATUS.INCOMPLETE if was_sent(run) else _STATUS.FAILED), problem
+
+
+def _apply(hold: Hold, work: _Work, plan: LoopPlan) -> tuple[str, str]:
+    if plan.changes.is_empty() and not list_rows_to_tidy(plan):
+        return _STATUS.UNCHANGED, ""
+    for refusal in find_sending_refusals(work.request):
+        raise refusal
+    if plan.excess and not is_confirmed(plan.confirmation_text, work.request.confirmation):
+        raise ConfirmationNeeded(plan.excess, plan.confirmation_text)
+    audit_sending(work.run, work.actor)
+    stopped = send_plan(hold, work.run, tidy_rows(hold, work.run, plan))
+    if stopped or work.run.steps.exclude(status=LoopStep.Status.VERIFIED).exists():
+        return _STATUS.INCOMPLETE, stopped or "Not all of it was read back as wanted."
+    return (_STATUS.VERIFIED, "") if work.run.steps.exists() else (_STATUS.UNCHANGED, "")

@@ -1,0 +1,138 @@
+"""The row that tells of one run: opened before anything is asked, closed with what came of it."""
+
+from collections import Counter
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from providers.planning.planned_changes import LeftAlone
+from registry_app.actor import Actor
+from registry_app.audit import record_audit
+from registry_app.crash_point import crash_point
+from registry_app.errors import LeaseLost
+from registry_app.loop.batches import list_keys
+from registry_app.loop.loop_request import LoopRequest
+from registry_app.loop.plan_loop import LoopPlan
+from registry_app.loop.step_changes import StepItem, parse_items
+from registry_app.models import Loop, LoopRun, LoopStep, Provider
+from registry_app.reconcile.lease import Lease, raise_if_lost
+from registry_app.reconcile.schedule import compute_next_try, compute_next_visit
+
+_STATUS = LoopRun.Status
+_GOOD = (_STATUS.UNCHANGED, _STATUS.VERIFIED)
+# Of what is left alone the first are kept by name; a plan shows all.
+_MOST_LEFT_ALONE = 1_000
+_LONGEST_REASON = 2_000
+_PAST = {"create": "created", "update": "updated", "delete": "deleted"}
+
+
+def open_run(request: LoopRequest, lease: Lease, actor: Actor, trigger: LoopRun.Trigger) -> LoopRun:
+    """A running run, committed when this returns."""
+    loop = request.loop
+    with transaction.atomic():
+        run = LoopRun.objects.create(
+            loop=loop,
+            owner=request.owner,
+            provider=request.provider,
+            trigger=trigger,
+            requested_by=(loop.requested_by if loop and loop.requested_by else actor.name)[:200],
+            policy=request.policy.value,
+            source=request.source[:300],
+            address=request.provider.url,
+            confirmation=request.confirmation[:500],
+            epoch=lease.epoch,
+            started_at=timezone.now(),
+        )
+        if loop is not None:
+            # Somebody's word is good for one run.
+            Loop.objects.filter(pk=loop.pk).update(requested_by="", confirmation="")
+    crash_point("loop.begun")
+    return run
+
+
+def note_plan(run: LoopRun, plan: LoopPlan) -> None:
+    """What the first plan of a run comes to."""
+    run.planned = sum(1 for _ in list_keys(plan.changes))
+    run.confirmation_text = plan.confirmation_text[:500]
+    note_left_alone(run, plan.changes.left_alone)
+    crash_point("loop.planned")
+
+
+def note_left_alone(run: LoopRun, left_alone: tuple[LeftAlone, ...]) -> None:
+    """More that was left alone, with the reasons."""
+    run.left_alone_count += len(left_alone)
+    room = _MOST_LEFT_ALONE - len(run.left_alone)
+    run.left_alone += [
+        {
+            "name": each.key.name,
+            "record_type": each.key.record_type,
+            "set_identifier": each.key.set_identifier,
+            "reason": each.reason,
+        }
+        for each in left_alone[:room]
+    ]
+    columns = ("planned", "confirmation_text", "left_alone_count", "left_alone")
+    LoopRun.objects.filter(pk=run.pk).update(**{name: getattr(run, name) for name in columns})
+
+
+def audit_sending(run: LoopRun, actor: Actor) -> None:
+    """One line before the first change set of a run is stored."""
+    with transaction.atomic():
+        after = {"source": run.source, "policy": run.policy, "planned": run.planned}
+        record_audit(actor, "loop_run.sending", run, reason=run.confirmation, after=after)
+
+
+def close_run(run: LoopRun, lease: Lease, actor: Actor, status: str, reason: str = "") -> None:
+    """End a run: its counts, its audit line, when its loop runs next; the provider is visited soon.
+
+    One transaction, fenced by the lease. Raises LeaseLost, also where somebody else ended it.
+    """
+    steps = run.steps.filter(registry_profile__isnull=True).order_by("ordinal")
+    items = [item for step in steps for item in parse_items(step)]
+    now = timezone.now()
+    values = {
+        "status": status,
+        "reason": reason[:_LONGEST_REASON],
+        "finished_at": now,
+        "next_look_at": None,
+        **_count(items),
+    }
+    with transaction.atomic():
+        raise_if_lost(lease)
+        if not LoopRun.objects.filter(pk=run.pk, status=_STATUS.RUNNING).update(**values):
+            raise LeaseLost(f"Run {run.pk} was ended by another worker.", todo="Nothing.")
+        _reschedule(run, status, now)
+        if items:
+            Provider.objects.filter(pk=run.provider_id).update(next_visit_at=now)
+            counts = {name: values[name] for name in (*_PAST.values(), "not_as_wanted")}
+            record_audit(actor, f"loop_run.{status}", run, reason=reason[:500], after=counts)
+    run.refresh_from_db()
+    crash_point("loop.ended")
+
+
+def was_sent(run: LoopRun) -> bool:
+    """Whether a change set of it left, or may have left."""
+    return run.steps.exclude(status__in=(LoopStep.Status.STORED, LoopStep.Status.NOT_SENT)).exists()
+
+
+def _count(items: list[StepItem]) -> dict[str, Any]:
+    done = Counter(_PAST[item.action] for item in items if item.outcome == "verified")
+    counts = {name: done[name] for name in _PAST.values()}
+    return {**counts, "not_as_wanted": len(items) - done.total()}
+
+
+def _reschedule(run: LoopRun, status: str, now: datetime) -> None:
+    loop = Loop.objects.filter(pk=run.loop_id).first() if run.loop_id else None
+    if loop is None:
+        return
+    failures = 0 if status in _GOOD else loop.consecutive_failures + 1
+    next_run_at = (
+        compute_next_try(now, loop.interval_seconds, failures)
+        if failures
+        else compute_next_visit(now, loop.interval_seconds)
+    )
+    if loop.requested_by or loop.declared_at > run.started_at:
+        next_run_at = now  # somebody said something since
+    Loop.objects.filter(pk=loop.pk).update(consecutive_failures=failures, next_run_at=next_run_at)

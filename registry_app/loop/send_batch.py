@@ -1,0 +1,146 @@
+"""One batch, with the claims of its record sets: in the same change set, or in a registry store around it.
+
+In a store a claim is written before its record set is made, as an intent, and settled by what was read back,
+so that a crash leaves nothing without an owner.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from providers.planning.claim_changes import Batch, build_change_set
+from providers.planning.planned_changes import LeftAlone, PlannedChanges
+from providers.registries.aws_sd_label import AWS_SD
+from providers.registries.stored_claim import StoredClaimChange
+from providers.wire.canonical_name import endpoint_key
+from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.json_codec import encode_change_set
+from registry_app.loop.change_guard import raise_if_touches_more
+from registry_app.loop.claim_rows import (
+    Rows,
+    build_intents,
+    build_settlement,
+    build_texts,
+    build_tidying,
+    describe_creates,
+    encode_rows,
+    find_rows,
+)
+from registry_app.loop.hold import Hold
+from registry_app.loop.look import Found, look_and_settle
+from registry_app.loop.plan_loop import LoopPlan
+from registry_app.loop.run_rows import note_left_alone
+from registry_app.loop.step_changes import StepItem, build_items, changes_in
+from registry_app.loop.steps import send_step, store_step
+from registry_app.models import LoopRun, RegistryProfile
+
+_CONFIGMAP = RegistryProfile.Kind.CONFIGMAP
+
+
+def send_batch(hold: Hold, run: LoopRun, plan: LoopPlan, chosen: PlannedChanges) -> Found | None:
+    """Make these changes and read them back; None if nothing of them can be sent.
+
+    Raises NothingSent, ProviderError, WireError, LeaseLost: what was begun is then found by looking.
+    """
+    if plan.store:
+        return _StoreBatch(hold, run, plan).send(chosen)
+    batch = build_change_set(chosen, plan.pairing, plan.profile, plan.settings)
+    return _send(hold, run, plan, batch)
+
+
+def _send(hold: Hold, run: LoopRun, plan: LoopPlan, batch: Batch) -> Found | None:
+    if batch.left_alone:
+        note_left_alone(run, batch.left_alone)
+    if batch.change_set.is_empty():
+        return None
+    raise_if_touches_more(batch, plan.snapshot, plan.settings)
+    body = encode_change_set(batch.change_set, capitalized_keys=hold.provider.capitalized_changes)
+    step = store_step(hold, run, body, build_items(batch))
+    hold.removed += len(batch.change_set.delete)
+    send_step(hold, step)
+    return look_and_settle(hold, step)
+
+
+class _StoreBatch:
+    """A batch of an owner whose claims are rows of a store."""
+
+    def __init__(self, hold: Hold, run: LoopRun, plan: LoopPlan) -> None:
+        self._hold = hold
+        self._run = run
+        self._plan = plan
+        self._is_carried = hold.stores[plan.store].kind == AWS_SD
+
+    def send(self, chosen: PlannedChanges) -> Found | None:
+        plan = self._plan
+        texts, left = build_texts(chosen, plan.settings.owner_id)
+        if left:
+            note_left_alone(self._run, left)
+        batch = self._build(_with_creates(chosen, set(texts)))
+        if self._is_carried:
+            creates = describe_creates(batch.change_set.create, texts)
+            change_set = msgspec.structs.replace(batch.change_set, create=creates)
+            return _send(self._hold, self._run, plan, msgspec.structs.replace(batch, change_set=change_set))
+        rows = find_rows(plan.snapshot, plan.store, plan.settings.owner_id)
+        intended = self._write_intents(batch.change_set.create, texts, rows)
+        if len(intended) < len(batch.change_set.create):
+            batch = self._build(_with_creates(chosen, intended))
+        found = _send(self._hold, self._run, plan, batch)
+        return None if found is None else self._settle(batch, found, texts, rows)
+
+    def _build(self, chosen: PlannedChanges) -> Batch:
+        plan = self._plan
+        records_alone = replace(plan.settings, has_ownership=False)
+        return build_change_set(chosen, plan.pairing, plan.profile, records_alone)
+
+    def _write_intents(self, creates: Sequence[Endpoint], texts: Rows, rows: Rows) -> set[EndpointKey]:
+        """The record sets whose claim stands now, and that may be made."""
+        changes = build_intents(creates, texts, rows)
+        if not changes:
+            return set()
+        found = _write(self._hold, self._run, self._plan.store, changes)
+        missing = [item for item in found[1] if item.outcome != "verified"]
+        reason = "Its claim could not be written first, so it was not made."
+        note_left_alone(self._run, tuple(LeftAlone(item.key, reason) for item in missing))
+        return {item.key for item in found[1] if item.outcome == "verified"}
+
+    def _settle(self, batch: Batch, found: Found, texts: Rows, rows: Rows) -> Found:
+        changed = changes_in(batch.change_set)
+        records = {key: each for key, change in changed.items() if (each := change.new or change.old)}
+        has_intents = self._hold.stores[self._plan.store].kind == _CONFIGMAP
+        changes = build_settlement(found[1], records, texts, rows, has_intents=has_intents)
+        if not changes:
+            return found
+        return _write(self._hold, self._run, self._plan.store, changes)[0], found[1]
+
+
+def tidy_rows(hold: Hold, run: LoopRun, plan: LoopPlan) -> LoopPlan:
+    """Settle what an earlier run left in the owner's store, and look again. Raises as `send_batch`."""
+    changes = list_rows_to_tidy(plan)
+    if not changes:
+        return plan
+    snapshot, _ = _write(hold, run, plan.store, changes)
+    return replace(plan, snapshot=snapshot)
+
+
+def list_rows_to_tidy(plan: LoopPlan) -> list[StoredClaimChange]:
+    """What an earlier run left in the owner's store."""
+    if not plan.store:
+        return []
+    to_be_made = {endpoint_key(each) for each in plan.changes.creates}
+    return build_tidying(plan.snapshot, plan.store, plan.settings.owner_id, to_be_made)
+
+
+def _write(hold: Hold, run: LoopRun, store: str, changes: Sequence[StoredClaimChange]) -> Found:
+    items = [
+        StepItem(*endpoint_key(each.record), "create" if each.new is not None else "delete")
+        for each in changes
+    ]
+    step = store_step(hold, run, encode_rows(changes), items, store=store)
+    send_step(hold, step)
+    return look_and_settle(hold, step)
+
+
+def _with_creates(chosen: PlannedChanges, keys: set[EndpointKey]) -> PlannedChanges:
+    creates = tuple(each for each in chosen.creates if endpoint_key(each) in keys)
+    return msgspec.structs.replace(chosen, creates=creates)

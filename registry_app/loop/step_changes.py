@@ -1,0 +1,148 @@
+"""What a stored step changes, and what the provider shows of it afterwards. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from providers.planning.claim_changes import Batch
+from providers.registries.aws_sd_label import AWS_SD_DESCRIPTION
+from providers.registries.claim import TXT_REGISTRY
+from providers.wire.canonical_name import InvalidName, canonical_targets, endpoint_key
+from providers.wire.change_set import ChangeSet
+from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.json_codec import decode_change_set_strict
+from registry_app.mirror.snapshot import Snapshot
+from registry_app.mirror.written import Change, is_as_written
+from registry_app.models import LoopStep
+
+_MOST_ENDPOINTS = 1_000_000
+_TXT = "TXT"
+
+Action = Literal["create", "update", "delete"]
+Outcome = Literal["", "verified", "not_shown", "other", "not_sent"]
+
+
+class StepItem(msgspec.Struct, frozen=True):
+    """One record set of a step: what is done to it, where its claims change, and what came of it.
+
+    `outcome` is empty until it was read back. `not_shown`: it stands as before. `other`: neither that nor
+    what was sent.
+    """
+
+    name: str
+    record_type: str
+    set_identifier: str
+    action: Action
+    claims: tuple[EndpointKey, ...] = ()
+    outcome: Outcome = ""
+    reason: str = ""
+
+    @property
+    def key(self) -> EndpointKey:
+        """The record set's identity."""
+        return EndpointKey(self.name, self.record_type, self.set_identifier)
+
+
+def build_items(batch: Batch) -> tuple[StepItem, ...]:
+    """The record sets of a batch, before it is sent."""
+    changes = changes_in(batch.change_set)
+    return tuple(
+        StepItem(*key, _action_of(changes[key]), tuple(batch.claim_places.get(key, ()))) for key in batch.keys
+    )
+
+
+def format_items(items: Sequence[StepItem]) -> list[dict[str, Any]]:
+    """As they stand in `LoopStep.items`."""
+    return msgspec.convert(msgspec.to_builtins(items), list[dict[str, Any]])
+
+
+def parse_items(step: LoopStep) -> tuple[StepItem, ...]:
+    """The record sets of a stored step, with what was read back of them."""
+    return msgspec.convert(step.items, tuple[StepItem, ...])
+
+
+def changes_of_step(step: LoopStep) -> dict[EndpointKey, Change]:
+    """The changes of a stored step, from its exact bytes."""
+    return changes_in(decode_change_set_strict(step.change_set.encode(), max_items=_MOST_ENDPOINTS))
+
+
+def changes_in(change_set: ChangeSet) -> dict[EndpointKey, Change]:
+    """Each endpoint from what to what."""
+    olds = {endpoint_key(each): each for each in (*change_set.update_old, *change_set.delete)}
+    news = {endpoint_key(each): each for each in (*change_set.update_new, *change_set.create)}
+    return {key: Change(olds.get(key), news.get(key)) for key in {**olds, **news}}
+
+
+def judge_items(
+    items: Sequence[StepItem], changes: Mapping[EndpointKey, Change], snapshot: Snapshot
+) -> tuple[StepItem, ...]:
+    """What became of each record set, its claims included, in one reading."""
+    live = _find_live(snapshot, {place for item in items for place in (item.key, *item.claims)})
+    return tuple(_judge(item, changes, live, snapshot.shadowed_names) for item in items)
+
+
+def _judge(
+    item: StepItem,
+    changes: Mapping[EndpointKey, Change],
+    live: Mapping[EndpointKey, Endpoint],
+    shadowed: frozenset[str],
+) -> StepItem:
+    if item.name in shadowed:
+        return msgspec.structs.replace(
+            item, outcome="other", reason="Something at its name could not be read."
+        )
+    places = [place for place in (item.key, *item.claims) if place in changes]
+    is_new = {place: _is_shown(live.get(place), changes[place].new, place) for place in places}
+    if all(is_new.values()):
+        return msgspec.structs.replace(item, outcome="verified", reason="")
+    if all(_is_shown(live.get(place), changes[place].old, place) for place in places):
+        return msgspec.structs.replace(
+            item, outcome="not_shown", reason="The provider shows it as it was before."
+        )
+    return msgspec.structs.replace(item, outcome="other", reason=_describe_other(item, is_new, live))
+
+
+def _describe_other(
+    item: StepItem, is_new: Mapping[EndpointKey, bool], live: Mapping[EndpointKey, Endpoint]
+) -> str:
+    if item.action == "create" and is_new[item.key]:
+        return (
+            "The record set was made, and its claim was not: nobody owns it. Adopt it, or delete it "
+            "where it was made."
+        )
+    if item.action == "delete" and is_new[item.key]:
+        return "The record set is gone, and a claim for it still stands: clean it up."
+    stands = live.get(item.key)
+    return f"It holds {', '.join(stands.targets)[:300]}." if stands else "It is not there, and a claim is."
+
+
+def _is_shown(live: Endpoint | None, wanted: Endpoint | None, place: EndpointKey) -> bool:
+    if live is None or wanted is None or place.record_type == _TXT:
+        return is_as_written(live, wanted)
+    return (
+        canonical_targets(live) == canonical_targets(wanted)
+        and wanted.record_ttl in (0, live.record_ttl)
+        and set(wanted.provider_specific) <= set(live.provider_specific)
+        and live.labels.get(AWS_SD_DESCRIPTION) == wanted.labels.get(AWS_SD_DESCRIPTION)
+    )
+
+
+def _find_live(snapshot: Snapshot, places: set[EndpointKey]) -> dict[EndpointKey, Endpoint]:
+    found = {record.key: record.endpoint for record in snapshot.records if record.key in places}
+    for claim in snapshot.claims:
+        if claim.registry != TXT_REGISTRY:
+            continue
+        try:
+            key = endpoint_key(claim.endpoint)
+        except InvalidName:
+            continue
+        if key in places:
+            found[key] = claim.endpoint
+    return found
+
+
+def _action_of(change: Change) -> Action:
+    if change.old is None:
+        return "create"
+    return "update" if change.new is not None else "delete"

@@ -1,0 +1,72 @@
+"""Take a ConfigMap registry out of its cluster as a document, and bring it back, there or elsewhere."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from providers.registries.configmap.export import MAX_EXPORT_BYTES
+from registry_app.errors import InvalidRequest, NotFound
+from registry_app.inventory.registry_document import export_registry, restore_registry
+from registry_app.management.dnsadmin_command import DnsadminCommand, actor_named
+from registry_app.management.outcome import ExitCode, printable, write_json
+from registry_app.models import RegistryProfile
+
+
+class Command(DnsadminCommand):
+    help = (
+        "ConfigMap registries. A document holds all rows of one owner, and can be kept where no cluster "
+        "ends. Exit code: 0 done, 1 error, 3 refused by a safety rule."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        commands = parser.add_subparsers(dest="act", required=True, metavar="export|restore")
+        taking = commands.add_parser("export", help="Write the registry of an owner into a file.")
+        taking.add_argument("--owner", required=True, metavar="OWNER_ID")
+        bringing = commands.add_parser("restore", help="Bring the registry in a file back.")
+        for each in (taking, bringing):
+            each.add_argument("--profile", required=True, help="A registry profile of kind configmap.")
+            each.add_argument("--file", required=True, type=Path)
+            each.add_argument("--as", dest="username", metavar="USER", required=True, help="Who asks.")
+            each.add_argument("--json", action="store_true", help="Print one JSON document.")
+
+    def run(self, options: dict[str, Any]) -> ExitCode:
+        actor = actor_named(options["username"])
+        profile = RegistryProfile.objects.filter(name=options["profile"]).first()
+        if profile is None:
+            raise NotFound(f"There is no registry profile {options['profile']!r}.", todo="Look at the list.")
+        path: Path = options["file"]
+        if options["act"] == "export":
+            document = export_registry(actor, profile, options["owner"])
+            _write(path, document)
+            said = {"owner_id": options["owner"], "file": str(path), "bytes": len(document)}
+        else:
+            export = restore_registry(actor, profile, _read(path))
+            said = {"owner_id": export.owner_id, "file": str(path), "rows": len(export.rows)}
+        if options["json"]:
+            write_json(self.stdout, said)
+        else:
+            self.stdout.write(", ".join(f"{name} {printable(value)}" for name, value in said.items()))
+        return ExitCode.OK
+
+
+def _write(path: Path, document: bytes) -> None:
+    try:
+        with path.open("xb") as file:
+            file.write(document)
+    except OSError as error:
+        raise InvalidRequest(
+            f"{path} cannot be written: {error.strerror}.", todo="Name a file that is not there yet."
+        ) from error
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            document = file.read(MAX_EXPORT_BYTES + 1)
+    except OSError as error:
+        raise InvalidRequest(
+            f"{path} cannot be read: {error.strerror}.", todo="Name a file that an export wrote."
+        ) from error
+    return document

@@ -1,0 +1,108 @@
+"""The registry stores of a provider, opened for one visit or one run of a transfer."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from providers.http.errors import ProviderError
+from providers.registries.store_contents import StoreContents
+from providers.registries.stored_claim import StoredClaim
+from providers.stores.aws_sd_store import AwsSdStore, RecordsClient
+from providers.stores.configmap.store import ConfigMapStore
+from providers.stores.crd_store import CrdStore
+from providers.stores.dynamodb.api import DynamoDbApi
+from providers.stores.dynamodb.key import AwsKey, build_dynamodb_url
+from providers.stores.dynamodb.store import DynamoDbStore
+from providers.stores.kubernetes.client import KubernetesClient
+from providers.stores.store import RegistryStore
+from registry_app.mirror.client import build_address_policy, build_kubernetes_client, build_limits
+from registry_app.mirror.registries import STORE_KINDS
+from registry_app.mirror.secret_reference import fetch_secret_value
+from registry_app.models import Provider, RegistryProfile
+
+_KIND = RegistryProfile.Kind
+
+
+class RegistryUnreadable(ProviderError):
+    """A registry store did not show its claims, so nothing of its provider is believed now (I13)."""
+
+    code = "registry_unreadable"
+
+
+@dataclass(frozen=True)
+class OpenStore:
+    """One store, and what it is called. `reference` is the primary key, as text, of its registry profile."""
+
+    reference: str
+    kind: str
+    name: str
+    store: RegistryStore
+
+
+def open_stores(provider: Provider, client: RecordsClient) -> Mapping[str, OpenStore]:
+    """The stores of this provider by their profiles' primary keys, as text. Nothing is sent.
+
+    Raises SecretUnavailable, and ProviderError where an address cannot be used.
+    """
+    profiles = RegistryProfile.objects.filter(providers=provider, kind__in=STORE_KINDS).order_by("pk")
+    return {str(profile.pk): open_store(profile, provider, client) for profile in profiles}
+
+
+def open_store(profile: RegistryProfile, provider: Provider, client: RecordsClient) -> OpenStore:
+    """The store of one profile of this provider. Raises as `open_stores` does."""
+    name = f"the registry profile {profile.name}"
+    return OpenStore(str(profile.pk), profile.kind, name, _open(profile, provider, client))
+
+
+def fetch_contents(stores: Iterable[OpenStore]) -> tuple[StoreContents, ...]:
+    """What the stores beside a provider's own answer hold now, in a fixed order.
+
+    Raises RegistryUnreadable, which says of which registry profile.
+    """
+    return tuple(
+        StoreContents(opened.reference, opened.kind, _fetch_claims(opened))
+        for opened in sorted(stores, key=lambda each: int(each.reference))
+        if opened.kind != _KIND.AWS_SD  # its claims are in the answer
+    )
+
+
+def _fetch_claims(opened: OpenStore) -> tuple[StoredClaim, ...]:
+    try:
+        return tuple(opened.store.fetch_claims())
+    except ProviderError as error:
+        raise RegistryUnreadable(
+            f"The claims in {opened.name} cannot be read: {error}",
+            hint=error.hint,
+            retry_after=error.retry_after,
+        ) from error
+
+
+def _open(profile: RegistryProfile, provider: Provider, client: RecordsClient) -> RegistryStore:
+    if profile.kind == _KIND.AWS_SD:
+        return AwsSdStore(client, max_items=provider.max_items, capitalized_keys=provider.capitalized_changes)
+    if profile.kind == _KIND.DYNAMODB:
+        return _open_table(profile, provider)
+    if profile.kind == _KIND.CRD:
+        return CrdStore(_open_kubernetes(profile, provider), profile.namespace)
+    return open_configmap_store(profile, provider)
+
+
+def open_configmap_store(profile: RegistryProfile, provider: Provider) -> ConfigMapStore:
+    """The store of a profile of that kind. Nothing is sent. Raises as `open_stores` does."""
+    return ConfigMapStore(_open_kubernetes(profile, provider), profile.namespace, provider.max_items)
+
+
+def _open_kubernetes(profile: RegistryProfile, provider: Provider) -> KubernetesClient:
+    if profile.cluster is None:
+        raise ValueError(f"a registry of kind {profile.kind} without a cluster")
+    return build_kubernetes_client(profile.cluster, build_limits(provider))
+
+
+def _open_table(profile: RegistryProfile, provider: Provider) -> RegistryStore:
+    api = DynamoDbApi(
+        profile.endpoint_url or build_dynamodb_url(profile.region),
+        profile.region,
+        AwsKey(profile.access_key_id, fetch_secret_value(profile.secret_access_key)),
+        build_address_policy(),
+        build_limits(provider),
+    )
+    return DynamoDbStore(api, profile.table, max_items=provider.max_items)

@@ -1,0 +1,55 @@
+"""The registries of a provider whose claims do not stand in TXT records of its zone."""
+
+from dataclasses import dataclass
+
+from registry_app.models import Owner, Provider, RegistryProfile
+
+_KIND = RegistryProfile.Kind
+STORE_KINDS = (_KIND.CONFIGMAP, _KIND.CRD, _KIND.DYNAMODB, _KIND.AWS_SD)
+
+
+@dataclass(frozen=True)
+class Registries:
+    """Which profiles, by primary key as text, are heard beside the TXT records of a provider.
+
+    `aws_sd`: whose claims its endpoints carry in themselves, if there is one. `stores`: those that are read
+    beside its answer. `blind`: suffixes of names that are in the hands of instances that keep no claims
+    (noop): what has no claim there is not unmanaged, its owner is not known.
+    """
+
+    aws_sd: str = ""
+    stores: tuple[str, ...] = ()
+    blind: tuple[str, ...] = ()
+
+    def is_blind_at(self, name: str) -> bool:
+        """Whether a record set of this canonical name may be owned without any claim."""
+        return any(
+            name.endswith(suffix) if suffix.startswith(".") else name == suffix or name.endswith(f".{suffix}")
+            for suffix in self.blind
+        )
+
+
+NO_REGISTRIES = Registries()
+
+
+def fetch_registries(provider: Provider) -> Registries:
+    """Database read."""
+    rows = RegistryProfile.objects.filter(providers=provider, kind__in=STORE_KINDS).order_by("pk")
+    found = [(str(pk), kind) for pk, kind in rows.values_list("pk", "kind")]
+    carried = [pk for pk, kind in found if kind == _KIND.AWS_SD]
+    return Registries(
+        # Of several the first one counts: an endpoint has one description.
+        aws_sd=carried[0] if carried else "",
+        stores=tuple(pk for pk, kind in found if kind != _KIND.AWS_SD),
+        blind=_fetch_blind_suffixes(provider),
+    )
+
+
+def _fetch_blind_suffixes(provider: Provider) -> tuple[str, ...]:
+    owners = Owner.objects.filter(registry_profile__kind=_KIND.NOOP, status=Owner.Status.REGISTERED)
+    here = owners.filter(registry_profile__providers=provider) | owners.filter(
+        registry_profile__providers__isnull=True
+    )
+    patterns = here.values_list("name_patterns", flat=True).distinct()
+    suffixes = {str(each).lower().removesuffix(".") for found in patterns for each in found}
+    return tuple(sorted(suffixes))

@@ -1,0 +1,78 @@
+"""Comparing what a provider shows with what it was sent, and reading until it shows it."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from django.utils import timezone
+
+from providers.http.errors import ProviderError
+from providers.wire.endpoint import Endpoint
+from providers.wire.errors import WireError
+
+_FIRST_PAUSE = 0.2
+_LONGEST_PAUSE = 5.0
+_GROWTH = 1.6
+
+Reading = TypeVar("Reading")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One place from `old` to `new`, exactly as on the wire; None: nothing is there."""
+
+    old: Endpoint | None
+    new: Endpoint | None
+
+
+def is_as_written(live: Endpoint | None, wanted: Endpoint | None) -> bool:
+    """Whether a place shows what was sent (I6).
+
+    Providers may wrap text in quotes or not, choose the TTL where none was configured, and add
+    properties of their own; nothing else may differ.
+    """
+    if live is None or wanted is None:
+        return live is None and wanted is None
+    return (
+        sorted(map(_unquoted, live.targets)) == sorted(map(_unquoted, wanted.targets))
+        and wanted.record_ttl in (0, live.record_ttl)
+        and set(wanted.provider_specific) <= set(live.provider_specific)
+    )
+
+
+def read_until(
+    read: Callable[[], Reading],
+    is_as_wanted: Callable[[Reading], bool],
+    *,
+    allowed: timedelta,
+    since: datetime,
+) -> Reading:
+    """Read until all is as wanted, or until `allowed`, counted from `since`, is over; the last reading.
+
+    Reads at least once. Raises ProviderError or WireError if the last of the readings failed.
+    """
+    # By a clock that never jumps; and should the other one have gone back since, no longer than allowed.
+    until = time.monotonic() + min(allowed, since + allowed - timezone.now()).total_seconds()
+    pause = _FIRST_PAUSE
+    while True:
+        failure: ProviderError | WireError | None = None
+        try:
+            found = read()
+        except (ProviderError, WireError) as error:
+            failure = error
+        else:
+            if is_as_wanted(found):
+                return found
+        left = until - time.monotonic()
+        if left <= 0:
+            if failure is not None:
+                raise failure
+            return found
+        time.sleep(min(pause, left))
+        pause = min(pause * _GROWTH, _LONGEST_PAUSE)
+
+
+def _unquoted(target: str) -> str:
+    return target[1:-1] if len(target) > 1 and target[0] == target[-1] == '"' else target

@@ -1,0 +1,72 @@
+"""What is true of loops, and what is due of them."""
+
+from datetime import timedelta
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from registry_app.actor import Actor
+from registry_app.models import Grant, Loop, LoopRun, Owner, Provider, Transfer, TransferItem
+from registry_app.queries.access import may_act
+
+_MOST_DUE = 500
+_LONGEST_WAIT = timedelta(days=2)
+
+
+def due_loops() -> list[int]:
+    """Loops whose next run is due, the longest waiting first, and whose provider nobody visits right now."""
+    return list(_due().order_by("next_run_at", "pk").values_list("pk", flat=True)[:_MOST_DUE])
+
+
+def is_loop_due(loop_id: int) -> bool:
+    """Whether it is one of them."""
+    return _due().filter(pk=loop_id).exists()
+
+
+def unfinished_loop_runs() -> list[int]:
+    """Runs whose worker is gone: nobody holds their provider, and they have not ended."""
+    now = timezone.now()
+    is_time = (
+        Q(next_look_at__isnull=True) | Q(next_look_at__lte=now) | Q(next_look_at__gt=now + _LONGEST_WAIT)
+    )
+    left = LoopRun.objects.filter(is_time, _is_provider_free(), status=LoopRun.Status.RUNNING)
+    return list(left.order_by("pk").values_list("pk", flat=True)[:_MOST_DUE])
+
+
+def names_held_by_transfers(provider_id: int) -> frozenset[str]:
+    """The names that transfers hold that are not over."""
+    held = TransferItem.objects.filter(
+        transfer__provider_id=provider_id,
+        transfer__status__in=Transfer.OPEN_STATUSES,
+        lock_key__isnull=False,
+    )
+    return frozenset(held.order_by().values_list("name", flat=True))
+
+
+def may_plan_loop(actor: Actor, provider: Provider, owner: Owner) -> bool:
+    """Whether the actor may have the provider read for what a run would do now."""
+    return may_act(actor, Grant.Action.REQUEST, provider=provider, owner=owner, names=())
+
+
+def may_run_loop(actor: Actor, provider: Provider, owner: Owner, names: frozenset[str] = frozenset()) -> bool:
+    """Whether the actor may declare endpoints under these names for the owner, and have its loop run: who may
+    request transfers of it may; a token needs the scope `apply` as well."""
+    is_allowed = may_act(actor, Grant.Action.REQUEST, provider=provider, owner=owner, names=names)
+    return is_allowed and actor.has_scope("apply")
+
+
+def is_first_contact(owner: Owner, provider: Provider) -> bool:
+    """Whether nobody ever said that dnsadmin runs this owner here: no loop, and no run that made anything."""
+    runs = LoopRun.objects.filter(owner=owner, provider=provider, created__gt=0)
+    return not (Loop.objects.filter(owner=owner, provider=provider).exists() or runs.exists())
+
+
+def _due() -> "QuerySet[Loop]":
+    now = timezone.now()
+    # One that waits for longer than any does was put off by a clock that was wrong.
+    is_time = Q(next_run_at__isnull=True) | Q(next_run_at__lte=now) | Q(next_run_at__gt=now + _LONGEST_WAIT)
+    return Loop.objects.filter(is_time, _is_provider_free(), is_enabled=True, provider__is_enabled=True)
+
+
+def _is_provider_free() -> Q:
+    return Q(provider__lease_until__isnull=True) | Q(provider__lease_until__lt=timezone.now())

@@ -1,0 +1,144 @@
+"""Hold a ConfigMap registry against what its provider shows now."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from providers.http.errors import ProviderError
+from providers.registries.configmap.comparing import Comparison
+from providers.stores.configmap.store import ConfigMapStore
+from providers.wire.endpoint import Endpoint
+from providers.wire.errors import WireError
+from providers.wire.json_codec import decode_records
+from registry_app.actor import SYSTEM
+from registry_app.audit import record_audit
+from registry_app.crash_point import crash_point
+from registry_app.errors import LeaseLost, SecretUnavailable
+from registry_app.mirror.believable import raise_if_unbelievable
+from registry_app.mirror.client import build_client
+from registry_app.mirror.open_stores import open_configmap_store
+from registry_app.models import Finding, Provider, RegistryProfile
+from registry_app.queries.freeze import fetch_active_freezes
+from registry_app.reconcile.findings.draft import FindingDraft, Kind
+from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease, renew_lease, take_lease
+from registry_app.reconcile.store_findings import open_finding, resolve_finding, resolve_findings
+from registry_app.reconcile.visit import name_holder
+from registry_app.resync.draft_drift import draft_drift
+
+_logger = structlog.get_logger(__name__)
+_BUSY_AGAIN = timedelta(seconds=15)
+
+
+def resync_registry(profile_id: int) -> None:
+    """Compare the registry of each owner that uses a ConfigMap profile with its provider, and open or
+    resolve the finding that tells the difference; where the profile says so, make it good first.
+
+    Nothing happens if it is not due, if somebody else has the provider, or while a person has to say whether
+    what it shows is to be believed (I3). Whose a row is never changes here, and record sets at the provider
+    are only read. A store or a provider that cannot be read is told by the visits, which read both too.
+    """
+    profile = RegistryProfile.objects.filter(pk=profile_id, kind=RegistryProfile.Kind.CONFIGMAP).first()
+    provider = profile.providers.filter(is_enabled=True).first() if profile else None
+    if profile is None or provider is None or not _take_turn(profile):
+        return
+    lease = take_lease(provider.pk, name_holder())
+    if lease is None:
+        _wait(profile, _BUSY_AGAIN)
+        return
+    try:
+        provider.refresh_from_db()  # a visit may just have ended
+        if provider.status == Provider.Status.HELD:
+            return
+        _resync(profile, provider, lease)
+    except (ProviderError, WireError, SecretUnavailable, LeaseLost) as error:
+        _logger.warning("resync.not_finished", registry_profile=profile.pk, error=str(error))
+    finally:
+        release_lease(lease)
+
+
+def _resync(profile: RegistryProfile, provider: Provider, lease: Lease) -> None:
+    with build_client(provider) as client:
+        lease = renew_lease(lease, seconds=provider.deadline_seconds)
+        endpoints = decode_records(client.records().body, max_items=provider.max_items).endpoints
+        raise_if_unbelievable(provider, len(endpoints))
+        store = open_configmap_store(profile, provider)
+        for owner_id in profile.owners.order_by("owner_id").values_list("owner_id", flat=True):
+            lease = renew_lease(lease, seconds=3 * provider.deadline_seconds)
+            found = store.compare(owner_id, endpoints)
+            rebuilds = _may_rebuild(profile, provider)
+            draft = draft_drift(profile, provider, owner_id, found, was_rebuilt=rebuilds)
+            if rebuilds and found.differences and _is_news(provider, draft):
+                found = _rebuild(profile, lease, store, owner_id, endpoints, found)
+                draft = draft_drift(profile, provider, owner_id, found, was_rebuilt=True)
+            _store_finding(provider, lease, draft, is_there=bool(found.differences or found.keyless))
+        _resolve_left_over(profile, provider, lease)
+
+
+def _rebuild(
+    profile: RegistryProfile,
+    lease: Lease,
+    store: ConfigMapStore,
+    owner_id: str,
+    endpoints: Sequence[Endpoint],
+    found: Comparison,
+) -> Comparison:
+    """Write the intent, act once, then look: what differs afterwards."""
+    with transaction.atomic():
+        raise_if_lost(lease)
+        differences = len(found.differences) + found.further
+        after = {"owner_id": owner_id, "differences": differences}
+        record_audit(SYSTEM, "registry_profile.rebuilding", profile, after=after)
+    crash_point("resync.intended")
+    store.rebuild(owner_id, endpoints)
+    crash_point("resync.rebuilt")
+    return store.compare(owner_id, endpoints)
+
+
+def _may_rebuild(profile: RegistryProfile, provider: Provider) -> bool:
+    return profile.is_rebuilt and not any(True for _ in fetch_active_freezes(provider))
+
+
+def _store_finding(provider: Provider, lease: Lease, draft: FindingDraft, *, is_there: bool) -> None:
+    now = timezone.now()
+    with transaction.atomic():
+        raise_if_lost(lease)
+        if is_there:
+            open_finding(provider.pk, draft, now)
+        else:
+            resolve_finding(draft.fingerprint(provider.pk), now)
+
+
+def _is_news(provider: Provider, draft: FindingDraft) -> bool:
+    """Whether these are not just what the last rebuild left: another one would leave them too."""
+    known = Finding.objects.filter(fingerprint=draft.fingerprint(provider.pk))
+    told = known.exclude(state=Finding.State.RESOLVED).values_list("details", flat=True).first()
+    return bool(told != dict(draft.details))
+
+
+def _resolve_left_over(profile: RegistryProfile, provider: Provider, lease: Lease) -> None:
+    """Findings about owners that do not use the profile any more."""
+    owner_ids = set(profile.owners.values_list("owner_id", flat=True))
+    told = Finding.objects.filter(
+        provider=provider, kind=Kind.REGISTRY_DRIFT, details__registry_profile=profile.name
+    ).exclude(state=Finding.State.RESOLVED)
+    gone = [pk for pk, details in told.values_list("pk", "details") if details["owner_id"] not in owner_ids]
+    with transaction.atomic():
+        raise_if_lost(lease)
+        resolve_findings(gone, timezone.now())
+
+
+def _take_turn(profile: RegistryProfile) -> bool:
+    """Whether it was due, and nobody else began: by compare-and-swap."""
+    now = timezone.now()
+    due = RegistryProfile.objects.filter(Q(next_resync_at__isnull=True) | Q(next_resync_at__lte=now))
+    again = now + settings.DNSADMIN_REGISTRY_RESYNC
+    return due.filter(pk=profile.pk).update(next_resync_at=again) == 1
+
+
+def _wait(profile: RegistryProfile, pause: timedelta) -> None:
+    RegistryProfile.objects.filter(pk=profile.pk).update(next_resync_at=timezone.now() + pause)

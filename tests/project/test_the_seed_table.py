@@ -1,0 +1,59 @@
+"""docs/seeds.md names tests; a name that leads nowhere would be a promise without proof."""
+
+import ast
+import re
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TABLE = (ROOT / "docs" / "seeds.md").read_text()
+ROWS = [
+    line
+    for line in TABLE.splitlines()
+    if line.startswith("|") and not line.startswith(("| it says", "| ---"))
+]
+QUOTED = sorted(set(re.findall(r"`([^`]+)`", TABLE)))
+FILES = [text for text in QUOTED if text.startswith("tests/")]
+TESTS = [text for text in QUOTED if text.startswith("test_")]
+# What a row says whose sentence nothing shows.
+WITHOUT_TEST = "No test:"
+
+
+@cache
+def files_by_test() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                found[node.name].append(str(path.relative_to(ROOT)))
+    return found
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_every_test_it_names_exists_once(name: str) -> None:
+    assert len(files_by_test()[name]) == 1, f"{name} is defined in {files_by_test()[name]}"
+
+
+@pytest.mark.parametrize("place", FILES)
+def test_every_file_it_names_exists_and_every_test_in_it(place: str) -> None:
+    path, _, name = place.partition("::")
+
+    assert (ROOT / path).exists()
+    assert not name or path in files_by_test()[name]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_every_row_names_a_test_or_says_that_there_is_none(row: str) -> None:
+    shown = row.rpartition(" | ")[2]
+
+    assert any(f"`{each}`" in shown for each in (*TESTS, *FILES)) or shown.startswith(WITHOUT_TEST)
+
+
+def test_it_has_rows_of_all_three_texts() -> None:
+    headings = [line for line in TABLE.splitlines() if line.startswith("## ")]
+
+    assert headings == ["## Plugin provider", "## Webhook provider", "## Registry"]
+    assert len(ROWS) > 40

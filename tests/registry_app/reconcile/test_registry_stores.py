@@ -1,0 +1,158 @@
+"""Claims that are kept beside DNS: a visit reads them with the records, and believes all of it or nothing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from django.test import Client
+
+from registry_app.actor import SYSTEM
+from registry_app.models import Claim, Finding, HeldSnapshot, Owner, Provider, RegistryProfile, SyncRun
+from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
+from registry_app.transfer.selection import Selection
+from tests.factories import make_administrator, make_owner, make_provider, make_record_set
+from tests.reference_server import ReferenceProvider, make_record
+from tests.registry_app.reconcile.visiting import mirrored, visit
+from tests.registry_app.transfer.stored_registries import start_moto
+from tests.registry_app.transfer.world import ask, make_alice, plan
+from tests.strict_dynamodb import KEY_ID, REGION, SECRET, StrictDynamoDb, refusal, strict_dynamodb
+
+pytestmark = pytest.mark.django_db
+
+BLUE, GREEN = "blue-cluster", "green-cluster"
+RECORDS = [make_record(f"app-{number:02}.example.org") for number in range(12)]
+
+
+@dataclass
+class Table:
+    """A provider without any TXT record, and the table beside it that says whose its record sets are."""
+
+    reference: ReferenceProvider
+    service: StrictDynamoDb
+    provider: Provider
+    profile: RegistryProfile
+
+    def put(self, name: str, owner_id: str = BLUE) -> None:
+        labels = {"resource": {"S": f"ingress/shop/{name}"}}
+        self.service.put({"k": {"S": f"{name}#A#"}, "o": {"S": owner_id}, "l": {"M": labels}})
+
+    def delete(self, name: str) -> None:
+        self.service.delete(f"{name}#A#")
+
+    def owners(self) -> dict[str, str | None]:
+        return {row[0]: row[5] for row in mirrored(self.provider)}
+
+
+@pytest.fixture
+def table() -> Iterator[Table]:
+    with ReferenceProvider(RECORDS) as reference, strict_dynamodb(start_moto()) as service:
+        service.create_table()
+        provider = make_provider(url=reference.url)
+        profile = RegistryProfile.objects.create(
+            name="table",
+            kind="dynamodb",
+            table="external-dns",
+            region=REGION,
+            endpoint_url=service.url,
+            access_key_id=KEY_ID,
+            secret_access_key=SECRET,
+        )
+        profile.providers.set([provider])
+        table = Table(reference, service, provider, profile)
+        for each in RECORDS:
+            table.put(each.dns_name)
+        yield table
+
+
+def test_a_visit_hears_the_claims_of_a_store_beside_the_records(table: Table) -> None:
+    run = visit(table.provider)
+
+    assert (run.status, run.created, run.claims) == (SyncRun.Status.STORED, 12, 12)
+    assert set(table.owners().values()) == {BLUE}
+    claim = Claim.objects.get(record_name="app-00.example.org")
+    assert (claim.registry_profile, claim.txt_name, claim.verdict) == (table.profile, "", "effective")
+    assert claim.resource == "ingress/shop/app-00.example.org"
+    assert Owner.objects.get(owner_id=BLUE).status == Owner.Status.DISCOVERED
+
+
+def test_a_store_that_says_the_same_again_is_not_looked_at_again(table: Table) -> None:
+    visit(table.provider)
+
+    assert visit(table.provider).status == SyncRun.Status.UNCHANGED
+
+
+def test_a_row_that_changes_hands_is_seen_though_the_zone_is_as_it_was(table: Table) -> None:
+    visit(table.provider)
+    table.put("app-03.example.org", GREEN)
+
+    run = visit(table.provider)
+
+    assert (run.status, run.changed) == (SyncRun.Status.STORED, 1)
+    assert table.owners()["app-03.example.org"] == GREEN
+
+
+def test_a_store_that_cannot_be_read_fails_the_visit_and_leaves_the_mirror(table: Table) -> None:
+    visit(table.provider)
+    table.service.faults.plan("POST /Scan", refusal("AccessDeniedException", "not authorized"))
+    before = table.owners()
+
+    run = visit(table.provider)
+
+    assert (run.status, run.error_code) == (SyncRun.Status.FAILED, "registry_unreadable")
+    assert "the registry profile table" in run.error
+    assert SECRET not in run.error
+    assert table.owners() == before
+    assert table.provider.status == Provider.Status.FAILING
+
+
+def test_a_store_that_lost_its_rows_is_held_until_a_person_believes_it(table: Table) -> None:
+    visit(table.provider)
+    for each in RECORDS[:10]:
+        table.delete(each.dns_name)
+
+    held = visit(table.provider)
+    snapshot = HeldSnapshot.objects.get()
+    owners_then = set(table.owners().values())
+    accept_held_snapshot(SYSTEM, snapshot.pk, reason="We moved to another table.")
+    stored = visit(table.provider)
+
+    assert (held.status, owners_then) == (SyncRun.Status.HELD, {BLUE})
+    assert (stored.status, list(table.owners().values()).count(BLUE)) == (SyncRun.Status.STORED, 2)
+    assert HeldSnapshot.objects.get().status == HeldSnapshot.Status.STORED
+
+
+def test_a_row_for_nothing_is_told_in_words_that_fit(table: Table) -> None:
+    make_owner(BLUE, registry_profile=table.profile)
+    table.put("gone.example.org")
+
+    visit(table.provider)
+
+    finding = Finding.objects.get(kind=Finding.Kind.ORPHAN_CLAIM)
+    assert finding.explanation.startswith("The row in the dynamodb registry says that blue-cluster owns")
+    assert "TXT" not in finding.explanation
+    assert finding.suggestion["kind"] == "clean_up"
+
+
+def test_a_row_is_not_cleaned_up_while_another_provider_shows_its_record_set(table: Table) -> None:
+    alice = make_alice()
+    make_owner(BLUE, registry_profile=table.profile)
+    table.put("gone.example.org")
+    table.put("elsewhere.example.org")
+    visit(table.provider)
+    make_record_set(make_provider("green-zone"), "elsewhere.example.org")
+
+    found = plan(alice, ask("clean_up", Selection(owner_id=BLUE, name_suffix="example.org")))
+
+    problems = {item.name: item.problem_code for item in found.items}
+    assert problems == {"gone.example.org": "", "elsewhere.example.org": "record_set_elsewhere"}
+
+
+def test_the_page_of_a_record_set_says_where_its_claim_stands(table: Table, client: Client) -> None:
+    visit(table.provider)
+    record_set = table.provider.record_sets.get(name="app-00.example.org")
+    client.force_login(make_administrator())
+
+    page = client.get(f"/admin/registry_app/recordset/{record_set.pk}/change/").content.decode()
+
+    assert "in the DynamoDB table external-dns in eu-central-1" in page
+    assert "its row in the dynamodb registry names it" in page
