@@ -54,7 +54,9 @@ def send_step(hold: Hold, step: LoopStep) -> None:
             status=_STATUS.SENDING, epoch=hold.lease.epoch
         )
         if not moved:
-            raise LeaseLost(f"Step {step.pk} is in other hands.", now="This run sent nothing.", todo="Nothing.")
+            raise LeaseLost(
+                f"Step {step.pk} is in other hands.", now="This run sent nothing.", todo="Nothing."
+            )
     crash_point("loop.marked")
     if timezone.now() >= hold.lease.until:
         raise LeaseLost("The lease ended before the step was sent.", todo="Nothing: the next run looks.")

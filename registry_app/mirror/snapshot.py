@@ -80,8 +80,8 @@ def decode_answer(
     max_items: int,
     heard_digest: str = "",
 ) -> Snapshot:
-    """An answer that is at hand, as a snapshot. `heard_digest` is what `compute_heard_digest` says of it, where
-    that was asked already. Raises WireError."""
+    """An answer that is at hand, as a snapshot. `heard_digest` is what `compute_heard_digest` says of it,
+    where that was asked already. Raises WireError."""
     return decode_snapshot(
         answer.body,
         profiles,

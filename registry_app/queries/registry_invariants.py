@@ -43,9 +43,7 @@ def find_unreviewed_stores() -> Violation | None:
     written = TransferStep.objects.filter(registry_profile__isnull=False).order_by()
     pairs = set(written.values_list("transfer_id", "registry_profile_id").distinct())
     rows = Transfer.objects.filter(pk__in=written.values("transfer_id")).values_list("pk", "premises")
-    reviewed = {
-        (pk, int(store)) for pk, premises in rows.iterator() for store in premises.get("stores", {})
-    }
+    reviewed = {(pk, int(store)) for pk, premises in rows.iterator() for store in premises.get("stores", {})}
     found = sorted({pk for pk, _ in pairs - reviewed})
     if not found:
         return None

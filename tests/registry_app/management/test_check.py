@@ -204,7 +204,9 @@ def _break_i18_with_an_access_key_in_a_text() -> None:
 
 
 def _break_i18_with_a_line_of_a_key_in_a_text() -> None:
-    make_cluster(client_key="-----BEGIN-----\nMHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04fSeQ6tF1aY=\n-----END-----")
+    make_cluster(
+        client_key="-----BEGIN-----\nMHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04fSeQ6tF1aY=\n-----END-----"
+    )
     make_provider(last_error="MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04fSeQ6tF1aY= is no key")
 
 
