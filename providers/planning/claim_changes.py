@@ -14,7 +14,7 @@ from providers.planning.plan import PlanSettings
 from providers.planning.planned_changes import LeftAlone, PlannedChanges, Update
 from providers.registries.claim import TXT_REGISTRY, Claim, PairedEndpoint, Pairing, TxtProfile
 from providers.registries.errors import RegistryError
-from providers.registries.labels import OWNER, RESOURCE
+from providers.registries.labels import OWNER, RESOURCE, labels_beside_owner
 from providers.registries.txt_changes import build_new_claim
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.change_set import ChangeSet
@@ -89,7 +89,7 @@ class _Builder:
                     record,
                     self.settings.owner_id,
                     self.profile,
-                    resource=endpoint.labels.get(RESOURCE, ""),
+                    extra_labels=labels_beside_owner(endpoint.labels),
                 )
                 self._claim_anew(claim)
                 self.places[key].append(endpoint_key(claim))

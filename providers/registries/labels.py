@@ -59,6 +59,11 @@ def format_labels(labels: Mapping[str, str], *, quoted: bool = True) -> str:
     return f'"{text}"' if quoted else text
 
 
+def labels_beside_owner(labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels of an endpoint that its claim carries beside the owner."""
+    return {key: value for key, value in labels.items() if key not in (OWNER, ENCRYPTION_NONCE)}
+
+
 def raise_if_owner_unwritable(owner_id: str) -> None:
     """Raises UnwritableLabel if a claim cannot name this owner."""
     if not owner_id:

@@ -9,8 +9,8 @@ from providers.registries.aws_sd_label import write_description
 from providers.registries.errors import RegistryError
 from providers.registries.labels import (
     OWNER,
-    RESOURCE,
     format_labels,
+    labels_beside_owner,
     parse_labels,
     raise_if_owner_unwritable,
 )
@@ -52,8 +52,7 @@ def build_texts(
     texts: dict[EndpointKey, str] = {}
     left: list[LeftAlone] = []
     for endpoint in changes.creates:
-        resource = endpoint.labels.get(RESOURCE, "")
-        labels = {OWNER: owner_id, **({RESOURCE: resource} if resource else {})}
+        labels = {**labels_beside_owner(endpoint.labels), OWNER: owner_id}
         try:
             raise_if_owner_unwritable(owner_id)
             texts[endpoint_key(endpoint)] = format_labels(labels, quoted=False)

@@ -1,5 +1,7 @@
 """A record and its claim in one change set, whatever the claims look like."""
 
+import msgspec
+
 from providers.registries.claim import OwnershipState, TxtProfile
 from providers.registries.pairing import pair
 from tests.providers.planning.planned import BLUE, GREEN, apply, batch, wanted
@@ -17,6 +19,22 @@ def test_a_record_set_from_another_resource_says_so_in_its_claim_and_keeps_the_o
     after = apply(zone, [wanted(WWW, targets=["192.0.2.9"], resource="d/e/f")])
 
     assert after[1].targets == (text.replace("a/b/c", "d/e/f"),)
+
+
+def test_a_claim_carries_all_labels_of_what_is_wanted_and_the_owner_of_nobody_else() -> None:
+    labels = {"owner": GREEN, "resource": "crd/shop/www", "color": "red", "txt-encryption-nonce": "x"}
+    endpoint = msgspec.structs.replace(wanted(WWW), labels=labels)
+
+    after = apply([], [endpoint])
+
+    told = f"external-dns/color=red,external-dns/owner={BLUE},external-dns/resource=crd/shop/www"
+    assert after[1].targets == (f'"heritage=external-dns,{told}"',)
+
+
+def test_a_label_that_no_claim_can_hold_keeps_the_record_from_being_made() -> None:
+    endpoint = msgspec.structs.replace(wanted(WWW), labels={"color": "red,green"})
+
+    assert apply([], [endpoint]) == []
 
 
 def test_the_claim_stands_where_the_profile_says_and_is_sealed_with_its_key() -> None:
