@@ -186,10 +186,10 @@ class _Planner:
 
     def _plan_update(self, record: PairedEndpoint, candidates: list[Endpoint]) -> None:
         endpoint = record.endpoint
-        if len(candidates) == 1 and _is_as_wanted(endpoint, candidates[0]):
+        if len(candidates) == 1 and is_as_wanted(endpoint, candidates[0]):
             return
         wanted = choose_next(candidates, self._resource_of(record))
-        if _is_as_wanted(endpoint, wanted):
+        if is_as_wanted(endpoint, wanted):
             return
         if not self._is_ours(record):
             self._leave(record.key, f"It is not ours to update: {describe_owner(record)}.")
@@ -238,7 +238,7 @@ def describe_owner(record: PairedEndpoint) -> str:
 
 
 def _is_the_same(current: Endpoint, wanted: Endpoint) -> bool:
-    """As `_is_as_wanted`, for what is written the same: cheap, and never wrong when it says yes."""
+    """As `is_as_wanted`, for what is written the same: cheap, and never wrong when it says yes."""
     return (
         current.targets == wanted.targets
         and (not wanted.record_ttl or wanted.record_ttl == current.record_ttl)
@@ -246,7 +246,7 @@ def _is_the_same(current: Endpoint, wanted: Endpoint) -> bool:
     )
 
 
-def _is_as_wanted(current: Endpoint, wanted: Endpoint) -> bool:
+def is_as_wanted(current: Endpoint, wanted: Endpoint) -> bool:
     """Whether ExternalDNS would leave it: the same targets, the TTL if one is wanted, the same properties."""
     if wanted.record_ttl and wanted.record_ttl != current.record_ttl:
         return False

@@ -1,11 +1,10 @@
 """What a loop is to keep, from its declared endpoints."""
 
 from providers.planning.planned_changes import Policy
-from providers.registries.labels import RESOURCE
-from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from registry_app.errors import NotFound
 from registry_app.loop.loop_request import LoopRequest, parse_managed_types
-from registry_app.models import DeclaredEndpoint, Loop
+from registry_app.models import Loop
+from registry_app.queries.declared import fetch_declared
 
 DECLARED = "declared endpoints"
 
@@ -34,23 +33,4 @@ def build_request(loop: Loop, confirmation: str = "") -> LoopRequest:
         managed_types=parse_managed_types(loop.managed_types),
         loop=loop,
         confirmation=confirmation,
-    )
-
-
-def fetch_declared(loop: Loop) -> tuple[Endpoint, ...]:
-    """The declared endpoints, as a source gives them."""
-    rows = DeclaredEndpoint.objects.filter(loop=loop).order_by("name", "record_type", "set_identifier")
-    return tuple(build_endpoint(row) for row in rows.iterator(chunk_size=2_000))
-
-
-def build_endpoint(row: DeclaredEndpoint) -> Endpoint:
-    """One row as the value that is planned with."""
-    return Endpoint(
-        dns_name=row.name,
-        targets=tuple(row.targets),
-        record_type=row.record_type,
-        set_identifier=row.set_identifier,
-        record_ttl=row.ttl,
-        labels={RESOURCE: row.resource} if row.resource else {},
-        provider_specific=tuple(ProviderSpecificProperty(*pair) for pair in row.provider_specific),
     )

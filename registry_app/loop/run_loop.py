@@ -10,7 +10,7 @@ from providers.wire.errors import WireError
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import ConfirmationNeeded, LeaseLost, RefusedBySafety, SecretUnavailable, StateMoved
 from registry_app.loop.confirmation import is_confirmed
-from registry_app.loop.declared import build_request, fetch_declared, find_loop
+from registry_app.loop.declared import build_request, find_loop
 from registry_app.loop.finish_run import finish_left_behind, postpone
 from registry_app.loop.hold import Hold, holding, take_lease_or_leave
 from registry_app.loop.loop_request import LoopRequest
@@ -21,6 +21,7 @@ from registry_app.loop.send_batch import list_rows_to_tidy, tidy_rows
 from registry_app.loop.send_plan import send_plan
 from registry_app.loop.steps import UNSETTLED
 from registry_app.models import LoopRun, LoopStep
+from registry_app.queries.declared import fetch_declared
 from registry_app.queries.loop import is_loop_due
 from registry_app.reconcile.failure import describe_failure
 from registry_app.reconcile.lease import Lease, release_lease

@@ -8,9 +8,11 @@ from django.db.models import Q
 from providers.registries.claim import TxtProfile
 from registry_app.actor import Actor
 from registry_app.errors import SecretUnavailable
+from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filter
 from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer, TransferItem
+from registry_app.queries.declared import fetch_declared_set
 from registry_app.transfer.claim_key import ClaimKey, build_txt_key, claim_key_of
 from registry_app.transfer.fingerprint import PlanHead, compute_fingerprint
 from registry_app.transfer.load_subjects import (
@@ -135,7 +137,8 @@ def _build_items(asked: PlanRequest) -> tuple[PlannedItem, ...]:
         registered = Owner.objects.filter(status=Owner.Status.REGISTERED).values_list("owner_id", flat=True)
         contents = _load_whole_contents(provider, claims)
         elsewhere = load_shown_elsewhere(provider, claims)
-        return build_clean_up_items(claims, contents, frozenset(registered), elsewhere)
+        known = read_known_filter(provider.domain_filter) or NegotiatedFilter()
+        return build_clean_up_items(claims, contents, frozenset(registered), elsewhere, known.matches)
     loaded = load_selected(provider, find_record_sets(selection))
     context = _build_context(asked, loaded)
     items = [build_item(subject, context) for subject in loaded.selected]
@@ -173,6 +176,7 @@ def _build_context(asked: PlanRequest, loaded: Loaded) -> PlanContext:
         registries=_fetch_registries(asked, loaded, profiles),
         profiles={profile.reference: profile for profile in profiles},
         contents=loaded.contents,
+        declared=fetch_declared_set(asked.target, asked.provider) if asked.target else None,
     )
 
 

@@ -1,7 +1,7 @@
 """The plan of a clean-up: claims that decide nothing go, one item for each place. Pure."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from providers.registries.claim import ClaimVerdict
@@ -30,23 +30,32 @@ def build_clean_up_items(
     contents: Mapping[ClaimKey, tuple[str, ...]],
     registered: frozenset[str],
     elsewhere: Mapping[EndpointKey, str],
+    manages: Callable[[str], bool],
 ) -> tuple[PlannedItem, ...]:
     """One item for each place that holds some of `claims`. `registered` are the owner ids of which a
     person said how they write their claims. `elsewhere` names, for record sets that rows of registry stores
-    speak for, another provider that shows them: a row does not say which provider it means."""
+    speak for, another provider that shows them, and `manages` tells of a name whether this provider manages
+    it: a row does not say which provider it means."""
     by_place: dict[ClaimKey, list[ClaimFacts]] = defaultdict(list)
     for claim in claims:
         by_place[claim.place].append(claim)
     items = (_build_item(found, contents, registered) for _, found in sorted(by_place.items()))
-    return tuple(_leave_out_if_elsewhere(item, elsewhere) for item in items)
+    return tuple(_leave_out_if_elsewhere(item, elsewhere, manages) for item in items)
 
 
-def _leave_out_if_elsewhere(item: PlannedItem, elsewhere: Mapping[EndpointKey, str]) -> PlannedItem:
-    provider = elsewhere.get(EndpointKey(item.name, item.record_type, item.set_identifier))
-    if not provider or not any(claim_key_of(endpoint).store for endpoint in item.before):
+def _leave_out_if_elsewhere(
+    item: PlannedItem, elsewhere: Mapping[EndpointKey, str], manages: Callable[[str], bool]
+) -> PlannedItem:
+    if not any(claim_key_of(endpoint).store for endpoint in item.before):
         return item
-    problem = f"{provider} shows this record set, and the row may be what owns it there."
-    return replace(item, problem=problem, problem_code="record_set_elsewhere")
+    provider = elsewhere.get(EndpointKey(item.name, item.record_type, item.set_identifier))
+    if provider:
+        problem = f"{provider} shows this record set, and the row may be what owns it there."
+        return replace(item, problem=problem, problem_code="record_set_elsewhere")
+    if not manages(item.name):
+        problem = "Its name is outside the domain filter, so its record set may stand at another provider."
+        return replace(item, problem=problem, problem_code="outside_domain_filter")
+    return item
 
 
 def _build_item(

@@ -14,10 +14,11 @@ from providers.registries.txt_names import format_txt_name, parse_txt_name
 from providers.wire.endpoint import Endpoint
 from registry_app.mirror.owner_registry import OwnerRegistry
 from registry_app.models import Transfer
+from registry_app.queries.declared import DeclaredSet
 from registry_app.transfer.claim_edit import ClaimEdit, UnusableClaim, read_plain_text
 from registry_app.transfer.claim_key import ZONE, ClaimKey, build_row, build_row_key, build_txt_key
 from registry_app.transfer.subjects import ClaimFacts, Subject
-from registry_app.transfer.verdicts import Verdict
+from registry_app.transfer.verdicts import Verdict, compute_declared_verdict
 
 _KIND = Transfer.Kind
 
@@ -28,7 +29,7 @@ class PlanContext:
 
     `registries` gives the registry of an owner id; `owner_id` is the target's, empty for kinds that keep
     or remove the owner. `profiles` are the TXT profiles by reference. `taken` are places at which a TXT
-    record stands that is no claim.
+    record stands that is no claim. `declared` is what the target's own loop keeps here, where one runs.
     """
 
     kind: str
@@ -38,6 +39,14 @@ class PlanContext:
     profiles: Mapping[str, TxtProfile]
     contents: Mapping[ClaimKey, tuple[str, ...]]
     taken: frozenset[ClaimKey] = frozenset()
+    declared: DeclaredSet | None = None
+
+
+def find_verdict(subject: Subject, context: PlanContext) -> Verdict:
+    """What the next sync of the target does to a record set."""
+    if context.declared is None:
+        return context.verdict
+    return compute_declared_verdict(context.owner_id, subject.record.to_endpoint(), context.declared)
 
 
 class _Said(NamedTuple):

@@ -8,7 +8,7 @@ from providers.registries.txt_names import CLAIMABLE_TYPES
 from providers.wire.canonical_name import InvalidName
 from registry_app.models import Transfer
 from registry_app.transfer.claim_edit import ClaimEdit, UnusableClaim
-from registry_app.transfer.plan_edits import PlanContext, edit_claims
+from registry_app.transfer.plan_edits import PlanContext, edit_claims, find_verdict
 from registry_app.transfer.provider_plan import PlannedItem
 from registry_app.transfer.subjects import Subject
 
@@ -20,6 +20,7 @@ HARMLESS_CODES = frozenset({"already_there", "already_in_form"})
 def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
     """One record set's plan; with a `problem` and nothing to write where there can be none."""
     record = subject.record
+    verdict = find_verdict(subject, context)
     item = PlannedItem(
         name=record.key.name,
         record_type=record.key.record_type,
@@ -27,8 +28,8 @@ def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
         record_before=record.to_dict(),
         before=[],
         after=[],
-        verdict=context.verdict.value,
-        verdict_reason=context.verdict.reason,
+        verdict=verdict.value,
+        verdict_reason=verdict.reason,
         source_owner_id=",".join(subject.owner_ids),
         settles_conflict=record.state == OwnershipState.CONFLICT,
     )

@@ -12,6 +12,7 @@ from django.conf import settings
 from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer
+from registry_app.queries.declared import find_declared_version
 from registry_app.transfer.describe_stores import describe_stores
 from registry_app.transfer.refusals import find_target_refusals
 
@@ -31,7 +32,10 @@ def build_premises(
     if kind in KINDS_THAT_FORMAT:
         profiles = fetch_txt_profiles(provider)
         for owner in owners:
-            described[owner.owner_id].update(_describe_registry(fetch_owner_registry(owner, profiles)))
+            described[owner.owner_id].update(
+                _describe_registry(fetch_owner_registry(owner, profiles)),
+                **{"declared set": find_declared_version(owner, provider)},
+            )
     premises: Premises = {"url": provider.url, "protocol": provider.protocol, "owners": described}
     if stores:
         premises["stores"] = describe_stores(provider, stores)

@@ -1,16 +1,22 @@
 """What the next sync of the new owner would do to a record set. Pure.
 
-No desired sets are known here: the owner's stored policy and a person's word decide, and the reason says
-which of the two it was.
+Of an owner that dnsadmin runs itself the desired set is known: its loop's declared endpoints decide. Of all
+others the stored policy and a person's word, and the reason says which of the two it was.
 """
 
 from typing import NamedTuple
 
+from providers.planning.plan import is_as_wanted
+from providers.wire.canonical_name import endpoint_key
+from providers.wire.endpoint import Endpoint
 from registry_app.models import Owner, Transfer, TransferItem
+from registry_app.models.loop import LoopPolicy
+from registry_app.queries.declared import DeclaredSet
 
 _VERDICT = TransferItem.Verdict
 _INTENT = Transfer.TargetIntent
 _POLICY = Owner.Policy
+_LONGEST_TARGETS = 100
 
 
 class Verdict(NamedTuple):
@@ -41,6 +47,28 @@ def compute_verdict(owner_id: str, policy: str, intent: str, said_by: str) -> Ve
     known = runs if policy == _POLICY.SYNC else f"the policy of {owner_id} is not known"
     reason = f"Nobody said what {owner_id} wants, and {known}: what it does not want, it may delete."
     return Verdict(_VERDICT.UNKNOWN, reason)
+
+
+def compute_declared_verdict(owner_id: str, current: Endpoint, declared: DeclaredSet) -> Verdict:
+    """The verdict for a record set that goes to an owner whose loop runs here: nobody's word counts."""
+    key = endpoint_key(current)
+    wanted = declared.endpoints.get(key)
+    loop = f"the loop of {owner_id}"
+    begin = f"The loop of {owner_id}"
+    if key.record_type not in declared.managed_types:
+        return Verdict(_VERDICT.NO_OP, f"{begin} does not look at {key.record_type} record sets.")
+    if wanted is not None and is_as_wanted(current, wanted):
+        return Verdict(_VERDICT.NO_OP, f"{begin} declares it as it is.")
+    if declared.policy == LoopPolicy.CREATE_ONLY:
+        return Verdict(_VERDICT.NO_OP, f"{begin} only creates what is not there.")
+    if wanted is not None:
+        targets = ", ".join(wanted.targets)[:_LONGEST_TARGETS]
+        reason = f"is declared with other values ({targets}): the next run of {loop} changes it."
+        return Verdict(_VERDICT.RETARGET, f"It {reason}")
+    if declared.policy == LoopPolicy.UPSERT_ONLY:
+        return Verdict(_VERDICT.NO_OP, f"{begin} does not declare it, and never deletes.")
+    reason = f"Nothing declares it: the next run of {loop} deletes it. Declare it first."
+    return Verdict(_VERDICT.DELETE, reason)
 
 
 def compute_verdict_without_change(reason: str) -> Verdict:

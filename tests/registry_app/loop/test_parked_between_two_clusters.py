@@ -1,8 +1,9 @@
 """Records of a cluster that is rebuilt: handed to dnsadmin, kept by its loop, handed to the next cluster."""
 
 import pytest
+from django.utils import timezone
 
-from registry_app.models import LoopRun, Transfer
+from registry_app.models import Loop, LoopRun, Transfer
 from registry_app.transfer.run_transfer import run_transfer
 from registry_app.transfer.selection import Selection
 from tests.reference_server import make_zone
@@ -14,6 +15,7 @@ from tests.registry_app.transfer.world import (
     ask,
     make_alice,
     owners,
+    plan,
     register_owner,
     request,
     rewrite,
@@ -76,3 +78,58 @@ def test_what_was_handed_on_is_no_longer_the_loops_to_delete() -> None:
         assert len(world.change_sets()) == sent
         assert world.reference.zone_bytes() == before
         assert loop.pk == ended.loop_id
+
+
+def _plan_for_parked(world: World) -> dict[str, tuple[str, str]]:
+    world.visit()
+    selection = Selection(owner_id=BLUE, name_suffix="old-shop.example.org")
+    found = plan(make_alice(), ask(selection=selection, target_owner_id=PARKED))
+    return {item.name.partition(".")[0]: (item.verdict, item.verdict_reason) for item in found.items}
+
+
+def test_a_transfer_to_a_running_loop_says_of_each_record_set_what_the_loop_will_do() -> None:
+    with open_parking(SHOP, max_transfer_percent=100) as world:
+        names = [each.dns_name for each in RECORDS]
+        as_it_is, other, undeclared = RECORDS[0], names[1], names[2]
+        declare(world, [wanted(as_it_is.dns_name, *as_it_is.targets), wanted(other, "203.0.113.9")])
+
+        found = _plan_for_parked(world)
+
+        verdicts = {name: verdict for name, (verdict, _) in found.items()}
+        first, second, third = (name.partition(".")[0] for name in (as_it_is.dns_name, other, undeclared))
+        assert (verdicts[first], verdicts[second], verdicts[third]) == ("no_op", "retarget", "delete")
+        assert found[third][1] == (
+            "Nothing declares it: the next run of the loop of parked deletes it. Declare it first."
+        )
+
+
+@pytest.mark.parametrize(("policy", "verdict"), [("upsert-only", "no_op"), ("create-only", "no_op")])
+def test_a_loop_that_never_deletes_leaves_what_it_does_not_declare(policy: str, verdict: str) -> None:
+    with open_parking(SHOP, max_transfer_percent=100) as world:
+        declare(world, [], policy=policy)
+
+        assert {found for found, _ in _plan_for_parked(world).values()} == {verdict}
+
+
+def test_what_no_loop_runs_for_is_judged_by_a_persons_word() -> None:
+    with open_parking(SHOP, max_transfer_percent=100) as world:
+        declare(world, [], is_enabled=False)
+
+        assert all("alice says that parked" in reason for _, reason in _plan_for_parked(world).values())
+
+
+def test_what_a_loop_declares_is_part_of_what_was_approved() -> None:
+    with open_parking(SHOP, max_transfer_percent=100) as world:
+        loop = declare(world, [wanted(each.dns_name, *each.targets) for each in RECORDS])
+        world.visit()
+        selection = Selection(owner_id=BLUE, name_suffix="old-shop.example.org")
+        transfer = request(make_alice(), ask(selection=selection, target_owner_id=PARKED))
+        before = world.reference.zone_bytes()
+        Loop.objects.filter(pk=loop.pk).update(declared_at=timezone.now())
+
+        run_transfer(transfer.pk)
+
+        transfer.refresh_from_db()
+        assert transfer.status == Transfer.Status.STALE
+        assert "The declared set of parked changed" in transfer.status_reason
+        assert world.reference.zone_bytes() == before
