@@ -1,8 +1,9 @@
 """What a place that keeps claims beside DNS must offer."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from providers.registries.store_contents import StoreReading
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 
 
@@ -24,4 +25,14 @@ class RegistryStore(Protocol):
         of it, as it does when another writer was first. Raises OutcomeUnknown for everything else: some of
         the changes may have been made.
         """
+        ...
+
+
+@runtime_checkable
+class DigestingStore(Protocol):
+    """A store that can tell that it says what it said before, without understanding a row of it."""
+
+    def fetch_reading(self) -> StoreReading:
+        """All that claims are read from, now. Raises ProviderError as `fetch_claims` does: it, or the
+        reading when its claims are asked for."""
         ...

@@ -1,17 +1,21 @@
 """The ConfigMap registry of an owner as a document: taken out, and brought back."""
 
+from collections.abc import Sequence
+
+import msgspec
 from django.db import transaction
 from django.utils import timezone
 
 from providers.http.errors import OutcomeUnknown, ProviderError
 from providers.registries.configmap.export import Export, parse_export
 from providers.registries.errors import RegistryError
+from providers.wire.endpoint import EndpointKey
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
 from registry_app.errors import InvalidRequest, LeaseLost, NotAllowed, RefusedBySafety, StateMoved
 from registry_app.inventory.rows import raise_if_not_administrator
 from registry_app.mirror.open_stores import open_configmap_store
-from registry_app.models import Provider, RegistryProfile
+from registry_app.models import Provider, RecordSet, RegistryProfile
 from registry_app.queries.access import may_operate
 from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
 from registry_app.reconcile.lease import raise_if_lost, release_lease, renew_lease, take_lease
@@ -19,6 +23,7 @@ from registry_app.reconcile.visit import name_holder
 
 # Reading, writing all shards and looking again.
 _REQUESTS = 10
+_CHUNK = 500
 
 
 def export_registry(actor: Actor, profile: RegistryProfile, owner_id: str) -> bytes:
@@ -39,7 +44,8 @@ def export_registry(actor: Actor, profile: RegistryProfile, owner_id: str) -> by
 
 
 def restore_registry(actor: Actor, profile: RegistryProfile, document: bytes) -> Export:
-    """Bring a document back: rows that are not there are written, what stands already stays.
+    """Bring a document back: rows that are not there are written, what stands already stays. Claims for what
+    the mirror knows to be another owner's by now are left out, and counted in what is returned.
 
     Under the lease of the profile's provider, with an audit line before. Cut short, it is completed by doing
     it again. Raises NotAllowed, InvalidRequest for a document that cannot be used, RefusedBySafety in a
@@ -57,7 +63,13 @@ def restore_registry(actor: Actor, profile: RegistryProfile, document: bytes) ->
         lease = renew_lease(lease, seconds=_REQUESTS * provider.deadline_seconds)
         with transaction.atomic():
             raise_if_lost(lease)
-            after = {"owner_id": export.owner_id, "rows": len(export.rows), "intents": len(export.intents)}
+            export = _leave_out_moved(export, provider)
+            after = {
+                "owner_id": export.owner_id,
+                "rows": len(export.rows),
+                "intents": len(export.intents),
+                "left_out": export.left_out,
+            }
             record_audit(actor, "registry_profile.restoring", profile, after=after)
         open_configmap_store(profile, provider).restore(export)
     except (ProviderError, RegistryError) as error:
@@ -72,6 +84,32 @@ def _read_document(document: bytes, provider: Provider) -> Export:
         return parse_export(document, max_items=provider.max_items)
     except RegistryError as error:
         raise InvalidRequest(str(error), fields={"document": [str(error)]}) from error
+
+
+def _leave_out_moved(export: Export, provider: Provider) -> Export:
+    """Without the claims for record sets that were moved since: their former instance would take them for its
+    own again, and change or delete them."""
+    rows = [row for row in export.rows if row.owner_id == export.owner_id]
+    names = sorted({row.key.name for row in (*rows, *export.intents)})
+    moved = {
+        key
+        for start in range(0, len(names), _CHUNK)
+        for key in _find_others(provider, export, names[start : start + _CHUNK])
+    }
+    claims = {row.key for row in rows} & moved
+    return msgspec.structs.replace(
+        export,
+        rows=tuple(row for row in export.rows if row.key not in claims),
+        intents=tuple(row for row in export.intents if row.key not in moved),
+        left_out=export.left_out + len(claims) + sum(row.key in moved for row in export.intents),
+    )
+
+
+def _find_others(provider: Provider, export: Export, names: Sequence[str]) -> set[EndpointKey]:
+    """The record sets at these names that somebody else owns."""
+    standing = RecordSet.objects.filter(provider=provider, name__in=names, owner__isnull=False)
+    others = standing.filter(missing_since__isnull=True).exclude(owner__owner_id=export.owner_id)
+    return {EndpointKey(*row) for row in others.values_list("name", "record_type", "set_identifier")}
 
 
 def _find_provider(profile: RegistryProfile) -> Provider:

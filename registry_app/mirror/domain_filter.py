@@ -6,6 +6,7 @@ import msgspec
 from django.utils.dateparse import parse_datetime
 
 from providers.client.provider_client import ProviderClient
+from providers.wire.domain_filter import DomainFilter
 from registry_app.models import Provider
 
 # ExternalDNS negotiates once, when it starts. A provider's filter changes when it is restarted with other
@@ -29,6 +30,11 @@ class NegotiatedFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=False)
         return msgspec.structs.replace(self, negotiated_at="") == msgspec.structs.replace(
             other, negotiated_at=""
         )
+
+    def matches(self, name: str) -> bool:
+        """Whether the provider manages a canonical name, as far as it said."""
+        said = DomainFilter(self.include, self.exclude, self.regex_include, self.regex_exclude)
+        return said.matches(name)
 
     def to_json(self) -> dict[str, object]:
         """The value of `Provider.domain_filter`."""

@@ -1,11 +1,11 @@
 """The registry stores of a provider, opened for one visit or one run of a transfer."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from providers.http.errors import ProviderError
-from providers.registries.store_contents import StoreContents
-from providers.registries.stored_claim import StoredClaim
+from providers.registries.store_contents import StoreContents, StoreReading, compute_claims_digest
 from providers.stores.aws_sd_store import AwsSdStore, RecordsClient
 from providers.stores.configmap.store import ConfigMapStore
 from providers.stores.crd_store import CrdStore
@@ -13,7 +13,7 @@ from providers.stores.dynamodb.api import DynamoDbApi
 from providers.stores.dynamodb.key import AwsKey, build_dynamodb_url
 from providers.stores.dynamodb.store import DynamoDbStore
 from providers.stores.kubernetes.client import KubernetesClient
-from providers.stores.store import RegistryStore
+from providers.stores.store import DigestingStore, RegistryStore
 from registry_app.mirror.client import build_address_policy, build_kubernetes_client, build_limits
 from registry_app.mirror.registries import STORE_KINDS
 from registry_app.mirror.secret_reference import fetch_secret_value
@@ -53,21 +53,53 @@ def open_store(profile: RegistryProfile, provider: Provider, client: RecordsClie
     return OpenStore(str(profile.pk), profile.kind, name, _open(profile, provider, client))
 
 
-def fetch_contents(stores: Iterable[OpenStore]) -> tuple[StoreContents, ...]:
-    """What the stores beside a provider's own answer hold now, in a fixed order.
+@dataclass(frozen=True)
+class StoreAnswer:
+    """What one store said. Its claims are only read where somebody asks for the contents."""
+
+    opened: OpenStore
+    reading: StoreReading
+
+    @property
+    def digest(self) -> bytes:
+        return self.reading.digest
+
+    def read(self) -> StoreContents:
+        """Raises RegistryUnreadable, which says of which registry profile."""
+        with _telling_of(self.opened):
+            claims = tuple(self.reading.claims)
+        return StoreContents(self.opened.reference, self.opened.kind, claims, self.reading.digest)
+
+
+def fetch_answers(stores: Iterable[OpenStore]) -> tuple[StoreAnswer, ...]:
+    """What the stores beside a provider's own answer say now, in a fixed order.
 
     Raises RegistryUnreadable, which says of which registry profile.
     """
     return tuple(
-        StoreContents(opened.reference, opened.kind, _fetch_claims(opened))
+        StoreAnswer(opened, _fetch_reading(opened))
         for opened in sorted(stores, key=lambda each: int(each.reference))
         if opened.kind != _KIND.AWS_SD  # its claims are in the answer
     )
 
 
-def _fetch_claims(opened: OpenStore) -> tuple[StoredClaim, ...]:
+def fetch_contents(stores: Iterable[OpenStore]) -> tuple[StoreContents, ...]:
+    """What the stores beside a provider's own answer hold now. As `fetch_answers`."""
+    return tuple(answer.read() for answer in fetch_answers(stores))
+
+
+def _fetch_reading(opened: OpenStore) -> StoreReading:
+    with _telling_of(opened):
+        if isinstance(opened.store, DigestingStore):
+            return opened.store.fetch_reading()
+        claims = opened.store.fetch_claims()
+        return StoreReading(compute_claims_digest(claims), lambda: claims)
+
+
+@contextmanager
+def _telling_of(opened: OpenStore) -> Iterator[None]:
     try:
-        return tuple(opened.store.fetch_claims())
+        yield
     except ProviderError as error:
         raise RegistryUnreadable(
             f"The claims in {opened.name} cannot be read: {error}",

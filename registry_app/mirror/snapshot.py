@@ -14,13 +14,13 @@ from providers.registries.aws_sd_label import AWS_SD, read_claims
 from providers.registries.claim import Claim, ClaimVerdict, OwnershipState, PairedEndpoint, TxtProfile
 from providers.registries.joining import join_stores
 from providers.registries.pairing import pair
-from providers.registries.store_contents import StoreContents
+from providers.registries.store_contents import StoreContents, compute_claims_digest
 from providers.registries.txt_names import list_names_meant, parse_txt_name
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import SetAside, decode_records
 from providers.wire.media_type import MEDIA_TYPES, WEBHOOK_MEDIA_TYPE
-from registry_app.mirror.open_stores import OpenStore, fetch_contents
+from registry_app.mirror.open_stores import OpenStore, StoreAnswer, fetch_contents
 from registry_app.mirror.registries import NO_REGISTRIES, Registries
 from registry_app.models import Owner, Provider
 
@@ -127,13 +127,19 @@ def decode_snapshot(
     )
 
 
-def compute_heard_digest(body_digest: str, contents: tuple[StoreContents, ...]) -> str:
-    """The digest of all that was heard: the answer's own, in hexadecimal, and the claims of the registry
-    stores beside it, in whatever order these gave them."""
+def compute_heard_digest(body_digest: str, contents: Sequence[StoreContents | StoreAnswer]) -> str:
+    """The digest of all that was heard: the answer's own, in hexadecimal, and those of what the registry
+    stores beside it said, in whatever order they gave it."""
     if not contents:
         return body_digest
-    rows = [(each.reference, each.kind, sorted(map(_ENCODER.encode, each.claims))) for each in contents]
+    rows = [_digest_of(each) for each in contents]
     return _blake2b(bytes.fromhex(body_digest) + _ENCODER.encode(rows))
+
+
+def _digest_of(each: StoreContents | StoreAnswer) -> tuple[str, str, bytes]:
+    if isinstance(each, StoreAnswer):
+        return each.opened.reference, each.opened.kind, each.digest
+    return each.reference, each.kind, each.digest or compute_claims_digest(each.claims)
 
 
 def _blake2b(data: bytes) -> str:

@@ -18,7 +18,7 @@ from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable
 from registry_app.mirror.client import build_client
 from registry_app.mirror.domain_filter import NegotiatedFilter, fetch_domain_filter, is_negotiation_due
-from registry_app.mirror.open_stores import fetch_contents, open_stores
+from registry_app.mirror.open_stores import StoreAnswer, fetch_answers, open_stores
 from registry_app.mirror.reading import Reading, compute_accepted_digest, fetch_reading
 from registry_app.mirror.snapshot import Snapshot, compute_heard_digest, decode_answer, decode_snapshot
 from registry_app.models import Provider, SyncRun
@@ -142,12 +142,12 @@ def _look_closely(
 
 @dataclass(frozen=True)
 class Heard:
-    """What a provider said, and the registry stores beside it: an answer not decoded yet, or a snapshot that
+    """What a provider said, and the registry stores beside it: answers not decoded yet, or a snapshot that
     somebody decoded before."""
 
     domain_filter: NegotiatedFilter | None
     answer: RecordsAnswer | None = None
-    contents: tuple[StoreContents, ...] = ()
+    stores: tuple[StoreAnswer, ...] = ()
     snapshot: Snapshot | None = None
 
     @cached_property
@@ -155,7 +155,7 @@ class Heard:
         """The digest of all that was heard, in hexadecimal."""
         if self.snapshot is not None:
             return self.snapshot.body_digest
-        return compute_heard_digest(self.answer.digest.hex(), self.contents) if self.answer else ""
+        return compute_heard_digest(self.answer.digest.hex(), self.stores) if self.answer else ""
 
     @property
     def content_type(self) -> str:
@@ -178,11 +178,17 @@ class Heard:
             return len(self.snapshot.body)
         return len(self.answer.body) if self.answer else 0
 
+    @cached_property
+    def contents(self) -> tuple[StoreContents, ...]:
+        """The claims of the registry stores. Raises RegistryUnreadable."""
+        if self.snapshot is not None:
+            return self.snapshot.contents
+        return tuple(store.read() for store in self.stores)
+
     @property
     def stored_size(self) -> int:
         """About how many bytes the claims of registry stores would take in a body."""
-        contents = self.snapshot.contents if self.snapshot is not None else self.contents
-        return sum(len(claim.text) + len(claim.key.name) for each in contents for claim in each.claims)
+        return sum(len(claim.text) + len(claim.key.name) for each in self.contents for claim in each.claims)
 
     def is_filter_as(self, known: NegotiatedFilter | None) -> bool:
         """Whether the filter is the known one, as far as both are known."""
@@ -231,7 +237,7 @@ def _ask(lease: Lease, provider: Provider, known: NegotiatedFilter | None) -> He
         stores = open_stores(provider, client)
         if stores:
             renew_lease(lease, seconds=provider.deadline_seconds * len(stores))
-        return Heard(said, answer, fetch_contents(stores.values()))
+        return Heard(said, answer, fetch_answers(stores.values()))
 
 
 def _is_known_answer(visit: Visit, heard: Heard) -> bool:

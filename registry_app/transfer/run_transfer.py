@@ -89,6 +89,11 @@ def _run(hold: Hold) -> None:
         profiles = {profile.reference: profile for profile in fetch_txt_profiles(hold.provider)}
         with build_client(hold.provider) as client:
             stores = open_stores(hold.provider, client)
+            # Once more: what was opened is what was reviewed, whoever changed a profile in between.
+            moved = find_moved_place(hold.transfer, hold.provider)
+            if moved:
+                _give_up(hold, moved)
+                return
             run = Run(hold.transfer, hold.provider, hold.lease, client, profiles, stores)
             stop_reason = _send_all(run)
     except (ProviderError, WireError, SecretUnavailable) as error:

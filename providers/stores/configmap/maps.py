@@ -19,6 +19,7 @@ from providers.registries.configmap.shards import (
     measure_data,
 )
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_object, read_texts
+from providers.registries.store_contents import compute_digest
 from providers.stores.kubernetes.client import CONFIG_MAPS, KubernetesClient
 
 _OURS: Final = (RECORDS, INTENTS, INDEX, SHARD)
@@ -105,11 +106,38 @@ class NamespaceMaps:
 
 def fetch_maps(client: KubernetesClient, namespace: str, max_items: int) -> NamespaceMaps:
     """The registries of a namespace. Raises ProviderError: MalformedAnswer where one cannot be read."""
-    objects = client.list_objects(CONFIG_MAPS, namespace)
+    return read_maps(client, namespace, fetch_objects(client, namespace), max_items)
+
+
+def fetch_objects(client: KubernetesClient, namespace: str) -> list[KubernetesObject]:
+    """All ConfigMaps of a namespace, not read yet. Raises ProviderError."""
+    return client.list_objects(CONFIG_MAPS, namespace)
+
+
+def read_maps(
+    client: KubernetesClient, namespace: str, objects: Iterable[KubernetesObject], max_items: int
+) -> NamespaceMaps:
+    """The registries in ConfigMaps that were fetched. Raises MalformedAnswer where one cannot be read."""
     try:
         return NamespaceMaps(client, namespace, objects, max_items)
     except UnreadableRegistry as error:
         raise MalformedAnswer(f"{error} It is in the namespace {namespace}.", hint=_HINT) from error
+
+
+def compute_objects_digest(objects: Iterable[KubernetesObject]) -> bytes:
+    """The digest of all that claims are read from: the texts of the registries' own keys, by ConfigMap."""
+    return compute_digest(sorted(_list_texts(obj) for obj in objects if parse_map_name(_name_of(obj))))
+
+
+def _list_texts(obj: KubernetesObject) -> tuple[bytes, list[tuple[str, bytes]]]:
+    texts = read_texts(obj, "data")
+    # A lone surrogate may have come in as an escape.
+    found = [(key, texts[key].encode(errors="surrogatepass")) for key in _OURS if key in texts]
+    return _name_of(obj).encode(errors="surrogatepass"), found
+
+
+def _name_of(obj: KubernetesObject) -> str:
+    return read_metadata(obj, "name")
 
 
 def _read_registries(maps: Mapping[str, MapData], max_items: int) -> dict[str, Registry]:

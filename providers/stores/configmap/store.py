@@ -15,8 +15,15 @@ from providers.registries.configmap.rebuilding import build_rebuild
 from providers.registries.configmap.registry import Registry
 from providers.registries.configmap.restoring import build_restore
 from providers.registries.errors import RegistryError
+from providers.registries.store_contents import StoreReading
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
-from providers.stores.configmap.maps import NamespaceMaps, fetch_maps
+from providers.stores.configmap.maps import (
+    NamespaceMaps,
+    compute_objects_digest,
+    fetch_maps,
+    fetch_objects,
+    read_maps,
+)
 from providers.stores.configmap.writing import RegistryWriter
 from providers.stores.kubernetes.client import Conflict, KubernetesClient
 from providers.wire.endpoint import Endpoint, EndpointKey
@@ -52,8 +59,16 @@ class ConfigMapStore:
         Raises ProviderError, and MalformedAnswer naming the ConfigMap where a registry cannot be read as a
         whole: no claim of any owner is then believed to be gone.
         """
-        registries = self._fetch().registries
-        return [claim for _, registry in sorted(registries.items()) for claim in registry.claims()]
+        return _list_claims(self._fetch())
+
+    def fetch_reading(self) -> StoreReading:
+        """The texts of all registries; each is only read when the claims are asked for."""
+        objects = fetch_objects(self._client, self._namespace)
+
+        def read() -> Sequence[StoredClaim]:
+            return _list_claims(read_maps(self._client, self._namespace, objects, self._max_items))
+
+        return StoreReading(compute_objects_digest(objects), read)
 
     def write(self, changes: Sequence[StoredClaimChange]) -> None:
         """Make each change if its row still holds `old`, and none if one does not.
@@ -106,12 +121,16 @@ class ConfigMapStore:
         return fetch_maps(self._client, self._namespace, self._max_items)
 
     def _write(self, act: _Act[_Result]) -> _Result:
-        """Read, decide and write; from the beginning again where another writer was first."""
+        """Read, decide and write; from the beginning again where another writer was first.
+
+        One deadline for all of it: whoever asks holds a lease for as long as that, and no longer.
+        """
+        client = self._client.within(self._client.limits.seconds)
         written: list[str] = []
         beginning = 1
         while True:
             try:
-                maps = self._fetch()
+                maps = fetch_maps(client, self._namespace, self._max_items)
                 return act(maps, RegistryWriter(maps, written))
             except Conflict as error:
                 if beginning == _MOST_BEGINNINGS:
@@ -129,6 +148,10 @@ class ConfigMapStore:
             reason=error,
             hint="Nothing was changed. Ask again when the other writer is done.",
         )
+
+
+def _list_claims(maps: NamespaceMaps) -> list[StoredClaim]:
+    return [claim for _, registry in sorted(maps.registries.items()) for claim in registry.claims()]
 
 
 def _write_changes(maps: NamespaceMaps, writer: RegistryWriter, changes: Sequence[StoredClaimChange]) -> None:

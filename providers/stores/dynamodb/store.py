@@ -3,8 +3,11 @@
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from providers.http.errors import InvalidAddress, NothingSent, OutcomeUnknown, ProviderError
 from providers.registries.dynamodb_item import KEY, DynamoDbItem, read_items
+from providers.registries.store_contents import StoreReading, compute_claims_digest, compute_digest
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 from providers.stores.dynamodb.answers import TableDescription
 from providers.stores.dynamodb.api import Deadline, DynamoDbApi
@@ -14,6 +17,7 @@ from providers.wire.poison import safe_text
 
 DEFAULT_TABLE = "external-dns"
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}").fullmatch
+_ENCODER = msgspec.msgpack.Encoder(order="sorted")
 _USABLE_TABLE = {"ACTIVE", "UPDATING"}
 
 
@@ -46,6 +50,20 @@ class DynamoDbStore:
         """The claims of all items, whosever they are. Raises ProviderError."""
         return [item.claim for item in self._fetch(self._api.begin())]
 
+    def fetch_reading(self) -> StoreReading:
+        """All items; each is only read when the claims are asked for."""
+        deadline = self._api.begin()
+        values = self._fetch_values(deadline)
+
+        def read() -> Sequence[StoredClaim]:
+            return [item.claim for item in self._read(values)]
+
+        try:
+            return StoreReading(compute_digest(sorted(map(_ENCODER.encode, values))), read)
+        except (OverflowError, RecursionError):
+            # Nothing a table holds: a number or a depth beyond what can be told apart so cheaply.
+            return StoreReading(compute_claims_digest(read()), read)
+
     def write(self, changes: Sequence[StoredClaimChange]) -> None:
         """Make each change if its row still is `old`, in transactions that are made whole or not at all.
 
@@ -74,13 +92,20 @@ class DynamoDbStore:
             made += len(group)
 
     def _fetch(self, deadline: Deadline) -> list[DynamoDbItem]:
-        items = read_items(self._api.fetch_items(self._table, deadline, max_items=self._max_items))
+        return self._read(self._fetch_values(deadline))
+
+    def _fetch_values(self, deadline: Deadline) -> list[object]:
+        values = self._api.fetch_items(self._table, deadline, max_items=self._max_items)
+        if not values:
+            # Whose table it is, no item tells: an empty one of another kind must not pass for ours.
+            self._fetch_table(deadline)
+        return values
+
+    def _read(self, values: Sequence[object]) -> list[DynamoDbItem]:
+        items = read_items(values)
         # Without a k, or with one k twice, the table has another key: none of its items is a row of ours.
         if len({item.stored_key for item in items} - {""}) != len(items):
             raise explain_wrong_key(self._table)
-        if not items:
-            # Whose table it is, no item tells: an empty one of another kind must not pass for ours.
-            self._fetch_table(deadline)
         return items
 
     def _fetch_table(self, deadline: Deadline) -> TableDescription:

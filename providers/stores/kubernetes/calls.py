@@ -55,6 +55,7 @@ class KubernetesCalls:
             )
         self.origin = self._http.address.origin
         self.limits = limits
+        self.secrets = credentials.secrets()
 
     def within(self, seconds: float) -> "KubernetesCalls":
         """The same calls, all of which together take no longer than this from now on."""

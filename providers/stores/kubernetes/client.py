@@ -134,7 +134,7 @@ class KubernetesClient:
             version = None
         if not isinstance(version, str) or not version:
             raise self._malformed("does not say its version as a Kubernetes API does")
-        return safe_excerpt(version)
+        return safe_excerpt(version, self._calls.secrets)
 
     def _replace(
         self, resource: Resource, namespace: str, obj: KubernetesObject, subresource: str

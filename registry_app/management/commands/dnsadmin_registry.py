@@ -43,7 +43,12 @@ class Command(DnsadminCommand):
             said = {"owner_id": options["owner"], "file": str(path), "bytes": len(document)}
         else:
             export = restore_registry(actor, profile, _read(path))
-            said = {"owner_id": export.owner_id, "file": str(path), "rows": len(export.rows)}
+            said = {
+                "owner_id": export.owner_id,
+                "file": str(path),
+                "rows": len(export.rows),
+                "left_out": export.left_out,
+            }
         if options["json"]:
             write_json(self.stdout, said)
         else:

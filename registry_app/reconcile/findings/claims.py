@@ -50,6 +50,11 @@ def _doubt_orphan(scene: Scene, claim: Claim) -> tuple[str, JsonObject]:
             f"{owner_id}, or make sure that this is left over from another time before it is removed."
         )
         return doubt, {}
+    if claim.registry != TXT_REGISTRY and not scene.manages(claim.record_name):
+        return (
+            f"Its name is outside what {scene.provider_name} manages, so its record set may stand at another "
+            "provider: leave it alone."
+        ), {}
     return claim.problem, _clean_up(scene, claim)
 
 

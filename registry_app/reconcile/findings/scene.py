@@ -38,6 +38,10 @@ class Scene:
         facts = self.owners.get(owner_id)
         return facts is not None and facts.status == Owner.Status.REGISTERED
 
+    def manages(self, name: str) -> bool:
+        """Whether the provider manages a canonical name, as far as it said."""
+        return self.domain_filter is None or self.domain_filter.matches(name)
+
     def is_written_as_registered(self, claim: Claim) -> bool:
         """Whether a claim stands where, and has the affixes, that a person said its registered owner writes
         under."""

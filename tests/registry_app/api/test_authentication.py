@@ -129,6 +129,8 @@ def test_its_last_use_is_written_once_a_minute() -> None:
         ("patch", "/providers/1/", "admin"),
         ("post", "/providers/1/visits/", "admin"),
         ("post", "/providers/1/connection-tests/", "admin"),
+        ("post", "/registry-profiles/1/connection-tests/", "admin"),
+        ("post", "/clusters/1/connection-tests/", "admin"),
         ("post", "/owners/", "admin"),
         ("post", "/tokens/", "admin"),
         ("delete", "/tokens/1/", "admin"),

@@ -12,7 +12,14 @@ from registry_app.actor import SYSTEM
 from registry_app.inventory.freeze import freeze
 from registry_app.models import AuditEntry, Provider, RegistryProfile
 from registry_app.reconcile.lease import take_lease
-from tests.factories import make_administrator, make_cluster, make_provider, make_user
+from tests.factories import (
+    make_administrator,
+    make_cluster,
+    make_owner,
+    make_provider,
+    make_record_set,
+    make_user,
+)
 from tests.kubernetes_api import faults
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 from tests.reference_server import make_record
@@ -75,7 +82,27 @@ def test_a_registry_is_taken_out_of_one_cluster_and_brought_into_another(
     assert (taken[0], brought[0]) == (0, 0)
     assert clusters.claims(clusters.new) == clusters.claims(clusters.old) == dict.fromkeys(NAMES, HERITAGE)
     entry = AuditEntry.objects.get(action="registry_profile.restoring")
-    assert (entry.actor_name, entry.after) == ("alice", {"owner_id": BLUE, "rows": 5, "intents": 0})
+    assert (entry.actor_name, entry.after) == (
+        "alice",
+        {"owner_id": BLUE, "rows": 5, "intents": 0, "left_out": 0},
+    )
+
+
+def test_what_was_moved_to_another_owner_since_is_not_claimed_again(
+    clusters: Clusters, tmp_path: Path
+) -> None:
+    path = tmp_path / "blue.json"
+    export(path)
+    blue, green = make_owner(BLUE), make_owner("green-cluster")
+    make_record_set(clusters.provider, NAMES[0], owner=green)
+    make_record_set(clusters.provider, NAMES[1], owner=blue)
+    make_record_set(clusters.provider, NAMES[2])
+    make_record_set(make_provider("green-zone"), NAMES[3], owner=green)
+
+    code, text = restore(path)
+
+    assert (code, clusters.claims(clusters.new)) == (0, dict.fromkeys(NAMES[1:], HERITAGE))
+    assert "rows 4, left_out 1" in text
 
 
 def test_a_file_that_is_there_is_not_written_over(clusters: Clusters, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 from django.test import Client
 
+from providers.wire.domain_filter import DomainFilter
 from registry_app.actor import SYSTEM
 from registry_app.models import Claim, Finding, HeldSnapshot, Owner, Provider, RegistryProfile, SyncRun
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
@@ -145,6 +146,24 @@ def test_a_row_is_not_cleaned_up_while_another_provider_shows_its_record_set(tab
 
     problems = {item.name: item.problem_code for item in found.items}
     assert problems == {"gone.example.org": "", "elsewhere.example.org": "record_set_elsewhere"}
+
+
+def test_a_row_outside_the_domain_filter_is_left_to_whom_it_may_serve(table: Table) -> None:
+    alice = make_alice()
+    make_owner(BLUE, registry_profile=table.profile)
+    table.put("gone.example.org")
+    table.put("www.example.net")
+    with ReferenceProvider(RECORDS, domain_filter=DomainFilter(include=("example.org",))) as narrow:
+        Provider.objects.filter(pk=table.provider.pk).update(url=narrow.url)
+        visit(table.provider)
+
+    found = plan(alice, ask("clean_up", Selection(owner_id=BLUE, states=("orphan",))))
+
+    problems = {item.name: item.problem_code for item in found.items}
+    assert problems == {"gone.example.org": "", "www.example.net": "outside_domain_filter"}
+    finding = Finding.objects.get(kind=Finding.Kind.ORPHAN_CLAIM, name="www.example.net")
+    assert "outside what blue-zone manages" in finding.explanation
+    assert finding.suggestion == {}
 
 
 def test_the_page_of_a_record_set_says_where_its_claim_stands(table: Table, client: Client) -> None:

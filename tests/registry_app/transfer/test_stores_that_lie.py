@@ -4,10 +4,12 @@ is gone, nor that one was never written."""
 from collections.abc import Callable
 
 import pytest
+from django.db import connection
 
 from registry_app.models import RegistryProfile, Transfer, TransferItem
 from registry_app.transfer.run_transfer import run_transfer
 from registry_app.transfer.selection import Selection
+from tests.registry_app.reconcile.interrupting import AfterReading
 from tests.registry_app.transfer.stored_registries import DynamoDbRegistry
 from tests.registry_app.transfer.two_registries import RECORDS, Two, open_two
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, request
@@ -85,4 +87,26 @@ def test_a_table_that_may_be_another_one_by_now_voids_the_approval(
 
         assert transfer.status in (_STATUS.STALE, _STATUS.FAILED)
         assert "changed after this was reviewed" in transfer.status_reason
+        assert two.contents() == before
+
+
+def test_a_table_that_becomes_another_one_while_it_is_opened_is_not_written() -> None:
+    alice = make_alice()
+    with open_two("txt", "dynamodb") as two:
+        before = two.contents()
+        transfer = request(alice, ask())
+
+        def move_the_table() -> None:
+            RegistryProfile.objects.filter(kind="dynamodb").update(table="another")
+
+        checked = ') AND "registry_app_registryprofile_providers"."provider_id" = '
+        move = AfterReading(checked, move_the_table)
+
+        with connection.execute_wrapper(move):
+            run_transfer(transfer.pk)
+        transfer.refresh_from_db()
+
+        assert "The table of the registry profile" in transfer.status_reason
+        assert move.happen is None
+        assert transfer.status in (_STATUS.STALE, _STATUS.FAILED)
         assert two.contents() == before
