@@ -72,6 +72,14 @@ class History:
                 raise TimeoutError(f"{len(finished())} of {count} requests {route} within {seconds} s.")
             return finished()
 
+    def settled(self, *, seconds: float = 5.0) -> tuple[PastRequest, ...]:
+        """All requests kept, once none of them is under way: a client has its answer a moment before it is
+        noted here. Raises TimeoutError if that takes too long."""
+        with self._changed:
+            if not self._changed.wait_for(self._is_idle, seconds):
+                raise TimeoutError(f"A request is under way for more than {seconds} s.")
+            return self._of("")
+
     def clear(self) -> None:
         """Forget everything so far."""
         with self._changed:
@@ -80,3 +88,6 @@ class History:
 
     def _of(self, route: str) -> tuple[PastRequest, ...]:
         return tuple(each for each in self._requests.values() if route in ("", f"{each.method} {each.path}"))
+
+    def _is_idle(self) -> bool:
+        return all(each.status is not None for each in self._requests.values())

@@ -130,7 +130,7 @@ class KubernetesApi:
         """The writes so far, as `METHOD name status`, in order."""
         return [
             f"{each.method} {each.path.rpartition('/namespaces/')[2]} {each.status}"
-            for each in self.history.requests()
+            for each in self.history.settled()
             if each.method != "GET"
         ]
 
