@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from providers.wire.change_set import ChangeSet
@@ -12,6 +13,7 @@ from registry_app.models import AuditEntry, Finding, RegistryProfile
 from registry_app.queries.resync import due_resyncs
 from registry_app.reconcile.lease import take_lease
 from registry_app.resync.resync_registry import resync_registry
+from tests.factories import make_administrator
 from tests.kubernetes_api import faults
 from tests.reference_server import make_record
 from tests.registry_app.reconcile.visiting import visit
@@ -49,6 +51,17 @@ def test_a_registry_that_misses_a_record_set_is_told_and_left_as_it_is(beside: B
     assert "differs from what blue-zone shows in 1 place." in drift().explanation
     assert beside.rows() == before
     assert not [write for write in beside.api.writes() if write]
+
+
+def test_the_page_of_the_finding_shows_both_sides(beside: Beside, client: Client) -> None:
+    beside.resync()
+    client.force_login(make_administrator())
+
+    page = client.get(f"/admin/registry_app/finding/{drift().pk}/change/").content.decode()
+
+    assert "api.example.org" in page
+    assert "no row" in page
+    assert "192.0.2.2, 192.0.2.3" in page
 
 
 def test_where_a_person_said_so_it_is_made_good_and_told_no_more(beside: Beside) -> None:
