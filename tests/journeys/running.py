@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
+import redis
 import requests
 
 from providers.backends.zone_file import ZoneFileBackend
@@ -24,6 +25,8 @@ from tests.services import free_port
 from tests.waiting import wait_until
 
 START_SECONDS = 120.0
+# 0 is the suite's own, and 16 are what a Redis has unless told otherwise.
+_REDIS_NUMBERS = range(1, 16)
 ENDED = {"verified", "failed", "stale", "rejected", "cancelled", "expired", "rolled_back", "needs_operator"}
 
 
@@ -154,15 +157,27 @@ def _database() -> Iterator[dict[str, str]]:
     parts = urlsplit(os.environ["DATABASE_URL"])
     name = f"journey_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+        redis_url = _claim_redis(connection)
         connection.execute(f'CREATE DATABASE "{name}"'.encode())
         try:
-            redis = urlsplit(os.environ["REDIS_URL"])
-            yield {
-                "DATABASE_URL": urlunsplit(parts._replace(path=f"/{name}")),
-                "REDIS_URL": urlunsplit(redis._replace(path=f"/{int(name[-4:], 16) % 13 + 2}")),
-            }
+            yield {"DATABASE_URL": urlunsplit(parts._replace(path=f"/{name}")), "REDIS_URL": redis_url}
         finally:
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+
+
+def _claim_redis(connection: "psycopg.Connection[Any]") -> str:
+    """An empty Redis database nobody else has while `connection` lasts.
+
+    Two installations on one Redis database take each other's tasks off the queue and lose them.
+    """
+    for number in _REDIS_NUMBERS:
+        row = connection.execute("SELECT pg_try_advisory_lock(%s)", [number]).fetchone()
+        if row and row[0]:
+            url = urlunsplit(urlsplit(os.environ["REDIS_URL"])._replace(path=f"/{number}"))
+            with redis.Redis.from_url(url) as client:
+                client.flushdb()
+            return url
+    raise AssertionError(f"every Redis database of {_REDIS_NUMBERS} has an installation")
 
 
 def _wait_until_up(system: RunningDnsadmin, log: Path) -> None:
