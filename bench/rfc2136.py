@@ -17,7 +17,7 @@ import dns.zone
 
 from providers.backends.rfc2136 import Rfc2136Backend
 from providers.backends.zone_transfer import NameServer
-from tests.name_server import find_named, name_server
+from tests.name_servers import BIND, name_server
 
 _COUNT = 10_000
 _RUNS = 5
@@ -25,12 +25,12 @@ _RUNS = 5
 
 def measure_rfc2136_read() -> None:
     """Print one line of JSON: the best of five readings, the floor, the ratio."""
-    if find_named() is None:
-        sys.stdout.write(json.dumps({"rfc2136-read": "not measured: BIND is not installed"}) + "\n")
+    if BIND.path is None:
+        sys.stdout.write(json.dumps({"rfc2136-read": f"not measured: {BIND.absence}"}) + "\n")
         return
     with (
         tempfile.TemporaryDirectory(prefix="dnsadmin-bench-") as folder,
-        name_server(Path(folder)) as running,
+        name_server(BIND, Path(folder)) as running,
     ):
         running.stop()
         zone = Path(folder) / "example.org.zone"

@@ -5,6 +5,7 @@ A backend that needs a server that is not installed is left out by name: its lin
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from providers.backends.rfc2136 import Rfc2136Backend
 from providers.backends.route53 import Route53Backend
 from providers.backends.route53_api import Route53Api
 from providers.backends.zone_file import ZoneFileBackend, write_new_zone
-from tests.name_server import find_named, name_server
+from tests.name_servers import BIND, KNOT, NameServerProgram, name_server
 from tests.pdns_server import find_pdns, pdns_server
 from tests.strict_route53 import CREDENTIALS, strict_route53
 
@@ -46,10 +47,10 @@ def _zone_file(folder: Path) -> Iterator[Backend]:
 
 
 @contextmanager
-def _rfc2136(folder: Path) -> Iterator[Backend]:
-    if find_named() is None:
-        pytest.skip("BIND is not installed (Debian: apt-get install bind9)")
-    with name_server(folder) as running:
+def _rfc2136(kind: NameServerProgram, folder: Path) -> Iterator[Backend]:
+    if kind.path is None:
+        pytest.skip(kind.absence)
+    with name_server(kind, folder) as running:
         yield Rfc2136Backend(running.server(), [ZONE])
 
 
@@ -75,7 +76,8 @@ BACKENDS: Mapping[str, MakeBackend] = {
     "memory, one by one": _memory_one_by_one,
     "memory, any old value": _memory_any_old_value,
     "zone_file": _zone_file,
-    "rfc2136 (BIND)": _rfc2136,
+    "rfc2136 (BIND)": partial(_rfc2136, BIND),
+    "rfc2136 (Knot)": partial(_rfc2136, KNOT),
     "powerdns": _powerdns,
     "route53": _route53,
 }

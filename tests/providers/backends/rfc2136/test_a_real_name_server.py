@@ -24,19 +24,26 @@ from providers.backends.zone_transfer import NameServer, NoAnswer
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
-from tests.name_server import KEY, ZONES, RunningNameServer, find_named, name_server
+from tests.name_servers import KEY, NAME_SERVERS, ZONES, NameServerProgram, RunningNameServer, name_server
 from tests.reference_server import make_claim, make_record
-
-pytestmark = pytest.mark.skipif(
-    find_named() is None, reason="BIND is not installed (Debian: apt-get install bind9)"
-)
 
 WWW = make_record("www.example.org")
 
 
+@pytest.fixture(
+    params=[
+        pytest.param(kind, id=kind.title, marks=pytest.mark.skipif(kind.path is None, reason=kind.absence))
+        for kind in NAME_SERVERS
+    ]
+)
+def kind(request: pytest.FixtureRequest) -> NameServerProgram:
+    program: NameServerProgram = request.param
+    return program
+
+
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[RunningNameServer]:
-    with name_server(tmp_path) as server:
+def running(kind: NameServerProgram, tmp_path: Path) -> Iterator[RunningNameServer]:
+    with name_server(kind, tmp_path) as server:
         yield server
 
 
@@ -160,15 +167,14 @@ def test_more_than_fits_in_one_message_is_refused_as_a_whole(running: RunningNam
     assert _names(backend) == set()
 
 
-def test_ten_thousand_record_sets_are_read_whole(tmp_path: Path) -> None:
-    with name_server(tmp_path) as running:
-        running.stop()
-        zone = tmp_path / "example.org.zone"
-        lines = [f"app-{n}.example.org. 300 IN A 192.0.2.{n % 250 + 1}" for n in range(10_000)]
-        zone.write_text(zone.read_text() + "\n".join(lines) + "\n")
-        running.start()
+def test_ten_thousand_record_sets_are_read_whole(running: RunningNameServer) -> None:
+    running.stop()
+    zone = running.folder / "example.org.zone"
+    lines = [f"app-{n}.example.org. 300 IN A 192.0.2.{n % 250 + 1}" for n in range(10_000)]
+    zone.write_text(zone.read_text() + "\n".join(lines) + "\n")
+    running.start()
 
-        found = Rfc2136Backend(running.server(), ["example.org"]).records()
+    found = Rfc2136Backend(running.server(), ["example.org"]).records()
 
     assert len(found) == 10_001
 
