@@ -5,14 +5,11 @@ import io
 import itertools
 import socket
 import time
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from providers.servers.exchange import Exchange, Request, plain_answer
-
-if TYPE_CHECKING:
-    from providers.servers.http_server import Listener
+from providers.servers.listener import Listener
 
 _NUMBERS = itertools.count(1)
 _LONGEST_LINE = 4096
@@ -67,7 +64,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
     `do_GET` and the like: the application sees them all, and says itself which it does not know.
     """
 
-    server: "Listener"
+    server: Listener
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 

@@ -7,8 +7,9 @@ from typing import ClassVar
 from providers.backends.backend import Backend
 from providers.servers.authentication import RequiredCredential
 from providers.servers.exchange import Observer
-from providers.servers.http_server import HttpServer, Interceptor
+from providers.servers.http_server import HttpServer
 from providers.servers.limits import ServerLimits
+from providers.servers.listener import Interceptor
 from providers.servers.provider_application import ProviderApplication
 
 
