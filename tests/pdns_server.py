@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from dnsadmin.free_port import find_free_port
 from providers.backends.errors import BackendError
 from providers.backends.powerdns_api import PowerDnsApi
-from tests.services import free_port
 
 API_KEY = "only-for-these-tests"
 _SCHEMA = Path("/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql")
@@ -62,7 +62,7 @@ def pdns_server(folder: Path, *zones: str) -> Iterator[RunningPowerDns]:
     with sqlite3.connect(database) as connection:
         connection.executescript(_SCHEMA.read_text())
     connection.close()
-    port = free_port()
+    port = find_free_port()
     settings = {
         "launch": "gsqlite3",
         "gsqlite3-database": database,
@@ -72,7 +72,7 @@ def pdns_server(folder: Path, *zones: str) -> Iterator[RunningPowerDns]:
         "webserver-address": "127.0.0.1",
         "webserver-port": port,
         "local-address": "127.0.0.1",
-        "local-port": free_port(),
+        "local-port": find_free_port(),
         "socket-dir": folder,
         "daemon": "no",
         "guardian": "no",

@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from dnsadmin.free_port import find_free_port
+
 _START_SECONDS = 60.0
 
 
@@ -53,7 +55,7 @@ def _folder() -> Iterator[Path]:
 def postgresql(folder: Path) -> Iterator[str]:
     """A private PostgreSQL; its URL."""
     programs = _postgresql_programs()
-    data, port = folder / "postgresql", free_port()
+    data, port = folder / "postgresql", find_free_port()
     data.mkdir()
     as_user = _demoted(data)
     subprocess.run(
@@ -99,7 +101,7 @@ def redis(folder: Path) -> Iterator[str]:
     program = shutil.which("redis-server") or shutil.which("valkey-server")
     if program is None:
         sys.exit("Redis is not installed (Debian: apt-get install redis-server). Nothing was run.")
-    port = free_port()
+    port = find_free_port()
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     with _stopped_at_the_end(process):
@@ -139,14 +141,6 @@ def _raise_if_over(process: "subprocess.Popen[bytes]", deadline: float) -> None:
     if process.poll() is not None or time.monotonic() > deadline:
         sys.exit(f"{process.args!r} did not start.")
     time.sleep(0.05)
-
-
-def free_port() -> int:
-    """A port nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from dnsadmin.env import STATE_DIR
+from dnsadmin.free_port import find_free_port
 from dnsadmin.samples.zones import SampleZone, build_sample_zones
 from providers.backends.zone_file import ZoneFileBackend, write_new_zone
 from providers.wire.change_set import ChangeSet
@@ -45,7 +46,7 @@ def prepare_samples() -> list[SampleServer]:
         state = _create_samples()
     for server in state["servers"]:
         if not _is_free(server["port"]):
-            server["port"] = _find_free_port()
+            server["port"] = find_free_port()
     _store_state(state)
     return state["servers"]
 
@@ -85,7 +86,7 @@ def _create_samples() -> SampleState:
                 "name": zone.provider,
                 "description": zone.description,
                 "path": str(folder),
-                "port": _find_free_port(),
+                "port": find_free_port(),
             }
         )
     return {"edge_key": base64.b64encode(key).decode(), "servers": servers}
@@ -97,13 +98,6 @@ def _write_zone(folder: Path, zone: SampleZone) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_new_zone(folder / f"{zone.domain}.zone", zone.domain)
     ZoneFileBackend(folder).apply(ChangeSet(create=zone.endpoints))
-
-
-def _find_free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def _is_free(port: int) -> bool:

@@ -18,10 +18,10 @@ import psycopg
 import redis
 import requests
 
+from dnsadmin.free_port import find_free_port
 from providers.backends.zone_file import ZoneFileBackend
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
-from tests.services import free_port
 from tests.waiting import wait_until
 
 START_SECONDS = 120.0
@@ -130,7 +130,7 @@ def running_dnsadmin(state_dir: Path, **settings: str) -> Iterator[RunningDnsadm
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("DNSADMIN_")},
             "DNSADMIN_STATE_DIR": str(state_dir),
-            "PORT": str(free_port()),
+            "PORT": str(find_free_port()),
             **database,
             **settings,
         }

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from dnsadmin.free_port import find_free_port
 from providers.backends.tsig_key import TsigKey
 from providers.backends.zone import make_zone_text
 from providers.backends.zone_transfer import NameServer
-from tests.services import free_port
 
 ZONES = ("example.org", "example.net")
 KEY = TsigKey("dnsadmin-key", "hmac-sha256", b"only for these tests, thirty-two")
@@ -85,7 +85,7 @@ class RunningNameServer:
 @contextmanager
 def name_server(kind: NameServerProgram, folder: Path) -> Iterator[RunningNameServer]:
     """A name server with two empty zones in `folder`."""
-    port = free_port()
+    port = find_free_port()
     for zone in ZONES:
         (folder / f"{zone}.zone").write_text(make_zone_text(zone, "ns1.example.com"))
     running = RunningNameServer(kind, folder, port, kind.write_configuration(folder, port))
