@@ -4,7 +4,7 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import dns.exception
@@ -17,6 +17,7 @@ import dns.xfr
 import dns.zone
 
 from providers.backends.errors import BackendError
+from providers.backends.read_ahead import ReadAhead
 from providers.backends.tsig_key import TsigKey
 
 _LONGEST_MESSAGE = 65_535
@@ -57,7 +58,8 @@ class NameServer:
         try:
             with self._connected() as wire, dns.xfr.Inbound(zone, query.question[0].rdtype) as inbound:
                 wire.send(query)
-                self._take_messages(wire, query, inbound, zone.from_wire_origin())
+                with ReadAhead(wire.receive, wire.stop) as messages:
+                    self._take_messages(messages, query, inbound, zone.from_wire_origin())
         except dns.xfr.TransferError as error:
             raise _refused(self, f"the transfer of {origin}", error.rcode) from error
         except (dns.exception.DNSException, ValueError) as error:
@@ -76,7 +78,7 @@ class NameServer:
 
     def _take_messages(
         self,
-        wire: "_Wire",
+        messages: ReadAhead,
         query: dns.message.Message,
         inbound: dns.xfr.Inbound,
         origin: dns.name.Name | None,
@@ -85,7 +87,7 @@ class NameServer:
         is_done = False
         while not is_done:
             answer = dns.message.from_wire(
-                wire.receive(),
+                messages.take(),
                 keyring=query.keyring,
                 request_mac=query.mac,
                 xfr=True,
@@ -143,6 +145,11 @@ class _Wire:
         if self.bytes_left < 0:
             raise BackendError(f"The transfer from {self.where} is larger than allowed; it was not used.")
         return self._read(length)
+
+    def stop(self) -> None:
+        """Have a `receive` that waits in another thread end now."""
+        with suppress(OSError):  # the other side may have hung up before
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def _read(self, count: int) -> bytes:
         data = bytearray()
