@@ -8,6 +8,7 @@ from django.utils import timezone
 from registry_app.actor import Actor
 from registry_app.models import Grant, Loop, LoopRun, Owner, Provider, Transfer, TransferItem
 from registry_app.queries.access import may_act
+from registry_app.queries.lease import build_free_query
 
 _MOST_DUE = 500
 _LONGEST_WAIT = timedelta(days=2)
@@ -69,4 +70,4 @@ def _due() -> "QuerySet[Loop]":
 
 
 def _is_provider_free() -> Q:
-    return Q(provider__lease_until__isnull=True) | Q(provider__lease_until__lt=timezone.now())
+    return build_free_query(timezone.now(), "provider__")

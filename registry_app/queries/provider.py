@@ -2,12 +2,16 @@
 
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from registry_app.models import Provider
+from registry_app.queries.lease import build_free_query
 
 SILENT_INTERVALS = 5
 SHORTEST_SILENCE = timedelta(minutes=1)
+# Longer than any provider is left alone (a day at most), and than any two clocks of one deployment differ.
+_LONGEST_WAIT = timedelta(days=2)
+_CLOCKS_DIFFER_BY = timedelta(minutes=5)
 
 
 def find_due(now: datetime, *, limit: int = 500) -> list[int]:
@@ -15,21 +19,29 @@ def find_due(now: datetime, *, limit: int = 500) -> list[int]:
 
     Nothing is marked: whoever gets the lease visits, everybody else leaves.
     """
-    due = Provider.objects.filter(
-        Q(next_visit_at__isnull=True) | Q(next_visit_at__lte=now),
-        Q(lease_until__isnull=True) | Q(lease_until__lt=now),
-        is_enabled=True,
-    )
+    due = _due(now).filter(build_free_query(now))
     return list(due.order_by("next_visit_at", "pk").values_list("pk", flat=True)[:limit])
 
 
+def is_visit_due(provider_id: int, now: datetime) -> bool:
+    """Whether its next visit is due: a ring may come when another has had its effect already."""
+    return _due(now).filter(pk=provider_id).exists()
+
+
 def find_silent(now: datetime) -> list[Provider]:
-    """Providers that should have been visited and were not, for five intervals."""
+    """Providers that should have been visited and were not, for five intervals. One that failed last is
+    among them: whoever should try again does not."""
     silent: list[Provider] = []
-    enabled = Provider.objects.filter(is_enabled=True).exclude(status=Provider.Status.FAILING)
-    for provider in enabled.filter(next_visit_at__lt=now - SHORTEST_SILENCE):
+    for provider in Provider.objects.filter(is_enabled=True, next_visit_at__lt=now - SHORTEST_SILENCE):
         patience = max(provider.interval_seconds * SILENT_INTERVALS, SHORTEST_SILENCE.seconds)
         last = provider.last_visit_at or provider.created_at
         if (now - last).total_seconds() > patience:
             silent.append(provider)
     return silent
+
+
+def _due(now: datetime) -> "QuerySet[Provider]":
+    is_time = Q(next_visit_at__isnull=True) | Q(next_visit_at__lte=now)
+    # A clock that was wrong put these off: nobody was there in the future, and none waits that long.
+    is_put_off = Q(last_visit_at__gt=now + _CLOCKS_DIFFER_BY) | Q(next_visit_at__gt=now + _LONGEST_WAIT)
+    return Provider.objects.filter(is_time | is_put_off, is_enabled=True)

@@ -1,17 +1,26 @@
 """Which ConfigMap registries are to be held against their providers now."""
 
+from datetime import timedelta
+
+from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
 from registry_app.models import RegistryProfile
 
 _MOST_DUE = 500
+_LONGEST_WAIT = timedelta(days=2)
 
 
 def due_resyncs() -> list[int]:
     """Registry profiles, the longest waiting first."""
     now = timezone.now()
-    is_time = Q(next_resync_at__isnull=True) | Q(next_resync_at__lte=now)
+    # One that waits for longer than any does was put off by a clock that was wrong.
+    is_time = (
+        Q(next_resync_at__isnull=True)
+        | Q(next_resync_at__lte=now)
+        | Q(next_resync_at__gt=now + 2 * settings.DNSADMIN_REGISTRY_RESYNC + _LONGEST_WAIT)
+    )
     due = RegistryProfile.objects.filter(
         is_time, kind=RegistryProfile.Kind.CONFIGMAP, providers__is_enabled=True
     )

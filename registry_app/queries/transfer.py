@@ -12,6 +12,7 @@ from django.utils import timezone
 from registry_app.actor import Actor
 from registry_app.models import Grant, Provider, Transfer, TransferItem
 from registry_app.queries.access import may_operate
+from registry_app.queries.lease import build_free_query
 from registry_app.queries.transfer_access import may_act_on_transfer, may_cancel
 
 _STATUS = Transfer.Status
@@ -102,10 +103,7 @@ def due_transfers() -> list[int]:
     is_time = (
         Q(next_look_at__isnull=True) | Q(next_look_at__lte=now) | Q(next_look_at__gt=now + _LONGEST_WAIT)
     )
-    due = Transfer.objects.filter(status__in=_MOVING).filter(
-        is_time,
-        Q(provider__lease_until__isnull=True) | Q(provider__lease_until__lt=now),
-    )
+    due = Transfer.objects.filter(is_time, build_free_query(now, "provider__"), status__in=_MOVING)
     # What only waits and is over its time is expired, not begun.
     waiting = due.exclude(status=_STATUS.APPROVED, expires_at__lte=now)
     return list(waiting.order_by("pk").values_list("pk", flat=True)[:_MOST_DUE])

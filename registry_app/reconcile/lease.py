@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from registry_app.errors import LeaseLost
 from registry_app.models import Provider
+from registry_app.queries.lease import build_free_query
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,9 @@ def take_lease(provider_id: int, holder: str) -> Lease | None:
     """The lease, if it is free or its time is over; None if somebody has it (or there is no provider)."""
     now = timezone.now()
     until = now + settings.DNSADMIN_LEASE
-    taken = Provider.objects.filter(
-        Q(lease_until__isnull=True) | Q(lease_until__lt=now), pk=provider_id
-    ).update(lease_epoch=F("lease_epoch") + 1, lease_holder=holder, lease_until=until)
+    taken = Provider.objects.filter(build_free_query(now), pk=provider_id).update(
+        lease_epoch=F("lease_epoch") + 1, lease_holder=holder, lease_until=until
+    )
     if not taken:
         return None
     epoch = (

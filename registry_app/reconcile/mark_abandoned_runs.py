@@ -4,6 +4,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from registry_app.models import SyncRun
+from registry_app.queries.lease import build_free_query
 
 _MOST_AT_ONCE = 500
 
@@ -11,11 +12,7 @@ _MOST_AT_ONCE = 500
 def mark_abandoned_runs() -> int:
     """End running visits whose lease is over or somebody else's. The provider is due anyway."""
     now = timezone.now()
-    is_over = (
-        Q(provider__lease_until__isnull=True)
-        | Q(provider__lease_until__lt=now)
-        | Q(provider__lease_epoch__gt=F("epoch"))
-    )
+    is_over = build_free_query(now, "provider__") | Q(provider__lease_epoch__gt=F("epoch"))
     running = SyncRun.objects.filter(is_over, status=SyncRun.Status.RUNNING)
     pks = list(running.order_by("pk").values_list("pk", flat=True)[:_MOST_AT_ONCE])
     if not pks:

@@ -25,6 +25,7 @@ from registry_app.models import Provider, SyncRun
 from registry_app.models.provider import MEBIBYTE
 from registry_app.queries.held_snapshot import last_snapshot
 from registry_app.queries.loop_items import deleted_since
+from registry_app.queries.provider import is_visit_due
 from registry_app.queries.transfer_items import touched_since
 from registry_app.reconcile.comparison import compare_with_mirror
 from registry_app.reconcile.failure import mark_lost, store_failure
@@ -39,7 +40,8 @@ from registry_app.reconcile.sync_run import open_run
 
 def visit_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun | None:
     """Visit once, if the lease is to be had; None if it is not (somebody else is there), and None where
-    the schedule asks for a provider that was switched off since.
+    the schedule asks for a provider that is not due any more: another ring was first, or it was switched
+    off. A provider that asked for time gets it, however many rings are left over.
 
     What goes wrong between us and the provider ends in a failed run, not in an exception. Anything
     unexpected also fails the run, and is raised again for the log.
@@ -48,9 +50,9 @@ def visit_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun |
     if lease is None:
         return None
     try:
-        provider = Provider.objects.get(pk=provider_id)
-        if trigger == SyncRun.Trigger.SCHEDULE and not provider.is_enabled:
+        if trigger == SyncRun.Trigger.SCHEDULE and not is_visit_due(provider_id, timezone.now()):
             return None
+        provider = Provider.objects.get(pk=provider_id)
         return _visit_in_a_run(lease, provider, trigger, actor.name, None)
     finally:
         release_lease(lease)

@@ -6,6 +6,7 @@ import pytest
 from celery import current_app
 
 from dnsadmin.beat_schedule import BEAT_SCHEDULE
+from providers.servers import read_faults
 from registry_app import tasks
 from registry_app.models import RecordSet, SyncRun
 from tests.factories import make_provider
@@ -26,8 +27,22 @@ def test_a_visit_that_rings_twice_is_the_same_as_once() -> None:
         tasks.visit(provider.pk)
         tasks.visit(provider.pk)
 
+        assert len(reference.history.requests("GET /records")) == 1
     assert RecordSet.objects.count() == 5
-    assert list(SyncRun.objects.order_by("pk").values_list("status", flat=True)) == ["stored", "unchanged"]
+    assert list(SyncRun.objects.values_list("status", flat=True)) == ["stored"]
+
+
+@pytest.mark.django_db
+def test_a_provider_that_asked_for_time_gets_it_whatever_still_rings() -> None:
+    with ReferenceProvider(make_zone(count=5)) as reference:
+        provider = make_provider(url=reference.url)
+        reference.faults.plan("GET /records", read_faults.too_many_requests("3600"))
+
+        tasks.visit(provider.pk)
+        tasks.visit(provider.pk)
+
+        assert len(reference.history.requests("GET /records")) == 1
+    assert list(SyncRun.objects.values_list("error_code", flat=True)) == ["too_many_requests"]
 
 
 @pytest.mark.django_db

@@ -16,7 +16,7 @@ from django.conf import settings
 settings.DNSADMIN_ALLOW_LOOPBACK = True
 from registry_app.actor import SYSTEM
 from registry_app.reconcile.visit import visit_provider
-visit_provider(int(sys.argv[1]), actor=SYSTEM, trigger="schedule")
+visit_provider(int(sys.argv[1]), actor=SYSTEM, trigger="person")
 """
 
 

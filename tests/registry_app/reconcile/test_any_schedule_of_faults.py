@@ -162,7 +162,7 @@ class Schedule:
         if self.dice.random() < 0.7:
             self._let_lease_pass()  # a worker that died may have it
         before = [row for row in mirrored(self.provider) if not row[-1]]
-        run = visit_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
+        run = visit_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
         if run is not None and run.status != SyncRun.Status.STORED:
             # I2 and I3: only what is believed changes the mirror.
             assert [row for row in mirrored(self.provider) if not row[-1]] == before

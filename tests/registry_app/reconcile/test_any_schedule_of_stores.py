@@ -124,7 +124,7 @@ class _World:
     def visit(self) -> SyncRun:
         """A visit whose outcome is one of two: the mirror as before, or exactly what both hold now."""
         before = self.mirror()
-        run = visit_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
+        run = visit_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
         assert run is not None
         if run.status in (SyncRun.Status.STORED, SyncRun.Status.UNCHANGED):
             assert self.mirror() == self.truth()
@@ -168,7 +168,7 @@ class _World:
             self.reference.faults.plan("GET /records", fault)
         before = self.mirror()
 
-        run = visit_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
+        run = visit_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
 
         assert run is not None
         assert run.status in (SyncRun.Status.FAILED, SyncRun.Status.HELD), fault.name

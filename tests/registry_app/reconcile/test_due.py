@@ -47,6 +47,23 @@ def test_after_a_visit_it_is_due_an_interval_later() -> None:
     assert find_due(timezone.now() + timedelta(seconds=700)) == [provider.pk]
 
 
+@pytest.mark.parametrize("field", ["last_visit_at", "next_visit_at"])
+def test_a_clock_that_was_wrong_puts_no_visit_off(field: str) -> None:
+    now = timezone.now()
+    next_year = now + timedelta(days=365)
+    provider = make_provider(next_visit_at=next_year)
+    type(provider).objects.update(**{field: next_year})
+
+    assert find_due(now) == [provider.pk]
+
+
+def test_a_day_is_no_clock_that_was_wrong() -> None:
+    now = timezone.now()
+    make_provider(last_visit_at=now + timedelta(seconds=60), next_visit_at=now + timedelta(hours=25))
+
+    assert find_due(now) == []
+
+
 def test_a_running_visit_with_a_live_lease_is_not_abandoned() -> None:
     provider = make_provider()
     lease = take_lease(provider.pk, "a worker")
@@ -65,6 +82,16 @@ def test_a_provider_nobody_visits_gets_one_finding() -> None:
 
     assert opened == [1, 0]
     assert Finding.objects.get().kind == Finding.Kind.PROVIDER_FAILING
+
+
+def test_one_that_failed_last_is_told_of_too_when_nobody_tries_again() -> None:
+    long_ago = timezone.now() - timedelta(hours=1)
+    provider = make_provider(next_visit_at=long_ago, last_visit_at=long_ago, status="failing")
+
+    assert note_silent_providers() == 1
+
+    assert Finding.objects.get().details == {"error_code": "silent"}
+    assert provider.findings.get().state == Finding.State.OPEN
 
 
 def test_the_finding_of_a_silent_provider_goes_with_its_next_visit() -> None:

@@ -7,9 +7,14 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from providers.servers import read_faults
 from registry_app.errors import LeaseLost
-from registry_app.models import Provider, RecordSet, SyncRun
+from registry_app.models import HeldSnapshot, Provider, RecordSet, SyncRun
+from registry_app.queries.provider import find_due
 from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease, renew_lease, take_lease
+from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
+from registry_app.reconcile.slices import Write, store_in_slices
+from registry_app.reconcile.sync_run import open_run
 from registry_app.reconcile.visit import visit_under_lease
 from tests.factories import make_provider
 from tests.reference_server import ReferenceProvider, make_zone
@@ -55,6 +60,24 @@ def test_one_whose_time_is_over_is_taken_and_its_holder_is_fenced() -> None:
     with pytest.raises(LeaseLost):
         renew_lease(first)
     raise_if_lost(second)
+
+
+@pytest.mark.django_db
+def test_one_of_a_clock_that_was_wrong_is_taken_and_its_holder_is_fenced() -> None:
+    provider = make_provider()
+    first = take_lease(provider.pk, "first")
+    assert first is not None
+    Provider.objects.filter(pk=provider.pk).update(lease_until=timezone.now() + timedelta(days=365))
+    run = open_run(first, SyncRun.Trigger.SCHEDULE, "", timezone.now())
+
+    due, ended, second = find_due(timezone.now()), mark_abandoned_runs(), take_lease(provider.pk, "second")
+
+    assert (due, ended) == ([provider.pk], 1)
+    assert second is not None
+    with pytest.raises(LeaseLost):
+        raise_if_lost(first)
+    run.refresh_from_db()
+    assert run.status == SyncRun.Status.ABANDONED
 
 
 @pytest.mark.django_db
@@ -117,17 +140,68 @@ def test_a_lease_lost_just_before_the_store_stores_nothing() -> None:
         lost = take_lease(provider.pk, "slow worker")
         assert lost is not None
 
-        def lose() -> None:
-            _let_pass(provider)
-            take_lease(provider.pk, "next worker")
-
-        with connection.execute_wrapper(AfterReading("registry_app_finding", lose)):
+        with connection.execute_wrapper(AfterReading("registry_app_finding", lambda: _lose(provider))):
             run = visit_under_lease(lost, provider, trigger=SyncRun.Trigger.SCHEDULE)
 
     assert (run.status, run.error_code) == (SyncRun.Status.ABANDONED, "lease_lost")
     assert not RecordSet.objects.exists()
     provider.refresh_from_db()
     assert (provider.lease_holder, provider.accepted_digest) == ("next worker", "")
+
+
+@pytest.mark.django_db
+def test_a_lease_lost_before_nothing_is_noted_as_new_notes_nothing() -> None:
+    with ReferenceProvider(make_zone(count=3)) as reference:
+        provider = make_provider(url=reference.url)
+        visit(provider)
+        lost = take_lease(provider.pk, "slow worker")
+        assert lost is not None
+
+        with connection.execute_wrapper(AfterReading("registry_app_finding", lambda: _lose(provider))):
+            run = visit_under_lease(lost, provider, trigger=SyncRun.Trigger.SCHEDULE)
+
+    assert (run.status, run.error_code) == (SyncRun.Status.ABANDONED, "lease_lost")
+    provider.refresh_from_db()
+    assert (provider.lease_holder, provider.accepted_snapshots) == ("next worker", 1)
+
+
+@pytest.mark.django_db
+def test_a_lease_lost_before_a_snapshot_is_held_holds_nothing() -> None:
+    with ReferenceProvider(make_zone(count=3)) as reference:
+        provider = make_provider(url=reference.url)
+        visit(provider)
+        reference.faults.plan("GET /records", read_faults.empty_list())
+        lost = take_lease(provider.pk, "slow worker")
+        assert lost is not None
+        # Renewed for the answer, for its decoding, for the comparison, and after that.
+        losing = AfterReading("registry_app_provider", lambda: _lose(provider), verb="UPDATE", times=4)
+
+        with connection.execute_wrapper(losing):
+            run = visit_under_lease(lost, provider, trigger=SyncRun.Trigger.SCHEDULE)
+
+    assert (run.status, run.error_code) == (SyncRun.Status.ABANDONED, "lease_lost")
+    provider.refresh_from_db()
+    assert (provider.lease_holder, provider.status) == ("next worker", Provider.Status.OK)
+    assert not HeldSnapshot.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_lease_lost_between_two_slices_stores_no_more() -> None:
+    provider = make_provider()
+    lease = take_lease(provider.pk, "slow worker")
+    assert lease is not None
+    stored: list[str] = []
+    writes = [
+        Write(1, lambda: stored.append("first")),
+        Write(1, lambda: _lose(provider)),
+        Write(1, lambda: stored.append("third")),
+        Write(1, lambda: stored.append("last")),
+    ]
+
+    with pytest.raises(LeaseLost):
+        store_in_slices(lease, writes, lambda: stored.append("end"), rows_per_transaction=1)
+
+    assert stored == ["first"]
 
 
 @pytest.mark.django_db
@@ -142,3 +216,8 @@ def test_a_visit_gives_its_lease_back() -> None:
 
 def _let_pass(provider: Provider) -> None:
     Provider.objects.filter(pk=provider.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def _lose(provider: Provider) -> None:
+    _let_pass(provider)
+    take_lease(provider.pk, "next worker")

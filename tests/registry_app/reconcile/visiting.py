@@ -1,4 +1,4 @@
-"""One visit, as a worker makes it."""
+"""One visit, due or not."""
 
 from registry_app.actor import SYSTEM
 from registry_app.models import Provider, RecordSet, SyncRun
@@ -7,7 +7,7 @@ from registry_app.reconcile.visit import visit_provider
 
 def visit(provider: Provider) -> SyncRun:
     """Visit now and return the run; the provider is read again."""
-    run = visit_provider(provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
+    run = visit_provider(provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
     assert run is not None
     provider.refresh_from_db()
     return run

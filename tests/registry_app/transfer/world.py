@@ -42,8 +42,8 @@ class World:
     provider: Provider
 
     def visit(self) -> None:
-        """Bring the mirror up to date, as the scheduler would."""
-        run = visit_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
+        """Bring the mirror up to date, due or not."""
+        run = visit_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
         assert run is not None
         assert run.status in (SyncRun.Status.STORED, SyncRun.Status.UNCHANGED), run.error
         self.provider.refresh_from_db()
