@@ -7,7 +7,7 @@ from rest_framework.response import Response
 
 from registry_app.api.body import StrictSerializer
 from registry_app.api.pagination import Keyset
-from registry_app.api.row_serializer import RowSerializer
+from registry_app.api.row_serializer import ObjectOrNullField, RowSerializer
 from registry_app.api.view_set import NounViewSet, find_row, read_parameters
 from registry_app.models import AuditEntry
 
@@ -25,6 +25,9 @@ class AuditEntryParameters(StrictSerializer):
 
 class AuditEntryAnswer(RowSerializer[AuditEntry]):
     """One entry with its place in the chain."""
+
+    before = ObjectOrNullField(read_only=True)
+    after = ObjectOrNullField(read_only=True)
 
     class Meta:
         model = AuditEntry

@@ -1,5 +1,7 @@
 """Findings: things a person should know."""
 
+from typing import Any
+
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -17,6 +19,7 @@ from registry_app.api.reference import (
     with_provider,
 )
 from registry_app.api.row_serializer import RowSerializer
+from registry_app.api.suggestion import build_suggestion, fetch_named
 from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
 from registry_app.models import Finding
 from registry_app.reconcile.acknowledge_finding import acknowledge_finding
@@ -43,6 +46,11 @@ class FindingAnswer(RowSerializer[Finding]):
     provider = ProviderReference(allow_null=True)
     owner = OwnerIdField(read_only=True, allow_null=True)
     severity = serializers.SerializerMethodField()
+    suggestion = serializers.SerializerMethodField(
+        help_text="The fix, where there is one: a body of `POST /transfers/`, to which you add the reason, "
+        "and the target where none is named; or `register_owner`, `accept_snapshot`, `look_at_transfer`."
+    )
+    details = serializers.DictField(read_only=True)
 
     class Meta:
         model = Finding
@@ -70,6 +78,9 @@ class FindingAnswer(RowSerializer[Finding]):
     def get_severity(self, row: Finding) -> str:
         return row.get_severity_display().lower()
 
+    def get_suggestion(self, row: Finding) -> dict[str, Any]:
+        return build_suggestion(row, self.context["named"])
+
 
 class AcknowledgementBody(StrictSerializer):
     """Seen, and why it may stay; until when it is to be quiet."""
@@ -90,12 +101,15 @@ class FindingViews(NounViewSet):
         values = read_parameters(FindingParameters, request.query_params)
         if severity := values.pop("severity", None):
             values["severity__gte"] = _SEVERITIES[severity]
-        return self.answer_page(self.get_queryset().filter(**values), FindingAnswer)
+        page = self.paginate_queryset(self.get_queryset().filter(**values)) or []
+        context = {"request": request, "named": fetch_named(page)}
+        return self.get_paginated_response(FindingAnswer(page, many=True, context=context).data)
 
     @extend_schema(responses=FindingAnswer)
     def retrieve(self, request: Request, pk: int) -> Response:
         """One finding."""
-        return Response(FindingAnswer(find_row(self.get_queryset(), pk=pk)).data)
+        row = find_row(self.get_queryset(), pk=pk)
+        return Response(FindingAnswer(row, context={"named": fetch_named([row])}).data)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=AcknowledgementBody, responses=FindingAnswer)
     @idempotent()

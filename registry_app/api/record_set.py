@@ -18,7 +18,7 @@ from registry_app.api.reference import (
     WordsField,
     with_provider,
 )
-from registry_app.api.row_serializer import RowSerializer
+from registry_app.api.row_serializer import ObjectOrNullField, RowSerializer
 from registry_app.api.view_set import NounViewSet, find_row, read_parameters
 from registry_app.models import Claim, OwnershipState, RecordEvent, RecordSet
 from registry_app.queries.record_set_filter import RecordSetFilter, filter_record_sets
@@ -115,6 +115,9 @@ class RecordSetDetail(RecordSetAnswer):
 
 class RecordEventAnswer(RowSerializer[RecordEvent]):
     """One line of the history of a record set."""
+
+    before = ObjectOrNullField(read_only=True)
+    after = ObjectOrNullField(read_only=True)
 
     class Meta:
         model = RecordEvent

@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from registry_app.api.actor import actor_of
 from registry_app.api.reference import OwnerIdField, ProviderReference
-from registry_app.api.row_serializer import RowSerializer
+from registry_app.api.row_serializer import ObjectOrNullField, ObjectsOrNullField, RowSerializer
 from registry_app.models import Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer import allowed_actions, progress
 from registry_app.transfer.provider_plan import ProviderPlan
@@ -113,6 +113,10 @@ class RequestedAnswer(serializers.Serializer[Any]):
 class TransferItemAnswer(RowSerializer[TransferItem]):
     """One record set of a transfer: its claims before and after, and how it went."""
 
+    record_before = ObjectOrNullField(read_only=True, help_text="The record set, as reviewed; never written.")
+    before = serializers.ListField(child=serializers.DictField(), read_only=True)
+    after = serializers.ListField(child=serializers.DictField(), read_only=True)
+
     class Meta:
         model = TransferItem
         fields = (
@@ -133,6 +137,8 @@ class TransferItemAnswer(RowSerializer[TransferItem]):
 
 class TransferStepAnswer(RowSerializer[TransferStep]):
     """One change set: what was about to be sent, what came back, what was read afterwards."""
+
+    read_back = ObjectsOrNullField(read_only=True, help_text="What was read afterwards, by place.")
 
     class Meta:
         model = TransferStep
@@ -168,7 +174,7 @@ class PlannedItemAnswer(serializers.Serializer[Any]):
     name = serializers.CharField()
     record_type = serializers.CharField()
     set_identifier = serializers.CharField()
-    record_before = serializers.JSONField(allow_null=True)
+    record_before = ObjectOrNullField(read_only=True)
     before = serializers.ListField(child=serializers.DictField())
     after = serializers.ListField(child=serializers.DictField())
     verdict = serializers.CharField()

@@ -7,29 +7,32 @@ from rest_framework import serializers
 from registry_app.api.body import StrictSerializer
 from registry_app.api.reference import RowIdField
 from registry_app.models import Transfer
+from registry_app.transfer.load_subjects import MOST_NAMED
 from registry_app.transfer.selection import Selection
 from registry_app.transfer.transfer_request import TransferRequest
 
-_MOST_IDS = 200_000
-_MOST_NAMES = 10_000
 _FINGERPRINT_LENGTH = 64
 _KINDS = [choice for choice in Transfer.Kind.choices if choice[0] != Transfer.Kind.UNDO]
 _DECISIONS = ("look_again", "keep_as_is", "send_again")
 
 
 class SelectionBody(StrictSerializer):
-    """Which record sets; for a clean-up, which claims. Every field given narrows the others."""
+    """Which record sets; for a clean-up, which claims. Every field given narrows the others.
 
-    record_set_ids = serializers.ListField(child=RowIdField(), default=list, max_length=_MOST_IDS)
-    claim_ids = serializers.ListField(child=RowIdField(), default=list, max_length=_MOST_IDS)
+    An empty text is refused, not taken for no filter: what a program left out by mistake must not make the
+    selection wider.
+    """
+
+    record_set_ids = serializers.ListField(child=RowIdField(), default=list, max_length=MOST_NAMED)
+    claim_ids = serializers.ListField(child=RowIdField(), default=list, max_length=MOST_NAMED)
     names = serializers.ListField(
-        child=serializers.CharField(max_length=1024), default=list, max_length=_MOST_NAMES
+        child=serializers.CharField(max_length=1024), default=list, max_length=MOST_NAMED
     )
     owner = serializers.CharField(
-        default="", allow_blank=True, max_length=255, help_text="Everything of this owner id."
+        default="", max_length=255, trim_whitespace=False, help_text="Everything of this owner id."
     )
     provider = RowIdField(default=None, allow_null=True)
-    name_suffix = serializers.CharField(default="", allow_blank=True, max_length=1024)
+    name_suffix = serializers.CharField(default="", max_length=1024)
     types = serializers.ListField(child=serializers.CharField(max_length=20), default=list, max_length=50)
     states = serializers.ListField(child=serializers.CharField(max_length=20), default=list, max_length=20)
 

@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 from registry_app.actor import Actor
 from registry_app.inventory.issue_token import issue_token
 from registry_app.models import ApiToken
+from tests.registry_app.api.promised import raise_if_not_promised
 
 API = "/api/v1"
 
@@ -22,9 +23,25 @@ def make_token(user: User, *scopes: str, **bounds: Any) -> tuple[ApiToken, str]:
     )
 
 
+class CarefulClient(APIClient):
+    """A program that believes the OpenAPI document: every answer is held against it."""
+
+    def request(self, **kwargs: Any) -> Any:
+        response = super().request(**kwargs)
+        asked = response.wsgi_request
+        raise_if_not_promised(
+            str(asked.method),
+            asked.path,
+            response.status_code,
+            response.headers.get("Content-Type", ""),
+            response.content,
+        )
+        return response
+
+
 def make_client(user: User, *scopes: str, **bounds: Any) -> APIClient:
-    """A client that sends a fresh token of `user`."""
-    client = APIClient()
+    """A client that sends a fresh token of `user`, and holds every answer against the OpenAPI document."""
+    client = CarefulClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {make_token(user, *scopes, **bounds)[1]}")
     return client
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -14,6 +15,7 @@ from registry_app.transfer.run_transfer import run_transfer
 from tests.factories import make_administrator, make_owner, make_provider
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.api.client import API, make_token
+from tests.registry_app.api.promised import raise_if_not_promised
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,11 +31,20 @@ class Program:
     def get(self, path: str) -> Any:
         answer = requests.get(self._address + path, headers=self._headers, timeout=30)
         assert answer.status_code == 200, answer.text
+        _raise_if_not_promised(answer)
         return answer.json()
 
     def post(self, path: str, body: dict[str, Any], **headers: str) -> requests.Response:
         everything = {**self._headers, **headers}
-        return requests.post(self._address + path, json=body, headers=everything, timeout=30)
+        answer = requests.post(self._address + path, json=body, headers=everything, timeout=30)
+        _raise_if_not_promised(answer)
+        return answer
+
+
+def _raise_if_not_promised(answer: requests.Response) -> None:
+    path = urlsplit(answer.url).path
+    content_type = answer.headers.get("Content-Type", "")
+    raise_if_not_promised(str(answer.request.method), path, answer.status_code, content_type, answer.content)
 
 
 @pytest.fixture

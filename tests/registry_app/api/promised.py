@@ -1,0 +1,85 @@
+"""What the OpenAPI document promises of an answer, and whether an answer keeps it."""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from django.utils.dateparse import parse_datetime
+from drf_spectacular.generators import SchemaGenerator
+from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]  # no types there
+
+_PREFIX = "/api/v1"
+_FORMATS = FormatChecker(("uuid",))
+
+
+class BrokenPromise(AssertionError):
+    """An answer that the document does not allow."""
+
+
+def raise_if_not_promised(method: str, path: str, status: int, content_type: str, content: bytes) -> None:
+    """Raise BrokenPromise where the document says something else of this answer.
+
+    An address that is in no document, such as that of the document itself, is let pass.
+    """
+    operation = _find_operation(method.lower(), path)
+    if operation is None:
+        return
+    responses: Mapping[str, Any] = operation["responses"]
+    what = f"{method.upper()} {path} {status}"
+    if status < 300 and str(status) not in responses:
+        raise BrokenPromise(f"{what}: the document has no such status, only {sorted(responses)}")
+    promised = responses.get(str(status), responses["default"]).get("content")
+    if promised is None:
+        if content:
+            raise BrokenPromise(f"{what}: a body where none is promised: {content[:200]!r}")
+        return
+    media_type = content_type.partition(";")[0]
+    if media_type not in promised:
+        raise BrokenPromise(f"{what}: {content_type}, not one of {sorted(promised)}")
+    if method.upper() == "HEAD":
+        return
+    errors = list(_validator(promised[media_type]["schema"]).iter_errors(json.loads(content)))
+    if errors:
+        told = "; ".join(f"{error.json_path}: {error.message[:300]}" for error in errors[:5])
+        raise BrokenPromise(f"{what}: {told}")
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The document as the product makes it; another test holds the committed one to it."""
+    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # untyped there
+    plain: dict[str, Any] = json.loads(json.dumps(schema, default=str))
+    return plain
+
+
+def _find_operation(method: str, path: str) -> dict[str, Any] | None:
+    if method == "head":
+        method = "get"
+    for template, methods in document()["paths"].items():
+        pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(template))
+        if re.fullmatch(pattern, path) and method in methods and not template.endswith("/schema/"):
+            found: dict[str, Any] = methods[method]
+            return found
+    return None
+
+
+def _validator(schema: Mapping[str, Any]) -> Draft202012Validator:
+    components = _closed_components()
+    return Draft202012Validator({**schema, "components": {"schemas": components}}, format_checker=_FORMATS)
+
+
+@_FORMATS.checks("date-time")
+def _is_moment(value: object) -> bool:
+    return not isinstance(value, str) or parse_datetime(value) is not None
+
+
+@cache
+def _closed_components() -> dict[str, Any]:
+    """A field that the document does not name is as wrong as one that is missing."""
+    closed: dict[str, Any] = {}
+    for name, component in document()["components"]["schemas"].items():
+        is_object = component.get("type") == "object" and "properties" in component
+        closed[name] = {**component, "additionalProperties": False} if is_object else component
+    return closed
