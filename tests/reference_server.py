@@ -32,6 +32,8 @@ _TEMPLATE = "%{record_type}"
 class ReferenceProvider:
     """One provider for one test. `stop()` makes it refuse connections, `start()` brings it back."""
 
+    backend_type = MemoryBackend
+
     def __init__(
         self,
         endpoints: Iterable[Endpoint] = (),
@@ -46,7 +48,7 @@ class ReferenceProvider:
         tls: ssl.SSLContext | None = None,
         server_type: type[ProviderServer] = WebhookServer,
     ) -> None:
-        self.backend = MemoryBackend(
+        self.backend = self.backend_type(
             endpoints,
             mode=mode,
             value_exact=value_exact,

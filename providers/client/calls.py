@@ -37,16 +37,28 @@ class Calls:
         """Drop the credentials: no call is possible any more."""
         self._http = None
 
-    def negotiate(self, protocol: str, seconds: float | None = None) -> Body:
-        """Ask the bare URL. Raises NotAProvider, naming `protocol`, unless the media type is given back."""
+    def negotiate(
+        self,
+        protocol: str,
+        seconds: float | None = None,
+        *,
+        successes: Collection[int] = range(200, 300),
+        must_vary: bool = False,
+    ) -> Body:
+        """Ask the bare URL. Raises NotAProvider, naming `protocol`, unless the media type is given back; with
+        `must_vary`, unless the answer says as well that it was chosen by it."""
         http, exchange = self._begin(seconds)
         with http.send(exchange, "GET", http.address.base_url, self._accept) as answer:
-            if not 200 <= answer.status < 300:
+            if answer.status not in successes:
                 raise answer.refusal()
+            problem = ""
             if answer.content_type != self._media_type:
+                problem = f"its Content-Type is {answer.shown_content_type!r}, not {self._media_type!r}"
+            elif must_vary and not answer.varies_by("Content-Type"):
+                problem = "its Vary header does not name Content-Type"
+            if problem:
                 raise NotAProvider(
-                    f"{exchange.origin} answers, but not as a {protocol} provider: "
-                    f"its Content-Type is {answer.shown_content_type!r}, not {self._media_type!r}.",
+                    f"{exchange.origin} answers, but not as a {protocol} provider: {problem}.",
                     hint="Check the port, the path and the protocol; providers usually listen on 8888, "
                     "metrics on 8080.",
                 )

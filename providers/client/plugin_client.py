@@ -6,7 +6,7 @@ gives none: endpoints stay as they are, and two values of a property are equal i
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -21,12 +21,14 @@ from providers.http.errors import FailedAtProvider, ProviderError
 from providers.wire.domain_filter import DomainFilter, ParsedFilter
 from providers.wire.endpoint import Endpoint
 from providers.wire.media_type import PLUGIN_MEDIA_TYPE
+from providers.wire.property_values import ValuePair
 
 _T = TypeVar("_T")
 # 200 is the protocol's; servers of that time answered 204 too.
 _SUCCESSES = (200, 204)
 _TRIES = 3
 _FIRST_PAUSE = 0.2
+_MOST_UNANSWERED_IN_A_ROW = 3
 
 
 class _Equality(msgspec.Struct, frozen=True):
@@ -61,7 +63,9 @@ class PluginClient:
 
     def negotiate(self) -> ParsedFilter:
         """The protocol knows no domain filter: everything matches."""
-        self._retried(lambda seconds: self._calls.negotiate("plugin", seconds))
+        self._retried(
+            lambda seconds: self._calls.negotiate("plugin", seconds, successes=(200,), must_vary=True)
+        )
         return ParsedFilter(filter=DomainFilter(), said_filters=False)
 
     def records(self) -> RecordsAnswer:
@@ -76,20 +80,43 @@ class PluginClient:
 
     def property_values_equal(self, name: str, previous: str, current: str) -> bool:
         """Whether two values of a provider-specific property mean the same, as far as anybody can tell."""
-        question = msgspec.json.encode({"name": name, "previous": previous, "current": current})
-        try:
-            body, _ = self._retried(
-                lambda seconds: self._calls.post("propertyvaluesequal", question, seconds)
-            )
-            return msgspec.json.decode(body.data, type=_Equality).equals
-        except (ProviderError, msgspec.DecodeError):
-            return previous == current
+        said = self._ask_whether_equal(ValuePair(name, previous, current), self._compute_end())
+        return previous == current if said is None else said
+
+    def find_equal_values(self, pairs: Iterable[ValuePair]) -> frozenset[ValuePair]:
+        """All questions share the deadline of one call, and a provider that leaves three in a row unanswered
+        is not asked the rest: without its word equal is what is the same text."""
+        ends_at = self._compute_end()
+        equal: set[ValuePair] = set()
+        failed_in_a_row = 0
+        for pair in pairs:
+            said = None
+            if failed_in_a_row < _MOST_UNANSWERED_IN_A_ROW and time.monotonic() < ends_at:
+                said = self._ask_whether_equal(pair, ends_at)
+                failed_in_a_row = failed_in_a_row + 1 if said is None else 0
+            if pair.previous == pair.current if said is None else said:
+                equal.add(pair)
+        return frozenset(equal)
 
     def apply_changes(self, change_set_body: bytes) -> None:
         self._calls.apply_changes(change_set_body, _SUCCESSES)
 
-    def _retried(self, call: Callable[[float], _T]) -> _T:
-        ends_at = time.monotonic() + self._calls.limits.seconds
+    def _ask_whether_equal(self, pair: ValuePair, ends_at: float) -> bool | None:
+        """The provider's word; None where it gives none that can be read."""
+        question = msgspec.json.encode(pair._asdict())
+        try:
+            body, _ = self._retried(
+                lambda seconds: self._calls.post("propertyvaluesequal", question, seconds), ends_at
+            )
+            return msgspec.json.decode(body.data, type=_Equality).equals
+        except (ProviderError, msgspec.DecodeError, UnicodeDecodeError):
+            return None
+
+    def _compute_end(self) -> float:
+        return time.monotonic() + self._calls.limits.seconds
+
+    def _retried(self, call: Callable[[float], _T], ends_at: float | None = None) -> _T:
+        ends_at = self._compute_end() if ends_at is None else ends_at
         for number in range(1, _TRIES):
             try:
                 return call(ends_at - time.monotonic())

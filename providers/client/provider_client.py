@@ -1,12 +1,13 @@
 """What a client of any protocol offers: four calls, each bounded; a change set is sent once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
 from providers.wire.domain_filter import ParsedFilter
 from providers.wire.endpoint import Endpoint
+from providers.wire.property_values import ValuePair
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,11 @@ class ProviderClient(Protocol):
 
     def adjust_endpoints(self, endpoints: Sequence[Endpoint]) -> tuple[Endpoint, ...]:
         """Let the provider put endpoints into the form it would store; nothing changes there."""
+        ...
+
+    def find_equal_values(self, pairs: Iterable[ValuePair]) -> frozenset[ValuePair]:
+        """Those pairs of property values that mean the same there, within the time of one call; nothing
+        changes. A protocol without this question looks at none of the pairs. Never raises."""
         ...
 
     def apply_changes(self, change_set_body: bytes) -> None:

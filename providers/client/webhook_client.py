@@ -1,6 +1,6 @@
 """The client of the webhook protocol, version 1: four calls, each bounded, each sent once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -14,6 +14,7 @@ from providers.wire.domain_filter import ParsedFilter, parse_domain_filter
 from providers.wire.endpoint import Endpoint
 from providers.wire.errors import WireError
 from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from providers.wire.property_values import ValuePair
 
 # 204 today; older builds and the first text of the protocol say any 20x.
 _SUCCESSES = range(200, 210)
@@ -58,6 +59,10 @@ class WebhookClient:
 
     def adjust_endpoints(self, endpoints: Sequence[Endpoint]) -> tuple[Endpoint, ...]:
         return self._calls.adjust_endpoints(endpoints)
+
+    def find_equal_values(self, pairs: Iterable[ValuePair]) -> frozenset[ValuePair]:
+        """The protocol has no such question: values are equal where they are the same text."""
+        return frozenset()
 
     def apply_changes(self, change_set_body: bytes) -> None:
         self._calls.apply_changes(change_set_body, _SUCCESSES)

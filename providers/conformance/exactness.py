@@ -32,7 +32,7 @@ def check_exactness(place: Workplace) -> Iterator[Observation]:
 def _check_update(place: Workplace, held: Endpoint) -> Observation:
     title = "An update with the old value as it was read is made"
     said = _update(place, held, _SECOND)
-    shown = _targets_at(place, held.dns_name, _SECOND)
+    shown = _targets_at(place, held.dns_name, _SECOND, seconds=place.time_for(said))
     if shown == _SECOND:
         return Observation(_AREA, title, Verdict.PASSED)
     return Observation(
@@ -91,7 +91,7 @@ def _check_delete(place: Workplace) -> Observation:
     if held is None:
         return Observation(_AREA, title, Verdict.SKIPPED)
     said = place.subject.apply(ChangeSet(delete=(held,)))
-    left = place.wait_for(held.dns_name, lambda shown: not shown)
+    left = place.wait_for(held.dns_name, lambda shown: not shown, seconds=place.time_for(said))
     if not left:
         return Observation(_AREA, title, Verdict.PASSED)
     return Observation(_AREA, title, Verdict.FAILED, f"It answered {said.status}, and still shows it.")
@@ -141,8 +141,8 @@ def _make(place: Workplace, case: str, targets: tuple[str, ...]) -> Endpoint:
 def _put(place: Workplace, case: str, targets: tuple[str, ...]) -> Endpoint | None:
     """Create an endpoint and give back how the provider shows it."""
     wanted = _make(place, case, targets)
-    place.create(wanted)
-    found = place.wait_for(wanted.dns_name, bool)
+    said = place.create(wanted)
+    found = place.wait_for(wanted.dns_name, bool, seconds=place.time_for(said))
     return found[0] if found else None
 
 

@@ -21,16 +21,19 @@ _NEGOTIATION, _RECORDS, _ADJUSTING, _BAD_INPUT = "negotiation", "records", "adju
 
 
 def check_negotiation(subject: Subject) -> Iterator[Observation]:
-    """The bare URL: its status, its exact Content-Type, its domain filter."""
+    """The bare URL: its status, its exact Content-Type, and what else each protocol asks for there."""
     said = subject.call("GET")
     title = "The bare URL answers with success"
-    if not said.is_success:
+    if not said.is_success or (subject.protocol == "plugin" and said.status != 200):
         yield Observation(_NEGOTIATION, title, Verdict.FAILED, f"It answered {said.status}.")
         return
     yield Observation(_NEGOTIATION, title, Verdict.PASSED, f"{said.status} in {said.seconds:.2f} s.")
     yield _check_media_type(subject, said)
     if subject.protocol == "webhook":
         yield from _check_domain_filter(said)
+    else:
+        verdict = Verdict.PASSED if said.varies_by_type else Verdict.FAILED
+        yield Observation(_NEGOTIATION, "Its Vary header names Content-Type", verdict)
 
 
 def _check_media_type(subject: Subject, said: Said) -> Observation:

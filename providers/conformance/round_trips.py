@@ -49,7 +49,7 @@ def _check_one(place: Workplace, endpoint: Endpoint, *, is_needed: bool) -> Obse
     case = endpoint.dns_name.partition(f".{place.label}")[0]
     title = f"{endpoint.record_type} ({case}) comes back as it was written"
     said = place.create(endpoint)
-    found = place.wait_for(endpoint.dns_name, bool)
+    found = place.wait_for(endpoint.dns_name, bool, seconds=place.time_for(said))
     if not said.is_success:
         detail = f"It answered {said.status}" + (", and holds it all the same." if found else ".")
         verdict = Verdict.FAILED if is_needed or found else Verdict.NOTED
@@ -82,7 +82,7 @@ def _check_casing(place: Workplace) -> Observation:
     title = "A name in upper case is the same name"
     written = _make(place, "CASE", "A", ("192.0.2.1",))
     said = place.create(written)
-    found = place.wait_for(written.dns_name, bool)
+    found = place.wait_for(written.dns_name, bool, seconds=place.time_for(said))
     if not said.is_success:
         return Observation(_AREA, title, Verdict.NOTED, f"It answered {said.status}.")
     if not found:
@@ -100,7 +100,7 @@ def _check_set_identifiers(place: Workplace) -> Observation:
         for identifier, target in (("one", "192.0.2.1"), ("two", "192.0.2.2"))
     ]
     said = place.create(*pair)
-    found = place.wait_for(pair[0].dns_name, lambda shown: len(shown) > 1)
+    found = place.wait_for(pair[0].dns_name, lambda shown: len(shown) > 1, seconds=place.time_for(said))
     identifiers = sorted(each.set_identifier for each in found)
     if identifiers == ["one", "two"]:
         return Observation(_AREA, title, Verdict.PASSED)
@@ -115,7 +115,8 @@ def _check_claim_beside_record(place: Workplace) -> Observation:
     record = _make(place, "both", "A", ("192.0.2.1",))
     claim = _make(place, "a-both", "TXT", ('"heritage=external-dns,external-dns/owner=check"',))
     said = place.create(record, claim)
-    found = place.wait_for(claim.dns_name, bool) and place.fetch_at(record.dns_name)
+    seconds = place.time_for(said)
+    found = place.wait_for(claim.dns_name, bool, seconds=seconds) and place.fetch_at(record.dns_name)
     if said.is_success and found:
         return Observation(_AREA, title, Verdict.PASSED)
     return Observation(

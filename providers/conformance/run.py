@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from providers.conformance.exactness import check_exactness
 from providers.conformance.observation import Observation, Report, Verdict
+from providers.conformance.property_values import check_property_values
 from providers.conformance.reading import (
     check_adjusting,
     check_bad_input,
@@ -39,6 +40,8 @@ def _observe_all(subject: Subject, zone: str, patience: float) -> Iterator[Obser
     if domain_filter is not None and not domain_filter.matches_everything:
         yield from observe("records", check_names_are_inside(subject, domain_filter))
     yield from observe("adjustendpoints", check_adjusting(subject))
+    if subject.protocol == "plugin":
+        yield from observe("propertyvaluesequal", check_property_values(subject))
     yield from observe("bad input", check_bad_input(subject))
     if zone:
         place = Workplace(subject, zone.lower().strip("."), patience)

@@ -17,12 +17,14 @@ from providers.wire.media_type import PLUGIN_MEDIA_TYPE, WEBHOOK_MEDIA_TYPE
 
 @dataclass(frozen=True)
 class Said:
-    """One answer. `content_type` is safe to show; `body` is empty where only the status counts."""
+    """One answer. `content_type` is safe to show; `body` is empty where only the status counts.
+    `varies_by_type`: its Vary header names Content-Type."""
 
     status: int
     content_type: str
     body: bytes
     seconds: float
+    varies_by_type: bool = False
 
     @property
     def is_success(self) -> bool:
@@ -68,7 +70,8 @@ class Subject:
         given = {"Accept": self.media_type} if headers is None else headers
         with self._http.send(exchange, method, url, given, body) as answer:
             told = answer.read_body().data
-            return Said(answer.status, answer.shown_content_type, told, time.monotonic() - started)
+            seconds, varies = time.monotonic() - started, answer.varies_by("Content-Type")
+            return Said(answer.status, answer.shown_content_type, told, seconds, varies)
 
     def fetch_endpoints(self) -> tuple[Endpoint, ...]:
         """All endpoints that can be read. Raises ProviderError, or WireError where the body as a whole is

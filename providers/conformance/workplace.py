@@ -11,8 +11,9 @@ from providers.wire.canonical_name import InvalidName, canonical_name, endpoint_
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 2.0
-_MOST_TRIES = 5
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+_LEAST_DOUBT = 0.3
+_LEAST_TRIES = 5
 
 
 @dataclass
@@ -28,8 +29,13 @@ class Workplace:
 
     @property
     def doubt(self) -> float:
-        """How long to wait for what, most likely, never comes."""
-        return min(self.patience, 1.0 + 3 * self.slowest)
+        """How long to wait for what, most likely, never comes: a provider that showed all else at once would
+        show it soon."""
+        return min(self.patience, _LEAST_DOUBT + 3 * self.slowest)
+
+    def time_for(self, said: Said) -> float:
+        """How long what was asked for may take to show. What was refused is only doubted."""
+        return self.patience if said.is_success else self.doubt
 
     def name(self, case: str) -> str:
         """A name for one case."""
@@ -76,8 +82,10 @@ class Workplace:
     def clean_up(self) -> Observation:
         """Delete all that stands under our label, each by itself if it must be, and say what stays."""
         title = "Everything made for this run is gone again"
-        detail = ""
-        for _ in range(_MOST_TRIES):
+        detail, pause, tries = "", _FIRST_PAUSE, 0
+        until = time.monotonic() + self.patience
+        while tries < _LEAST_TRIES or time.monotonic() < until:
+            tries += 1
             try:
                 left = self.fetch_ours()
                 if not left:
@@ -87,7 +95,8 @@ class Workplace:
                     self.subject.apply(ChangeSet(delete=(each,)))
             except Unanswered as error:
                 detail = f" {error}"
-            time.sleep(_FIRST_PAUSE)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
         return Observation(
             "cleaning up",
             title,

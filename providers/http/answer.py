@@ -82,6 +82,11 @@ class Answer:
         """The Content-Type as it may be shown and kept."""
         return self.excerpt(self.content_type)
 
+    def varies_by(self, name: str) -> bool:
+        """Whether its Vary header names this one."""
+        told = self._headers.get("Vary", "").split(",")
+        return name.lower() in (each.strip().lower() for each in told)
+
     def read_body(self) -> Body:
         """Read the body to its end; raises a ProviderError if it is too large, late, cut or compressed.
 

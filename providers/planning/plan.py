@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from providers.planning.candidates import choose_new, choose_next
+from providers.planning.equal_values import AS_WRITTEN, EqualValues
 from providers.planning.planned_changes import (
     DEFAULT_MANAGED_TYPES,
     LeftAlone,
@@ -37,13 +38,16 @@ class PlanSettings:
     has_ownership: bool = True
 
 
-def compute_plan(desired: Sequence[Endpoint], current: Pairing, settings: PlanSettings) -> PlannedChanges:
+def compute_plan(
+    desired: Sequence[Endpoint], current: Pairing, settings: PlanSettings, equal: EqualValues = AS_WRITTEN
+) -> PlannedChanges:
     """The changes of records that make `current` what is desired, as far as this owner may.
 
     What is outside the domain filter or of another type is not looked at, on either side. A desired name that
-    cannot exist is left alone with its reason.
+    cannot exist is left alone with its reason. Properties whose values are `equal` are no reason to change
+    anything.
     """
-    return _Planner(current, settings).plan(desired)
+    return _Planner(current, settings, equal).plan(desired)
 
 
 @dataclass
@@ -56,9 +60,10 @@ class _Planner:
     """Most of what is wanted stands there already: that is found in one pass, by lookups and comparisons of
     equal values alone. Only rows with anything else in them are gathered and planned."""
 
-    def __init__(self, pairing: Pairing, settings: PlanSettings) -> None:
+    def __init__(self, pairing: Pairing, settings: PlanSettings, equal: EqualValues) -> None:
         self._pairing = pairing
         self._settings = settings
+        self._equal = equal
         self._rows: dict[_RowKey, _Row] = {}
         self._types_at: dict[str, set[str]] = defaultdict(set)
         self._foreign: set[str] = set()
@@ -186,10 +191,10 @@ class _Planner:
 
     def _plan_update(self, record: PairedEndpoint, candidates: list[Endpoint]) -> None:
         endpoint = record.endpoint
-        if len(candidates) == 1 and is_as_wanted(endpoint, candidates[0]):
+        if len(candidates) == 1 and is_as_wanted(endpoint, candidates[0], self._equal):
             return
         wanted = choose_next(candidates, self._resource_of(record))
-        if is_as_wanted(endpoint, wanted):
+        if is_as_wanted(endpoint, wanted, self._equal):
             return
         if not self._is_ours(record):
             self._leave(record.key, f"It is not ours to update: {describe_owner(record)}.")
@@ -246,12 +251,11 @@ def _is_the_same(current: Endpoint, wanted: Endpoint) -> bool:
     )
 
 
-def is_as_wanted(current: Endpoint, wanted: Endpoint) -> bool:
+def is_as_wanted(current: Endpoint, wanted: Endpoint, equal: EqualValues = AS_WRITTEN) -> bool:
     """Whether ExternalDNS would leave it: the same targets, the TTL if one is wanted, the same properties."""
     if wanted.record_ttl and wanted.record_ttl != current.record_ttl:
         return False
-    if current.provider_specific != wanted.provider_specific and set(current.provider_specific) != set(
-        wanted.provider_specific
-    ):
+    standing = current.provider_specific
+    if standing != wanted.provider_specific and not equal.are_same(standing, wanted.provider_specific):
         return False
     return current.targets == wanted.targets or canonical_targets(current) == canonical_targets(wanted)

@@ -1,6 +1,7 @@
 """Which of the planned changes go together in one request. Pure."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
 
 from providers.planning.planned_changes import PlannedChanges
 from providers.wire.canonical_name import endpoint_key
@@ -14,29 +15,26 @@ def list_keys(changes: PlannedChanges) -> Iterator[EndpointKey]:
     yield from (each.key for each in changes.deletes)
 
 
-def take_batch(changes: PlannedChanges, open_keys: Collection[EndpointKey], size: int) -> PlannedChanges:
-    """The first changes among `open_keys`: at most `size` record sets, but a whole name at least.
+def cut_into_batches(keys: Iterable[EndpointKey], size: int) -> list[tuple[EndpointKey, ...]]:
+    """At most `size` record sets each, but a whole name at least.
 
     All that changes at one name goes together: what takes a place there goes with what leaves it, and
     claims of one name may share a TXT record.
     """
-    counts: dict[str, int] = {}
-    for key in sorted(list_keys(changes)):
-        if key in open_keys:
-            counts[key.name] = counts.get(key.name, 0) + 1
-    chosen: set[str] = set()
-    taken = 0
-    for name, count in counts.items():
-        if chosen and taken + count > size:
-            break
-        chosen.add(name)
-        taken += count
-    return _select(changes, lambda key: key.name in chosen and key in open_keys)
+    batches: list[list[EndpointKey]] = []
+    for _, at_one_name in groupby(sorted(keys), key=lambda key: key.name):
+        group = list(at_one_name)
+        if not batches or len(batches[-1]) + len(group) > size:
+            batches.append([])
+        batches[-1] += group
+    return [tuple(batch) for batch in batches]
 
 
-def _select(changes: PlannedChanges, is_chosen: Callable[[EndpointKey], bool]) -> PlannedChanges:
+def select_changes(changes: PlannedChanges, keys: Collection[EndpointKey]) -> PlannedChanges:
+    """Those of the planned changes that are about these record sets."""
+    chosen = frozenset(keys)
     return PlannedChanges(
-        creates=tuple(each for each in changes.creates if is_chosen(endpoint_key(each))),
-        updates=tuple(each for each in changes.updates if is_chosen(each.current.key)),
-        deletes=tuple(each for each in changes.deletes if is_chosen(each.key)),
+        creates=tuple(each for each in changes.creates if endpoint_key(each) in chosen),
+        updates=tuple(each for each in changes.updates if each.current.key in chosen),
+        deletes=tuple(each for each in changes.deletes if each.key in chosen),
     )

@@ -3,32 +3,40 @@
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from django.utils import timezone
 
 from providers.client.provider_client import ProviderClient
+from providers.planning.equal_values import EqualValues
 from providers.registries.claim import TxtProfile
+from providers.registries.neighbourhood import Neighbourhood
 from providers.wire.domain_filter import DomainFilter
+from providers.wire.property_values import ValuePair
 from registry_app.errors import RefusedBySafety, StateMoved
-from registry_app.mirror.believable import raise_if_unbelievable
+from registry_app.mirror.believable import raise_if_stores_unbelievable, raise_if_unbelievable
 from registry_app.mirror.client import build_client
 from registry_app.mirror.domain_filter import fetch_domain_filter, read_known_filter
 from registry_app.mirror.open_stores import OpenStore, open_stores
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.mirror.registries import Registries, fetch_registries
 from registry_app.mirror.snapshot import Snapshot, fetch_snapshot
+from registry_app.mirror.view import View
 from registry_app.models import Provider
 from registry_app.reconcile.lease import Lease, release_lease, renew_lease, take_lease
+
+# Values that decide anything are few; a provider that shows more of them would be asked for ever.
+_MOST_QUESTIONS = 1_000
 
 
 @dataclass
 class Hold:
     """A provider in the hands of the one worker that has its lease.
 
-    `removed` counts the endpoints that this run had deleted, or may have: they are not missed.
+    `removed` counts the endpoints that this run had deleted, or may have: they are not missed. `asked` are
+    the pairs of property values that the provider was asked about.
     """
 
     provider: Provider
@@ -38,6 +46,9 @@ class Hold:
     registries: Registries
     stores: dict[str, OpenStore]
     removed: int = 0
+    asked: set[ValuePair] = field(default_factory=set)
+    _equal: frozenset[ValuePair] = frozenset()
+    _neighbourhood: Neighbourhood | None = None
     # The clock on the wall may jump while a run lasts.
     started: float = field(default_factory=time.monotonic)
 
@@ -45,14 +56,47 @@ class Hold:
         """Keep the lease through the next exchange with the provider. Raises LeaseLost."""
         self.lease = renew_lease(self.lease, seconds=self.provider.deadline_seconds)
 
-    def read(self) -> Snapshot:
-        """All the provider and its registry stores show now. Raises ProviderError, WireError, LeaseLost."""
+    def read(self, names: Collection[str] | None = None) -> Snapshot:
+        """All the provider and its registry stores show now. Raises ProviderError, WireError, LeaseLost.
+
+        With canonical `names`, what is shown elsewhere need not be in the snapshot: understanding it again
+        after each batch would cost what the whole zone costs.
+        """
         self.renew()
         snapshot = fetch_snapshot(
-            self.provider, self.client, self.profiles, self.registries, self.stores.values()
+            self.provider,
+            self.client,
+            self.profiles,
+            self.registries,
+            self.stores.values(),
+            view=self._build_view(names),
         )
         raise_if_unbelievable(self.provider, snapshot.item_count + self.removed)
+        raise_if_stores_unbelievable(self.provider, snapshot)
         return snapshot
+
+    def _build_view(self, names: Collection[str] | None) -> View | None:
+        # Whether a registry store lost claims only the whole of it tells.
+        if names is None or self.registries.stores or self.registries.aws_sd:
+            return None
+        self._neighbourhood = self._neighbourhood or Neighbourhood(self.profiles)
+        return View(self._neighbourhood, names)
+
+    def find_equal_values(self, pairs: Iterable[ValuePair]) -> EqualValues:
+        """What the provider says of these property values, where its protocol has a word for it.
+
+        Each pair is asked about once, and a thousand at most: the others are as they are written. Raises
+        LeaseLost.
+        """
+        self.renew()
+        self._equal |= self.client.find_equal_values(self._note_asked(pairs))
+        return EqualValues(self._equal)
+
+    def _note_asked(self, pairs: Iterable[ValuePair]) -> Iterator[ValuePair]:
+        for pair in pairs:
+            if pair not in self.asked and len(self.asked) < _MOST_QUESTIONS:
+                self.asked.add(pair)
+                yield pair
 
     def negotiate(self) -> DomainFilter:
         """The names the provider manages, as it says now.

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from providers.planning.equal_values import list_questions
 from providers.planning.plan import PlanSettings, compute_plan
 from providers.planning.planned_changes import LeftAlone, PlannedChanges
 from providers.registries.claim import ClaimVerdict, OwnershipState, PairedEndpoint, Pairing, TxtProfile
@@ -66,14 +67,30 @@ def plan_loop(hold: Hold, request: LoopRequest) -> LoopPlan:
         left_out_by_provider=missing,
         store="" if registry.is_blind else registry.store,
     )
-    plan = plan_again(plan, snapshot, names_held_by_transfers(hold.provider.pk))
-    return _judge_size(plan, request)
+    return _judge_size(plan_again(hold, plan, snapshot), request)
 
 
-def plan_again(plan: LoopPlan, snapshot: Snapshot, held_names: Collection[str]) -> LoopPlan:
-    """The same plan over another reading. Pure."""
+def plan_again(
+    hold: Hold, plan: LoopPlan, snapshot: Snapshot, names: Collection[str] | None = None
+) -> LoopPlan:
+    """The same plan over another reading, with what the provider says of property values in it; with
+    `names`, only what is to change at these. Raises LeaseLost."""
+    desired = plan.desired if names is None else keep_names(plan, names).desired
     pairing = Pairing(records=snapshot.records, claims=snapshot.claims)
-    changes = compute_plan(plan.desired, pairing, plan.settings)
+    equal = hold.find_equal_values(list_questions(desired, pairing, plan.settings.managed_types))
+    changes = compute_plan(desired, pairing, plan.settings, equal)
+    return _leave_out(plan, changes, snapshot, names_held_by_transfers(hold.provider.pk))
+
+
+def keep_names(plan: LoopPlan, names: Collection[str]) -> LoopPlan:
+    """The plan with what is wanted at these names alone. Pure."""
+    kept = tuple(each for each in plan.desired if (key := _key_of(each)) is not None and key.name in names)
+    return replace(plan, desired=kept)
+
+
+def _leave_out(
+    plan: LoopPlan, changes: PlannedChanges, snapshot: Snapshot, held_names: Collection[str]
+) -> LoopPlan:
     reasons = _Reasons(plan, snapshot, frozenset(held_names))
     return replace(plan, snapshot=snapshot, changes=_leave_more_alone(changes, reasons))
 

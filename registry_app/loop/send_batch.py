@@ -38,18 +38,21 @@ from registry_app.models import LoopRun, RegistryProfile
 _CONFIGMAP = RegistryProfile.Kind.CONFIGMAP
 
 
-def send_batch(hold: Hold, run: LoopRun, plan: LoopPlan, chosen: PlannedChanges) -> Found | None:
-    """Make these changes and read them back; None if nothing of them can be sent.
+def send_batch(
+    hold: Hold, run: LoopRun, plan: LoopPlan, chosen: PlannedChanges, names: frozenset[str]
+) -> Found | None:
+    """Make these changes and read them back, as the part of the provider that holds `names` shows them; None
+    if nothing of them can be sent.
 
     Raises NothingSent, ProviderError, WireError, LeaseLost: what was begun is then found by looking.
     """
     if plan.store:
-        return _StoreBatch(hold, run, plan).send(chosen)
+        return _StoreBatch(hold, run, plan, names).send(chosen)
     batch = build_change_set(chosen, plan.pairing, plan.profile, plan.settings)
-    return _send(hold, run, plan, batch)
+    return _send(hold, run, plan, batch, names)
 
 
-def _send(hold: Hold, run: LoopRun, plan: LoopPlan, batch: Batch) -> Found | None:
+def _send(hold: Hold, run: LoopRun, plan: LoopPlan, batch: Batch, names: frozenset[str]) -> Found | None:
     if batch.left_alone:
         note_left_alone(run, batch.left_alone)
     if batch.change_set.is_empty():
@@ -59,16 +62,18 @@ def _send(hold: Hold, run: LoopRun, plan: LoopPlan, batch: Batch) -> Found | Non
     step = store_step(hold, run, body, build_items(batch))
     hold.removed += len(batch.change_set.delete)
     send_step(hold, step)
-    return look_and_settle(hold, step)
+    places = {place.name for each in batch.claim_places.values() for place in each}
+    return look_and_settle(hold, step, names | places)
 
 
 class _StoreBatch:
     """A batch of an owner whose claims are rows of a store."""
 
-    def __init__(self, hold: Hold, run: LoopRun, plan: LoopPlan) -> None:
+    def __init__(self, hold: Hold, run: LoopRun, plan: LoopPlan, names: frozenset[str]) -> None:
         self._hold = hold
         self._run = run
         self._plan = plan
+        self._names = names
         self._is_carried = hold.stores[plan.store].kind == AWS_SD
 
     def send(self, chosen: PlannedChanges) -> Found | None:
@@ -80,12 +85,13 @@ class _StoreBatch:
         if self._is_carried:
             creates = describe_creates(batch.change_set.create, texts)
             change_set = msgspec.structs.replace(batch.change_set, create=creates)
-            return _send(self._hold, self._run, plan, msgspec.structs.replace(batch, change_set=change_set))
+            batch = msgspec.structs.replace(batch, change_set=change_set)
+            return _send(self._hold, self._run, plan, batch, self._names)
         rows = find_rows(plan.snapshot, plan.store, plan.settings.owner_id)
         intended = self._write_intents(batch.change_set.create, texts, rows)
         if len(intended) < len(batch.change_set.create):
             batch = self._build(_with_creates(chosen, intended))
-        found = _send(self._hold, self._run, plan, batch)
+        found = _send(self._hold, self._run, plan, batch, self._names)
         return None if found is None else self._settle(batch, found, texts, rows)
 
     def _build(self, chosen: PlannedChanges) -> Batch:

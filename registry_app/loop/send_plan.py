@@ -1,18 +1,19 @@
 """Apply a plan: batch after batch, each stored, sent once and read back before the next is built."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import zip_longest
 
-from registry_app.loop.batches import list_keys, take_batch
+from providers.wire.endpoint import EndpointKey
+from registry_app.loop.batches import cut_into_batches, list_keys, select_changes
 from registry_app.loop.hold import Hold
-from registry_app.loop.plan_loop import LoopPlan, plan_again
+from registry_app.loop.plan_loop import LoopPlan, keep_names, plan_again
 from registry_app.loop.refusals import find_freeze_refusals
 from registry_app.loop.send_batch import send_batch
 from registry_app.loop.step_changes import StepItem
 from registry_app.models import LoopRun
-from registry_app.queries.loop import names_held_by_transfers
 
 # A run gives way after this time, and the next one goes on: no task lives for ever.
 _LONGEST_RUN = timedelta(minutes=10)
@@ -33,26 +34,33 @@ class _Progress:
 def send_plan(hold: Hold, run: LoopRun, plan: LoopPlan) -> str:
     """Everything the plan changes, and nothing else, as far as it goes. The reason to stop early, or "".
 
-    After each batch the provider is read, and the rest is planned again from that. Raises NothingSent,
+    After each batch the provider is read, and the next one is planned again from that. Raises NothingSent,
     ProviderError, WireError, LeaseLost: what was begun is then found and finished by looking.
     """
-    open_keys = set(list_keys(plan.changes))
     size = hold.provider.effective_batch_size
+    batches = cut_into_batches(list_keys(plan.changes), size)
+    # What is wanted elsewhere stands already, or is left alone: it need not be looked through each time.
+    plan = keep_names(plan, _names_of(list_keys(plan.changes)))
     progress = _Progress()
-    while True:
-        chosen = take_batch(plan.changes, open_keys, size)
-        if chosen.is_empty():
-            return ""
-        stop = _find_reason_to_stop(hold, progress, size)
-        if stop:
-            return stop
-        open_keys.difference_update(list_keys(chosen))
-        found = send_batch(hold, run, plan, chosen)
-        if found is None:
-            continue
-        snapshot, items = found
-        progress.note(items)
-        plan = plan_again(plan, snapshot, names_held_by_transfers(hold.provider.pk))
+    for batch, next_batch in zip_longest(batches, batches[1:], fillvalue=()):
+        next_names = _names_of(next_batch)
+        chosen = select_changes(plan.changes, batch)
+        found = None
+        if not chosen.is_empty():
+            stop = _find_reason_to_stop(hold, progress, size)
+            if stop:
+                return stop
+            found = send_batch(hold, run, plan, chosen, _names_of(batch) | next_names)
+        if found is not None:
+            progress.note(found[1])
+        if next_names:
+            snapshot = found[0] if found else hold.read(next_names)
+            plan = plan_again(hold, plan, snapshot, next_names)
+    return ""
+
+
+def _names_of(keys: Iterable[EndpointKey]) -> frozenset[str]:
+    return frozenset(key.name for key in keys)
 
 
 def _find_reason_to_stop(hold: Hold, progress: _Progress, size: int) -> str:

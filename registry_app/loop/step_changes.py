@@ -1,17 +1,20 @@
 """What a stored step changes, and what the provider shows of it afterwards. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 
 from providers.planning.claim_changes import Batch
+from providers.planning.equal_values import EqualValues, list_not_shown
 from providers.registries.aws_sd_label import AWS_SD_DESCRIPTION
 from providers.registries.claim import TXT_REGISTRY
 from providers.wire.canonical_name import InvalidName, canonical_targets, endpoint_key
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.json_codec import decode_change_set_strict
+from providers.wire.property_values import ValuePair
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.mirror.written import Change, is_as_written
 from registry_app.models import LoopStep
@@ -74,33 +77,62 @@ def changes_in(change_set: ChangeSet) -> dict[EndpointKey, Change]:
     return {key: Change(olds.get(key), news.get(key)) for key in {**olds, **news}}
 
 
+def list_questions_of(changes: Mapping[EndpointKey, Change], snapshot: Snapshot) -> Iterator[ValuePair]:
+    """The pairs of property values that decide whether a reading shows what was sent."""
+    for record in snapshot.records:
+        change = changes.get(record.key)
+        if change is not None and change.new is not None:
+            yield from list_not_shown(record.endpoint.provider_specific, change.new.provider_specific)
+
+
 def judge_items(
-    items: Sequence[StepItem], changes: Mapping[EndpointKey, Change], snapshot: Snapshot
+    items: Sequence[StepItem],
+    changes: Mapping[EndpointKey, Change],
+    snapshot: Snapshot,
+    equal: EqualValues,
 ) -> tuple[StepItem, ...]:
-    """What became of each record set, its claims included, in one reading."""
-    live = _find_live(snapshot, {place for item in items for place in (item.key, *item.claims)})
-    return tuple(_judge(item, changes, live, snapshot.shadowed_names) for item in items)
+    """What became of each record set, its claims included, in one reading. Property values may be shown in
+    other words that the provider said are `equal`."""
+    reading = _Reading(
+        _find_live(snapshot, {place for item in items for place in (item.key, *item.claims)}), equal
+    )
+    return tuple(_judge(item, changes, reading, snapshot.shadowed_names) for item in items)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    live: Mapping[EndpointKey, Endpoint]
+    equal: EqualValues
+
+    def shows(self, place: EndpointKey, wanted: Endpoint | None) -> bool:
+        live = self.live.get(place)
+        if live is None or wanted is None or place.record_type == _TXT:
+            return is_as_written(live, wanted)
+        return (
+            canonical_targets(live) == canonical_targets(wanted)
+            and wanted.record_ttl in (0, live.record_ttl)
+            and self.equal.are_shown(live.provider_specific, wanted.provider_specific)
+            and live.labels.get(AWS_SD_DESCRIPTION) == wanted.labels.get(AWS_SD_DESCRIPTION)
+        )
 
 
 def _judge(
-    item: StepItem,
-    changes: Mapping[EndpointKey, Change],
-    live: Mapping[EndpointKey, Endpoint],
-    shadowed: frozenset[str],
+    item: StepItem, changes: Mapping[EndpointKey, Change], reading: _Reading, shadowed: frozenset[str]
 ) -> StepItem:
     if item.name in shadowed:
         return msgspec.structs.replace(
             item, outcome="other", reason="Something at its name could not be read."
         )
     places = [place for place in (item.key, *item.claims) if place in changes]
-    is_new = {place: _is_shown(live.get(place), changes[place].new, place) for place in places}
+    is_new = {place: reading.shows(place, changes[place].new) for place in places}
     if all(is_new.values()):
         return msgspec.structs.replace(item, outcome="verified", reason="")
-    if all(_is_shown(live.get(place), changes[place].old, place) for place in places):
+    if all(reading.shows(place, changes[place].old) for place in places):
         return msgspec.structs.replace(
             item, outcome="not_shown", reason="The provider shows it as it was before."
         )
-    return msgspec.structs.replace(item, outcome="other", reason=_describe_other(item, is_new, live))
+    reason = _describe_other(item, is_new, reading.live)
+    return msgspec.structs.replace(item, outcome="other", reason=reason)
 
 
 def _describe_other(
@@ -115,17 +147,6 @@ def _describe_other(
         return "The record set is gone, and a claim for it still stands: clean it up."
     stands = live.get(item.key)
     return f"It holds {', '.join(stands.targets)[:300]}." if stands else "It is not there, and a claim is."
-
-
-def _is_shown(live: Endpoint | None, wanted: Endpoint | None, place: EndpointKey) -> bool:
-    if live is None or wanted is None or place.record_type == _TXT:
-        return is_as_written(live, wanted)
-    return (
-        canonical_targets(live) == canonical_targets(wanted)
-        and wanted.record_ttl in (0, live.record_ttl)
-        and set(wanted.provider_specific) <= set(live.provider_specific)
-        and live.labels.get(AWS_SD_DESCRIPTION) == wanted.labels.get(AWS_SD_DESCRIPTION)
-    )
 
 
 def _find_live(snapshot: Snapshot, places: set[EndpointKey]) -> dict[EndpointKey, Endpoint]:

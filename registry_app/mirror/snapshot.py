@@ -22,6 +22,7 @@ from providers.wire.json_codec import SetAside, decode_records
 from providers.wire.media_type import MEDIA_TYPES, WEBHOOK_MEDIA_TYPE
 from registry_app.mirror.open_stores import OpenStore, StoreAnswer, fetch_contents
 from registry_app.mirror.registries import NO_REGISTRIES, Registries
+from registry_app.mirror.view import View
 from registry_app.models import Owner, Provider
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -36,6 +37,7 @@ class Snapshot:
     `shadowed_names` are names of record sets that something set aside may be, or may speak for: they are
     neither absent nor unmanaged, they are not known. `profiles` and `registries` are those it was read
     under, `contents` what the registry stores beside it held. `body_digest` covers body and contents.
+    Read with a view, it holds the part of `records` and `claims` that is in it.
     """
 
     body: bytes
@@ -63,12 +65,14 @@ def fetch_snapshot(
     profiles: Sequence[TxtProfile],
     registries: Registries = NO_REGISTRIES,
     stores: Collection[OpenStore] = (),
+    *,
+    view: View | None = None,
 ) -> Snapshot:
     """Ask for all records now, then for the claims in `stores`, and decode them. Raises ProviderError or
-    WireError; stores nothing."""
+    WireError; stores nothing. With a `view`, only the record sets in it are paired."""
     answer = client.records()
     contents = fetch_contents(stores)
-    return decode_answer(answer, profiles, registries, contents, max_items=provider.max_items)
+    return decode_answer(answer, profiles, registries, contents, max_items=provider.max_items, view=view)
 
 
 def decode_answer(
@@ -79,6 +83,7 @@ def decode_answer(
     *,
     max_items: int,
     heard_digest: str = "",
+    view: View | None = None,
 ) -> Snapshot:
     """An answer that is at hand, as a snapshot. `heard_digest` is what `compute_heard_digest` says of it,
     where that was asked already. Raises WireError."""
@@ -91,6 +96,7 @@ def decode_answer(
         body_digest=heard_digest or compute_heard_digest(answer.digest.hex(), contents),
         content_type=answer.content_type,
         fetch_seconds=answer.seconds,
+        view=view,
     )
 
 
@@ -104,11 +110,13 @@ def decode_snapshot(
     body_digest: str = "",
     content_type: str = WEBHOOK_MEDIA_TYPE,
     fetch_seconds: float = 0.0,
+    view: View | None = None,
 ) -> Snapshot:
     """A body as a snapshot. Pure. Raises WireError where the body as a whole cannot be trusted (I3)."""
     decoded = decode_records(body, max_items=max_items)
-    pairing = pair(decoded.endpoints, profiles)
-    pairing = join_stores(pairing, [*contents, *_read_carried(decoded.endpoints, registries)])
+    endpoints = decoded.endpoints if view is None else view.narrow(decoded.endpoints)
+    pairing = pair(endpoints, profiles)
+    pairing = join_stores(pairing, [*contents, *_read_carried(endpoints, registries)])
     records, claims = _refuse_long_owners(_merge_duplicates(pairing.records), pairing.claims)
     shadowed = _shadows(decoded.set_aside, profiles)
     return Snapshot(

@@ -11,11 +11,15 @@ from registry_app.models import DeclaredEndpoint, Loop, Owner, Provider
 
 @dataclass(frozen=True)
 class DeclaredSet:
-    """All that an owner of dnsadmin's own wants at one provider, and how its loop goes about it."""
+    """All that an owner of dnsadmin's own wants at one provider, and how its loop goes about it.
+
+    `provider_compares`: the loop will ask the provider which property values mean the same.
+    """
 
     policy: str
     managed_types: frozenset[str]
     endpoints: Mapping[EndpointKey, Endpoint]
+    provider_compares: bool = False
 
 
 def fetch_declared_set(owner: Owner, provider: Provider) -> DeclaredSet | None:
@@ -24,7 +28,8 @@ def fetch_declared_set(owner: Owner, provider: Provider) -> DeclaredSet | None:
     if loop is None:
         return None
     endpoints = {endpoint_key(each): each for each in fetch_declared(loop)}
-    return DeclaredSet(loop.policy, frozenset(loop.managed_types), endpoints)
+    compares = provider.protocol == Provider.Protocol.PLUGIN
+    return DeclaredSet(loop.policy, frozenset(loop.managed_types), endpoints, provider_compares=compares)
 
 
 def find_declared_version(owner: Owner, provider: Provider) -> str:

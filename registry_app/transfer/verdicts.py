@@ -6,6 +6,8 @@ others the stored policy and a person's word, and the reason says which of the t
 
 from typing import NamedTuple
 
+import msgspec
+
 from providers.planning.plan import is_as_wanted
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint
@@ -63,12 +65,19 @@ def compute_declared_verdict(owner_id: str, current: Endpoint, declared: Declare
         return Verdict(_VERDICT.NO_OP, f"{begin} only creates what is not there.")
     if wanted is not None:
         targets = ", ".join(wanted.targets)[:_LONGEST_TARGETS]
-        reason = f"is declared with other values ({targets}): the next run of {loop} changes it."
-        return Verdict(_VERDICT.RETARGET, f"It {reason}")
+        reason = f"is declared with other values ({targets}): the next run of {loop} changes it"
+        unless = ", unless the provider says that its properties mean the same"
+        is_theirs = declared.provider_compares and _differs_in_properties_alone(current, wanted)
+        return Verdict(_VERDICT.RETARGET, f"It {reason}{unless if is_theirs else ''}.")
     if declared.policy == LoopPolicy.UPSERT_ONLY:
         return Verdict(_VERDICT.NO_OP, f"{begin} does not declare it, and never deletes.")
     reason = f"Nothing declares it: the next run of {loop} deletes it. Declare it first."
     return Verdict(_VERDICT.DELETE, reason)
+
+
+def _differs_in_properties_alone(current: Endpoint, wanted: Endpoint) -> bool:
+    properties = wanted.provider_specific
+    return is_as_wanted(msgspec.structs.replace(current, provider_specific=properties), wanted)
 
 
 def compute_verdict_without_change(reason: str) -> Verdict:

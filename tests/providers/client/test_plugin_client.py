@@ -14,6 +14,7 @@ from providers.http.errors import (
     NothingSent,
     OutcomeUnknown,
     RefusedByProvider,
+    UnwelcomeStatus,
 )
 from providers.servers import read_faults, write_faults
 from providers.servers.plugin_server import PluginServer
@@ -50,6 +51,30 @@ def test_it_negotiates_and_everything_matches() -> None:
 def test_a_webhook_server_is_not_taken_for_a_plugin() -> None:
     with ReferenceProvider() as provider, pytest.raises((NotAProvider, RefusedByProvider)):
         _client(provider.url).negotiate()
+
+
+@pytest.mark.parametrize("status", ["201 Created", "204 No Content", "206 Partial Content", "404 Not Found"])
+def test_negotiation_succeeds_with_200_alone(status: str) -> None:
+    said = answer(b"", "Vary: Content-Type", status=status, content_type=PLUGIN_MEDIA_TYPE)
+    with raw_server(said) as server, pytest.raises(UnwelcomeStatus):
+        _client(server.url).negotiate()
+
+
+@pytest.mark.parametrize("headers", [(), ("Vary: Accept",), ("Vary: Accept-Content-Type",)])
+def test_an_answer_that_does_not_vary_by_its_content_type_negotiated_nothing(
+    headers: tuple[str, ...],
+) -> None:
+    said = answer(b"", *headers, content_type=PLUGIN_MEDIA_TYPE)
+    with raw_server(said) as server, pytest.raises(NotAProvider, match="Vary"):
+        _client(server.url).negotiate()
+
+
+def test_it_may_vary_by_more_in_any_spelling() -> None:
+    said = answer(b"", "Vary: Accept, content-type", content_type=PLUGIN_MEDIA_TYPE)
+    with raw_server(said) as server:
+        parsed = _client(server.url).negotiate()
+
+    assert parsed.filter.matches_everything
 
 
 def test_it_reads_all_records() -> None:

@@ -2,20 +2,22 @@
 
 import pytest
 
-from providers.backends.memory import ApplyMode
+from providers.backends.errors import ChangeImpossible
+from providers.backends.memory import ApplyMode, MemoryBackend
 from providers.conformance.observation import Report, Verdict
 from providers.conformance.run import run_conformance
 from providers.conformance.subject import Subject
 from providers.http.address_policy import AddressPolicy
+from providers.servers.plugin_server import PluginServer
+from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from tests.reference_server import ReferenceProvider, make_zone
 
 
-def ask(url: str, *, zone: str = "", patience: float = 0.0) -> Report:
+def ask(url: str, *, zone: str = "", patience: float = 0.0, protocol: str = "webhook") -> Report:
     """Everything that can be asked of the provider at `url`."""
-    return run_conformance(
-        Subject(url, policy=AddressPolicy(allow_loopback=True)), zone=zone, patience=patience
-    )
+    subject = Subject(url, protocol=protocol, policy=AddressPolicy(allow_loopback=True))
+    return run_conformance(subject, zone=zone, patience=patience)
 
 
 def told(report: Report, title: str) -> tuple[Verdict, str]:
@@ -86,3 +88,30 @@ def test_names_outside_the_domain_filter_are_noted() -> None:
         report = ask(provider.url)
 
     assert told(report, "All names lie within")[0] == Verdict.NOTED
+
+
+def test_a_plugin_is_asked_about_property_values_too() -> None:
+    with ReferenceProvider(make_zone(count=5), server_type=PluginServer) as provider:
+        report = ask(provider.url, protocol="plugin")
+
+        assert report.is_conformant, report
+        assert told(report, "A value equals itself")[0] == Verdict.PASSED
+        assert told(report, "Its Vary header names Content-Type")[0] == Verdict.PASSED
+        assert provider.history.requests("POST /propertyvaluesequal")
+
+
+def test_what_was_refused_is_not_waited_for() -> None:
+    class OneSetAlone(MemoryBackend):
+        def apply(self, change_set: ChangeSet) -> None:
+            if any(each.set_identifier for each in change_set.create):
+                raise ChangeImpossible("Set identifiers are not held here.")
+            super().apply(change_set)
+
+    class OneSetAloneProvider(ReferenceProvider):
+        backend_type = OneSetAlone
+
+    with OneSetAloneProvider(make_zone(count=5)) as provider:
+        report = ask(provider.url, zone="example.org", patience=60.0)
+
+    assert told(report, "Two sets of one name")[0] == Verdict.NOTED
+    assert report.seconds < 30

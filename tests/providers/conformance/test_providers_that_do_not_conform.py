@@ -5,6 +5,7 @@ import pytest
 from providers.conformance.observation import Verdict
 from providers.servers import read_faults, write_faults
 from providers.servers.faults import Fault
+from providers.servers.plugin_server import PluginServer
 from tests.providers.conformance.test_conforming_providers import ask, told
 from tests.reference_server import ReferenceProvider, make_zone
 
@@ -31,6 +32,24 @@ def test_a_bad_answer_to_records_is_a_failure(fault: Fault, title: str) -> None:
         provider.faults.plan("GET /records", fault)
 
         report = ask(provider.url)
+
+    assert told(report, title)[0] == Verdict.FAILED
+
+
+@pytest.mark.parametrize(
+    ("call", "fault", "title"),
+    [
+        ("GET /", read_faults.status(204), "The bare URL answers with success"),
+        ("POST /propertyvaluesequal", read_faults.status(404), "POST /propertyvaluesequal answers 200"),
+        ("POST /propertyvaluesequal", read_faults.body(b"{}"), "POST /propertyvaluesequal answers 200"),
+        ("POST /propertyvaluesequal", read_faults.body(b'{"equals":false}'), "A value equals itself"),
+    ],
+)
+def test_a_plugin_that_answers_otherwise_than_it_should_fails(call: str, fault: Fault, title: str) -> None:
+    with ReferenceProvider(make_zone(count=3), server_type=PluginServer) as provider:
+        provider.faults.plan(call, fault)
+
+        report = ask(provider.url, protocol="plugin")
 
     assert told(report, title)[0] == Verdict.FAILED
 

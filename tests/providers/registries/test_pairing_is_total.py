@@ -9,7 +9,7 @@ from providers.registries.pairing import pair
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from tests.providers.registries.zone import BLUE, GREEN, KEY, OTHER_KEY
 
-_PROFILES = [
+PROFILES = [
     DEFAULT_PROFILE,
     TxtProfile(reference="1", prefix="extdns."),
     TxtProfile(reference="2", prefix="%{record_type}-x.", encryption_key=KEY),
@@ -55,8 +55,18 @@ _ODD_ENDPOINT = st.builds(
 )
 
 
+def claim_target() -> st.SearchStrategy[str]:
+    """Claims of two owners in every form, and what is none."""
+    return _TARGET
+
+
+def any_endpoint() -> st.SearchStrategy[Endpoint]:
+    """Endpoints at few names that many profiles read in many ways, and some that are odd."""
+    return _ENDPOINT | _ODD_ENDPOINT
+
+
 @settings(deadline=None)
-@given(st.data(), st.lists(_ENDPOINT, max_size=12), st.lists(st.sampled_from(_PROFILES), max_size=6))
+@given(st.data(), st.lists(_ENDPOINT, max_size=12), st.lists(st.sampled_from(PROFILES), max_size=6))
 def test_order_does_not_matter(
     data: st.DataObject, endpoints: list[Endpoint], profiles: list[TxtProfile]
 ) -> None:
@@ -67,7 +77,7 @@ def test_order_does_not_matter(
 
 
 @settings(deadline=None)
-@given(st.lists(_ENDPOINT | _ODD_ENDPOINT, max_size=12), st.lists(st.sampled_from(_PROFILES), max_size=6))
+@given(st.lists(_ENDPOINT | _ODD_ENDPOINT, max_size=12), st.lists(st.sampled_from(PROFILES), max_size=6))
 def test_every_endpoint_is_accounted_for(endpoints: list[Endpoint], profiles: list[TxtProfile]) -> None:
     pairing = pair(endpoints, profiles)
 
@@ -77,7 +87,7 @@ def test_every_endpoint_is_accounted_for(endpoints: list[Endpoint], profiles: li
 
 
 @settings(deadline=None)
-@given(st.lists(_ENDPOINT, max_size=12), st.lists(st.sampled_from(_PROFILES), max_size=6))
+@given(st.lists(_ENDPOINT, max_size=12), st.lists(st.sampled_from(PROFILES), max_size=6))
 def test_states_and_verdicts_agree(endpoints: list[Endpoint], profiles: list[TxtProfile]) -> None:
     pairing = pair(endpoints, profiles)
 

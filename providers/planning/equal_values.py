@@ -1,0 +1,79 @@
+"""Provider-specific properties that are written otherwise and mean the same. Pure.
+
+The plugin protocol lets the provider say so. Which values to ask about is found here, a client asks, and
+what was answered comes back as a value: the plan itself asks nobody.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+import msgspec
+
+from providers.registries.claim import Pairing
+from providers.wire.canonical_name import InvalidName, canonical_targets, endpoint_key
+from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
+from providers.wire.property_values import ValuePair
+
+_Properties = Sequence[ProviderSpecificProperty]
+
+
+class EqualValues(msgspec.Struct, frozen=True):
+    """The pairs of differing values that mean the same to one provider."""
+
+    pairs: frozenset[ValuePair] = frozenset()
+
+    def are_same(self, standing: _Properties, wanted: _Properties) -> bool:
+        """Whether what stands means what is wanted."""
+        return set(standing) == set(wanted) or self.pairs.issuperset(list_differences(standing, wanted))
+
+    def are_shown(self, standing: _Properties, wanted: _Properties) -> bool:
+        """Whether all that is wanted is among what stands, which may have more."""
+        return set(wanted) <= set(standing) or self.pairs.issuperset(list_not_shown(standing, wanted))
+
+
+AS_WRITTEN = EqualValues()
+
+
+def list_differences(standing: _Properties, wanted: _Properties) -> Iterator[ValuePair]:
+    """The properties that are not the same text on both sides, as ExternalDNS compares them: one that is
+    missing on a side has no text there."""
+    values = {each.name: each.value for each in wanted}
+    for each in standing:
+        if values.get(each.name) != each.value:
+            yield ValuePair(each.name, each.value, values.get(each.name, ""))
+    known = {each.name for each in standing}
+    for name, value in values.items():
+        if name not in known:
+            yield ValuePair(name, "", value)
+
+
+def list_not_shown(standing: _Properties, wanted: _Properties) -> Iterator[ValuePair]:
+    """The same of the properties that are wanted; what stands may have more."""
+    names = {each.name for each in wanted}
+    return list_differences([each for each in standing if each.name in names], wanted)
+
+
+def list_questions(
+    desired: Iterable[Endpoint], current: Pairing, managed_types: Collection[str]
+) -> Iterator[ValuePair]:
+    """The pairs of values that decide whether something that stands is as it is wanted. Some come again."""
+    standing: dict[tuple[str, str, str], Endpoint] = {
+        record.key: record.endpoint for record in current.records if record.key.record_type in managed_types
+    }
+    for endpoint in desired:
+        found = standing.get((endpoint.dns_name, endpoint.record_type, endpoint.set_identifier))
+        if found is None:
+            key = _key_of(endpoint)
+            found = standing.get(key) if key is not None else None
+        if found is None or found.provider_specific == endpoint.provider_specific:
+            continue
+        if endpoint.record_ttl in (0, found.record_ttl) and canonical_targets(found) == canonical_targets(
+            endpoint
+        ):
+            yield from list_differences(found.provider_specific, endpoint.provider_specific)
+
+
+def _key_of(endpoint: Endpoint) -> EndpointKey | None:
+    try:
+        return endpoint_key(endpoint)
+    except InvalidName:
+        return None

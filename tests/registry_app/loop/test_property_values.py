@@ -1,0 +1,114 @@
+"""A plugin provider has a word on which property values are equal, and a run keeps to it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import msgspec
+import pytest
+
+from providers.backends.memory import MemoryBackend
+from providers.servers import read_faults
+from providers.servers.plugin_server import PluginServer
+from providers.servers.provider_server import ProviderServer
+from providers.servers.webhook_server import WebhookServer
+from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
+from registry_app.loop.preview_loop import preview_loop
+from registry_app.models import LoopRun, Provider
+from tests.reference_server import ReferenceProvider
+from tests.registry_app.loop.world import API, BYSTANDERS, PARKED, WWW, make_request, owned, run, wanted
+from tests.registry_app.transfer.world import World, enter_world, register_owner
+
+pytestmark = pytest.mark.django_db(transaction=True)
+STATUS = LoopRun.Status
+CALL = "POST /propertyvaluesequal"
+
+
+class _Weighing(MemoryBackend):
+    """A service that knows weights as numbers, and shows them as such."""
+
+    def records(self) -> Sequence[Endpoint]:
+        return tuple(_as_shown(endpoint) for endpoint in super().records())
+
+    def property_values_equal(self, name: str, previous: str, current: str) -> bool:
+        return int(previous or "0") == int(current or "0")
+
+
+class _WeighingProvider(ReferenceProvider):
+    backend_type = _Weighing
+
+
+def _as_shown(endpoint: Endpoint) -> Endpoint:
+    properties = [
+        ProviderSpecificProperty(each.name, str(int(each.value))) for each in endpoint.provider_specific
+    ]
+    return msgspec.structs.replace(endpoint, provider_specific=tuple(properties))
+
+
+def _weighing(endpoint: Endpoint, weight: str) -> Endpoint:
+    return msgspec.structs.replace(
+        endpoint, provider_specific=(ProviderSpecificProperty("aws/weight", weight),)
+    )
+
+
+@contextmanager
+def _open(
+    server_type: type[ProviderServer] = PluginServer, protocol: str = Provider.Protocol.PLUGIN
+) -> Iterator[World]:
+    """Two record sets of the loop's owner, of weight 10, at a provider that compares numbers."""
+    zone = list(BYSTANDERS)
+    for name in (WWW, API):
+        record, claim = owned(name)
+        zone += [_weighing(record, "10"), claim]
+    with _WeighingProvider(zone, server_type=server_type, value_exact=False) as reference:
+        world = enter_world(reference, "weighing", protocol=protocol)
+        register_owner(PARKED)
+        yield world
+
+
+def _both(weight: str) -> list[Endpoint]:
+    return [_weighing(wanted(name), weight) for name in (WWW, API)]
+
+
+def test_what_the_provider_calls_equal_is_not_updated_and_one_pair_is_asked_once() -> None:
+    with _open() as world:
+        ended = run(world, _both("010"))
+
+        assert (ended.status, ended.planned) == (STATUS.UNCHANGED, 0)
+        assert world.change_sets() == []
+        assert len(world.reference.history.requests(CALL)) == 1
+
+
+def test_a_preview_asks_too() -> None:
+    with _open() as world:
+        same, _ = preview_loop(make_request(world, _both("010")))
+        other, _ = preview_loop(make_request(world, _both("20")))
+
+        assert same.changes.is_empty()
+        assert len(other.changes.updates) == 2
+
+
+def test_a_value_it_calls_another_is_updated_and_read_back_in_its_own_words() -> None:
+    with _open() as world:
+        ended = run(world, _both("020"))
+
+        assert (ended.status, ended.updated) == (STATUS.VERIFIED, 2), ended.reason
+        held = world.zone()[WWW, "A"].provider_specific
+        assert held == (ProviderSpecificProperty("aws/weight", "020"),)
+
+
+def test_where_its_word_cannot_be_had_other_text_is_another_value() -> None:
+    with _open() as world:
+        for _ in range(9):
+            world.reference.faults.plan(CALL, read_faults.status(500))
+
+        ended = run(world, _both("010"))
+
+        # Sent on our own word, for want of the provider's. What it shows of it is other text again.
+        assert (ended.planned, len(world.change_sets())) == (2, 1)
+
+
+def test_over_the_webhook_protocol_other_text_is_another_value() -> None:
+    with _open(WebhookServer, Provider.Protocol.WEBHOOK) as world:
+        plan, _ = preview_loop(make_request(world, _both("010")))
+
+        assert len(plan.changes.updates) == 2
