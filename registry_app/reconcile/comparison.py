@@ -6,6 +6,7 @@ from datetime import datetime
 
 from providers.registries.claim import PairedEndpoint
 from providers.wire.endpoint import EndpointKey
+from registry_app.mirror.lost_claims import compare_claims, fetch_lost_claims
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Claim, Owner, RecordSet
 from registry_app.reconcile.plan import SAMPLE_SIZE, Plan, Tally
@@ -32,7 +33,7 @@ def compare_with_mirror(
     tally = Tally(seen=len(snapshot.records), claims_seen=len(snapshot.claims))
     records = _match_records(provider_id, snapshot, excused, deleted, tally)
     claims = _match_claims(provider_id, snapshot, tally)
-    tally.store_emptied = _count_emptied(snapshot, _known_stored_keys(provider_id, snapshot), excused)
+    tally.lost_claims = fetch_lost_claims(provider_id, snapshot, (excused, deleted))
     return Plan(
         record_digests=records.digests,
         created=records.created,
@@ -135,26 +136,8 @@ def compare_snapshots(baseline: Snapshot, snapshot: Snapshot) -> Tally:
         tally.owned += bool(known.owner_id)
         if record != known:
             _note_change(tally, record, known.owner_id, {})
-    silent = _find_silent_stores(snapshot)
-    spoke = (claim for claim in baseline.claims if claim.profile.reference in silent) if silent else ()
-    keys = [EndpointKey(each.record_name, each.record_type, each.set_identifier) for each in spoke]
-    tally.store_emptied = _count_emptied(snapshot, keys, {})
+    tally.lost_claims = compare_claims(baseline, snapshot)
     return tally
-
-
-def _find_silent_stores(snapshot: Snapshot) -> set[str]:
-    """The registry stores of the provider, by reference, that show no claim."""
-    registries = snapshot.registries
-    stores = {*registries.stores, *([registries.aws_sd] if registries.aws_sd else [])}
-    return stores - {claim.profile.reference for claim in snapshot.claims} if stores else stores
-
-
-def _count_emptied(
-    snapshot: Snapshot, keys: Collection[EndpointKey], excused: Mapping[EndpointKey, int]
-) -> int:
-    """How many of the record sets that an emptied store spoke for are still there."""
-    wanted = {key for key in keys if key not in excused}
-    return sum(record.key in wanted for record in snapshot.records) if wanted else 0
 
 
 def resource_of(snapshot: Snapshot, record: PairedEndpoint) -> str:
@@ -204,17 +187,6 @@ def _known_record_sets(
 def _known_claims(provider_id: int) -> Iterator[tuple[int, bytes | memoryview, bytes | memoryview]]:
     rows = Claim.objects.filter(provider_id=provider_id).order_by()
     yield from rows.values_list("pk", "identity", "digest").iterator(chunk_size=_CHUNK)
-
-
-def _known_stored_keys(provider_id: int, snapshot: Snapshot) -> list[EndpointKey]:
-    """The record sets of the known claims of stores that show none now: mostly there is no such store."""
-    silent = _find_silent_stores(snapshot)
-    if not silent:
-        return []
-    rows = Claim.objects.filter(
-        provider_id=provider_id, registry_profile_id__in=[int(each) for each in silent]
-    )
-    return [EndpointKey(*row) for row in rows.values_list("record_name", "record_type", "set_identifier")]
 
 
 def _fetch_owner_ids() -> dict[int | None, str]:

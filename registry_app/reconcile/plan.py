@@ -1,6 +1,9 @@
 """What must change in the mirror to match a snapshot, and how the two differ. Values only."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from registry_app.mirror.lost_claims import LostClaims
 
 SAMPLE_SIZE = 20
 
@@ -11,8 +14,8 @@ class Tally:
 
     `owned` are known record sets with an owner that are still there; `owner_changed` those of them that
     now have another one, or none, and not by a transfer of ours. `deleted_by_us` are known ones that are
-    gone because a loop of ours deleted them. `store_emptied` are record sets that are still there while the
-    registry store in which their claims stood shows no claim at all, and not by a transfer of ours.
+    gone because a loop of ours deleted them. `lost_claims` are those of owners whose claims are gone from a
+    registry store while their record sets are still there, and not by a transfer or loop of ours.
     """
 
     known: int = 0
@@ -24,7 +27,7 @@ class Tally:
     value_changed: int = 0
     claims_known: int = 0
     claims_seen: int = 0
-    store_emptied: int = 0
+    lost_claims: Sequence[LostClaims] = ()
     samples: dict[str, list[str]] = field(default_factory=dict)
 
     def sample(self, kind: str, text: str) -> None:

@@ -1,13 +1,16 @@
 """When a snapshot is not believed: the rules of the safety text, over counts alone. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from registry_app.mirror.lost_claims import LostClaims
 from registry_app.reconcile.plan import Tally
 
 SHRINK_FLOOR = 10
 SHRINK_PERCENT = 70
 OWNERS_PERCENT = 30
 SET_ASIDE_PERCENT = 1
+_NAMED_LOSSES = 5
 
 
 @dataclass(frozen=True)
@@ -75,13 +78,25 @@ def _find_losses(tally: Tally, around: Circumstances) -> list[Suspicion]:
         )
     if tally.claims_known > around.claims_removed_by_us and not tally.claims_seen:
         found.append(Suspicion("claims_gone", f"All {tally.claims_known} known claims are gone."))
-    elif tally.store_emptied:
-        # However few they are beside others: a table made anew, or another namespace, looks like this.
-        found.append(
-            Suspicion(
-                "store_emptied",
-                f"A registry store shows no claim any more, and {tally.store_emptied} record sets that it "
-                "spoke for are still there.",
-            )
-        )
+    else:
+        found += _find_lost_claims(tally.lost_claims)
     return found
+
+
+def _find_lost_claims(losses: Sequence[LostClaims]) -> list[Suspicion]:
+    """However few they are beside others: a table made anew, or one owner's ConfigMap deleted."""
+    emptied = [each for each in losses if not each.shown]
+    shrunk = [each for each in losses if each.shown]
+    found = (("store_emptied", emptied), ("store_shrunk", shrunk))
+    return [Suspicion(code, _describe_losses(some)) for code, some in found if some]
+
+
+def _describe_losses(losses: Sequence[LostClaims]) -> str:
+    standing = sum(each.standing for each in losses)
+    what = (
+        "record set that they spoke for stands" if standing == 1 else "record sets that they spoke for stand"
+    )
+    listed = ", ".join(map(str, losses[:_NAMED_LOSSES]))
+    rest = len(losses) - _NAMED_LOSSES
+    more = f", and those of {rest} more owners" if rest > 0 else ""
+    return f"Gone: {listed}{more}. {standing} {what} as before."

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from providers.http.errors import ProviderError
 from providers.registries.configmap.comparing import Comparison
+from providers.registries.store_contents import StoreContents
 from providers.stores.configmap.store import ConfigMapStore
 from providers.wire.endpoint import Endpoint
 from providers.wire.errors import WireError
@@ -19,9 +20,12 @@ from registry_app.actor import SYSTEM
 from registry_app.audit import record_audit
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable
-from registry_app.mirror.believable import raise_if_unbelievable
+from registry_app.mirror.believable import find_lost_claims, raise_if_unbelievable
 from registry_app.mirror.client import build_client
 from registry_app.mirror.open_stores import open_configmap_store
+from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.mirror.registries import Registries
+from registry_app.mirror.snapshot import decode_snapshot
 from registry_app.models import Finding, Provider, RegistryProfile
 from registry_app.queries.freeze import fetch_active_freezes
 from registry_app.reconcile.findings.draft import FindingDraft, Kind
@@ -39,8 +43,9 @@ def resync_registry(profile_id: int) -> None:
     resolve the finding that tells the difference; where the profile says so, make it good first.
 
     Nothing happens if it is not due, if somebody else has the provider, or while a person has to say whether
-    what it shows is to be believed (I3). Whose a row is never changes here, and record sets at the provider
-    are only read. A store or a provider that cannot be read is told by the visits, which read both too.
+    what it shows is to be believed (I3). A registry that lost claims no visit has believed to be gone is not
+    rebuilt. Whose a row is never changes here, and record sets at the provider are only read. A store or a
+    provider that cannot be read is told by the visits, which read both too.
     """
     profile = RegistryProfile.objects.filter(pk=profile_id, kind=RegistryProfile.Kind.CONFIGMAP).first()
     provider = profile.providers.filter(is_enabled=True).first() if profile else None
@@ -63,14 +68,16 @@ def resync_registry(profile_id: int) -> None:
 
 def _resync(profile: RegistryProfile, provider: Provider, lease: Lease) -> None:
     with build_client(provider) as client:
-        lease = renew_lease(lease, seconds=provider.deadline_seconds)
-        endpoints = decode_records(client.records().body, max_items=provider.max_items).endpoints
+        lease = renew_lease(lease, seconds=2 * provider.deadline_seconds)
+        body = client.records().body
+        endpoints = decode_records(body, max_items=provider.max_items).endpoints
         raise_if_unbelievable(provider, len(endpoints))
         store = open_configmap_store(profile, provider)
+        losers = _find_losers(profile, provider, store, body)
         for owner_id in profile.owners.order_by("owner_id").values_list("owner_id", flat=True):
             lease = renew_lease(lease, seconds=3 * provider.deadline_seconds)
             found = store.compare(owner_id, endpoints)
-            rebuilds = _may_rebuild(profile, provider)
+            rebuilds = owner_id not in losers and _may_rebuild(profile, provider)
             draft = draft_drift(profile, provider, owner_id, found, was_rebuilt=rebuilds)
             if rebuilds and found.differences and _is_news(provider, draft):
                 found = _rebuild(profile, lease, store, owner_id, endpoints, found)
@@ -97,6 +104,25 @@ def _rebuild(
     store.rebuild(owner_id, endpoints)
     crash_point("resync.rebuilt")
     return store.compare(owner_id, endpoints)
+
+
+def _find_losers(
+    profile: RegistryProfile, provider: Provider, store: ConfigMapStore, body: bytes
+) -> set[str]:
+    """Owners whose registry lost claims that no visit has believed to be gone: rebuilt now, it would say of
+    their record sets that they are nobody's."""
+    if not profile.is_rebuilt:
+        return set()
+    reference = str(profile.pk)
+    contents = StoreContents(reference, profile.kind, tuple(store.fetch_claims()))
+    snapshot = decode_snapshot(
+        body,
+        fetch_txt_profiles(provider),
+        Registries(stores=(reference,)),
+        (contents,),
+        max_items=provider.max_items,
+    )
+    return {each.holding.owner_id for each in find_lost_claims(provider, snapshot)}
 
 
 def _may_rebuild(profile: RegistryProfile, provider: Provider) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from registry_app.mirror.lost_claims import Holding, LostClaims
 from registry_app.reconcile.plan import Tally
 from registry_app.reconcile.suspicion import Circumstances, find_suspicions
 
@@ -37,8 +38,9 @@ def test_it_may_lose_thirty_percent_and_no_more(still_there: int, codes: list[st
     assert _codes(_tally(still_there=still_there, owned=still_there)) == codes
 
 
-def test_fewer_than_ten_known_record_sets_may_shrink() -> None:
-    assert _codes(_tally(known=9, still_there=1, seen=1, owned=1)) == []
+@pytest.mark.parametrize(("known", "codes"), [(9, []), (10, ["shrunk"])])
+def test_fewer_than_ten_known_record_sets_may_shrink(known: int, codes: list[str]) -> None:
+    assert _codes(_tally(known=known, still_there=1, seen=1, owned=1)) == codes
 
 
 def test_an_empty_answer_is_not_believed_where_something_was_known() -> None:
@@ -77,6 +79,21 @@ def test_claims_that_are_all_gone_are_not_believed() -> None:
 
 def test_claims_that_transfers_of_ours_removed_may_all_be_gone() -> None:
     assert _codes(_tally(claims_known=3, claims_seen=0), replace(NORMAL, claims_removed_by_us=3)) == []
+
+
+def test_owners_who_lost_their_claims_are_told_by_name_and_the_rest_counted() -> None:
+    tally = _tally()
+    tally.lost_claims = [
+        LostClaims(Holding("1", f"owner-{number}"), "crd", known=2, shown=0, standing=2)
+        for number in range(7)
+    ]
+
+    (found,) = find_suspicions(tally, NORMAL)
+
+    assert found.code == "store_emptied"
+    assert "all 2 claims of owner-4 in the crd registry, and those of 2 more owners." in found.text
+    assert "14 record sets that they spoke for stand as before" in found.text
+    assert "owner-5" not in found.text
 
 
 def test_another_service_behind_the_address_is_not_believed() -> None:

@@ -9,8 +9,9 @@ from django.utils import timezone
 from providers.wire.change_set import ChangeSet
 from registry_app.actor import SYSTEM
 from registry_app.inventory.freeze import freeze
-from registry_app.models import AuditEntry, Finding, RegistryProfile
+from registry_app.models import AuditEntry, Finding, HeldSnapshot, RegistryProfile
 from registry_app.queries.resync import due_resyncs
+from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.lease import take_lease
 from registry_app.resync.resync_registry import resync_registry
 from tests.factories import make_administrator
@@ -160,3 +161,23 @@ def test_nothing_is_compared_or_rebuilt_while_what_the_provider_shows_is_held(be
     assert held.status == "held"
     assert beside.rows() == before
     assert not Finding.objects.filter(kind=Finding.Kind.REGISTRY_DRIFT).exists()
+
+
+def test_a_registry_that_was_deleted_is_not_rebuilt_before_a_person_believes_it(beside: Beside) -> None:
+    visit(beside.provider)
+    beside.api.delete_object("configmaps", f"{BLUE}-storage")
+
+    beside.resync(is_rebuilt=True)
+    written, told = beside.api.writes(), drift()
+    held = visit(beside.provider)
+    accept_held_snapshot(SYSTEM, HeldSnapshot.objects.get().pk, reason="Blue begins anew.")
+    stored = visit(beside.provider)
+    beside.resync(is_rebuilt=True)
+
+    assert written == []
+    assert (told.state, told.details["was_rebuilt"]) == (Finding.State.OPEN, False)
+    assert (held.status, stored.status) == ("held", "stored")
+    assert {row["dnsname"]: row["owner"] for row in beside.rows()} == {
+        "api.example.org": "",
+        "www.example.org": "",
+    }

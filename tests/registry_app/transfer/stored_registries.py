@@ -1,7 +1,7 @@
 """Registries beside DNS, each with a real server behind it."""
 
 import atexit
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
 
@@ -73,9 +73,15 @@ class DynamoDbRegistry:
         kept = {label: {"S": text} for label, text in labels.items() if label != OWNER}
         self._service.put({"k": {"S": format_key(record)}, "o": {"S": owner}, "l": {"M": kept}})
 
-    def remove(self, record: Endpoint) -> None:
+    def put_all(self, records: Iterable[Endpoint], owner: str) -> None:
+        """As `put`, for many."""
+        for record in records:
+            self.put(record, owner)
+
+    def remove(self, *records: Endpoint) -> None:
         """An instance gives up what it claimed."""
-        self._service.delete(format_key(record))
+        for record in records:
+            self._service.delete(format_key(record))
 
     def lose_all(self) -> None:
         """Somebody made the table anew."""
@@ -153,10 +159,15 @@ class KubernetesRegistry:
         (old,) = self.claims()[endpoint_key(record)]
         self._store.write([StoredClaimChange(record, old, heritage(owner, record.dns_name))])
 
-    def remove(self, record: Endpoint) -> None:
+    def put_all(self, records: Iterable[Endpoint], owner: str) -> None:
+        """As `put`, for many at once."""
+        self._store.write([StoredClaimChange(each, None, heritage(owner, each.dns_name)) for each in records])
+
+    def remove(self, *records: Endpoint) -> None:
         """The instances give up what they claimed."""
-        olds = self.claims()[endpoint_key(record)]
-        self._store.write([StoredClaimChange(record, old, None) for old in olds])
+        claims = self.claims()
+        olds = [(each, old) for each in records for old in claims[endpoint_key(each)]]
+        self._store.write([StoredClaimChange(each, old, None) for each, old in olds])
 
     def lose_all(self) -> None:
         """Somebody made the namespace anew."""

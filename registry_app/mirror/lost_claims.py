@@ -1,0 +1,186 @@
+"""Owners whose claims are gone from a registry store, while record sets that these spoke for still stand.
+
+A ConfigMap, the rows of a table or the objects of a namespace may be deleted whole: one owner's, however few
+beside the others'. Then its record sets would look as if nobody had them. An owner that cleans up takes its
+record sets along, and a transfer of ours leaves its trace: neither is a loss.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from django.db.models import Count
+
+from providers.registries.aws_sd_label import AWS_SD
+from providers.registries.claim import TXT_REGISTRY, OwnershipState, PairedEndpoint
+from providers.wire.endpoint import EndpointKey
+from registry_app.mirror.snapshot import Snapshot
+from registry_app.models import Claim
+
+# As for the records of a provider: under 70 % of ten or more known.
+_SHRINK_FLOOR = 10
+_SHRINK_PERCENT = 70
+_CHUNK = 5_000
+
+
+class Holding(NamedTuple):
+    """The claims of one owner in one registry store; `owner_id` is empty for those that cannot be read."""
+
+    store: str
+    owner_id: str
+
+
+class KnownClaim(NamedTuple):
+    """A claim as the last believed reading had it. `decided`: by it the record set was its owner's."""
+
+    holding: Holding
+    key: EndpointKey
+    decided: bool
+
+
+@dataclass(frozen=True)
+class LostClaims:
+    """What an owner lost in a store: `known` claims it had, `shown` it has, `standing` are the record sets
+    without theirs that are still there."""
+
+    holding: Holding
+    kind: str
+    known: int
+    shown: int
+    standing: int
+
+    def __str__(self) -> str:
+        which = f"{self.standing} of the {self.known} claims" if self.shown else f"all {self.known} claims"
+        if self.known == 1:
+            which = "the one claim"
+        return f"{which} of {self.holding.owner_id or 'owners nobody could read'} in the {self.kind} registry"
+
+
+def fetch_lost_claims(
+    provider_id: int, snapshot: Snapshot, excused: Iterable[Collection[EndpointKey]]
+) -> list[LostClaims]:
+    """What a snapshot lost of what the mirror knows. Database read.
+
+    `excused` are record sets whose claims we moved or deleted ourselves; only looked at where it matters.
+    """
+    counted = _count_known(provider_id, snapshot)
+    if not counted:
+        return []
+    suspects = _Suspects(counted, snapshot)
+    return suspects.judge(_known_claims(provider_id, suspects.known), excused) if suspects.known else []
+
+
+def compare_claims(baseline: Snapshot, snapshot: Snapshot) -> list[LostClaims]:
+    """What a snapshot lost of what another one, which a person accepted, had. Pure."""
+    stores = _stores_of(snapshot)
+    known = [claim for claim in _read_known(baseline) if claim.holding.store in stores]
+    suspects = _Suspects(Counter(claim.holding for claim in known), snapshot)
+    return suspects.judge((claim for claim in known if claim.holding in suspects.known), ())
+
+
+class _Suspects:
+    """Whose claims are so few now that it matters which are gone, with how many were known: mostly nobody."""
+
+    def __init__(self, counted: Mapping[Holding, int], snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._shown = Counter(holding for holding, _ in _list_shown(snapshot)) if counted else Counter()
+        self._speaking = {holding.store for holding in self._shown}
+        self.known = {
+            holding: count for holding, count in counted.items() if _is_few(self._shown[holding], count)
+        }
+
+    def judge(
+        self, known: Iterable[KnownClaim], excused: Iterable[Collection[EndpointKey]]
+    ) -> list[LostClaims]:
+        """The losses among them. `known` are their claims, all of them."""
+        if not self.known:
+            return []
+        ours = list(excused)
+        records = {record.key: record for record in self._snapshot.records}
+        still = {each for each in _list_shown(self._snapshot) if each[0] in self.known}
+        innocent, standing = Counter[Holding](), Counter[Holding]()
+        for claim in known:
+            if (claim.holding, claim.key) in still:
+                continue
+            is_silent = claim.holding.store not in self._speaking
+            is_lost = _is_lost(claim, records.get(claim.key), is_silent=is_silent)
+            is_ours = any(claim.key in keys for keys in ours)
+            (standing if is_lost and not is_ours else innocent)[claim.holding] += 1
+        found = (self._describe(each, innocent[each], standing[each]) for each in sorted(self.known))
+        return [each for each in found if _is_suspicious(each)]
+
+    def _describe(self, holding: Holding, innocent: int, standing: int) -> LostClaims:
+        kinds = (each.kind for each in self._snapshot.contents if each.reference == holding.store)
+        return LostClaims(
+            holding=holding,
+            kind=next(kinds, AWS_SD),
+            known=self.known[holding] - innocent,
+            shown=self._shown[holding],
+            standing=standing,
+        )
+
+
+def _is_few(shown: int, known: int) -> bool:
+    return not shown or (known >= _SHRINK_FLOOR and shown * 100 < _SHRINK_PERCENT * known)
+
+
+def _is_suspicious(lost: LostClaims) -> bool:
+    if not lost.standing or not lost.shown:
+        return bool(lost.standing)
+    return lost.known >= _SHRINK_FLOOR and lost.standing * 100 > (100 - _SHRINK_PERCENT) * lost.known
+
+
+def _is_lost(claim: KnownClaim, record: PairedEndpoint | None, *, is_silent: bool) -> bool:
+    """Whether a record set that stands is not its owner's any more only because its claim is gone."""
+    if record is None:
+        return False
+    if is_silent:
+        return True
+    if not claim.holding.owner_id or record.state is OwnershipState.UNKNOWN:
+        return False  # nobody may touch it, before and after
+    if record.state is OwnershipState.OWNED:
+        # Given away, or claimed elsewhere too; but a conflict does not end because one side is gone.
+        return not claim.decided and record.owner_id != claim.holding.owner_id
+    return True
+
+
+def _stores_of(snapshot: Snapshot) -> set[str]:
+    registries = snapshot.registries
+    return {*registries.stores, *([registries.aws_sd] if registries.aws_sd else [])}
+
+
+def _list_shown(snapshot: Snapshot) -> Iterator[tuple[Holding, EndpointKey]]:
+    for claim in snapshot.claims:
+        if claim.registry != TXT_REGISTRY:
+            key = EndpointKey(claim.record_name, claim.record_type, claim.set_identifier)
+            yield Holding(claim.profile.reference, claim.owner_id), key
+
+
+def _read_known(baseline: Snapshot) -> Iterator[KnownClaim]:
+    owners = {record.key: record.owner_id for record in baseline.records}
+    for holding, key in _list_shown(baseline):
+        yield KnownClaim(holding, key, bool(holding.owner_id) and owners.get(key) == holding.owner_id)
+
+
+def _count_known(provider_id: int, snapshot: Snapshot) -> dict[Holding, int]:
+    stores = _stores_of(snapshot)
+    if not stores:
+        return {}
+    rows = Claim.objects.filter(
+        provider_id=provider_id, registry_profile_id__in=[int(each) for each in stores]
+    ).order_by()
+    counted = rows.values_list("registry_profile_id", "owner__owner_id").annotate(count=Count("pk"))
+    return {Holding(str(store), owner_id or ""): count for store, owner_id, count in counted}
+
+
+def _known_claims(provider_id: int, suspects: Collection[Holding]) -> Iterator[KnownClaim]:
+    for store, holdings in groupby(sorted(suspects), key=lambda holding: holding.store):
+        wanted = set(holdings)
+        rows = Claim.objects.filter(provider_id=provider_id, registry_profile_id=int(store)).order_by()
+        fields = ("owner__owner_id", "verdict", "record_name", "record_type", "set_identifier")
+        for owner_id, verdict, *key in rows.values_list(*fields).iterator(chunk_size=_CHUNK):
+            holding = Holding(store, owner_id or "")
+            if holding in wanted:
+                yield KnownClaim(holding, EndpointKey(*key), verdict == Claim.Verdict.EFFECTIVE)
