@@ -2,11 +2,14 @@
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import msgspec
 
 from providers.http.errors import ChangeNotConfirmed, NothingSent, OutcomeUnknown, ProviderError
 from providers.registries.dns_record_object import (
+    OWNER_LABEL,
     build_programmed,
     build_unclaimed,
     is_programmed,
@@ -17,13 +20,15 @@ from providers.registries.dns_record_object import (
     write_dns_record,
 )
 from providers.registries.errors import RegistryError
-from providers.registries.kubernetes_object import KubernetesObject, read_metadata
+from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_object, read_texts
+from providers.registries.store_contents import StoreReading, compute_claims_digest, compute_digest
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 from providers.stores.kubernetes.client import DNS_RECORDS, Conflict, KubernetesClient
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
 
+_ENCODER = msgspec.msgpack.Encoder(order="sorted")
 _Held = Mapping[EndpointKey, Sequence[KubernetesObject]]
 
 
@@ -40,6 +45,19 @@ class CrdStore:
     def fetch_claims(self) -> Sequence[StoredClaim]:
         """The claims of all objects. Raises ProviderError."""
         return read_claims(self._client.list_objects(DNS_RECORDS, self._namespace))
+
+    def fetch_reading(self) -> StoreReading:
+        """All objects; what they claim is only read when it is asked for."""
+        objects = self._client.list_objects(DNS_RECORDS, self._namespace)
+
+        def read() -> Sequence[StoredClaim]:
+            return read_claims(objects)
+
+        try:
+            return StoreReading(_compute_objects_digest(objects), read)
+        except OverflowError:
+            # Nothing an instance writes: a number beyond what can be told apart so cheaply.
+            return StoreReading(compute_claims_digest(read()), read)
 
     def write(self, changes: Sequence[StoredClaimChange]) -> None:
         """Make each change to the one object that holds `old`, one after the other.
@@ -79,6 +97,22 @@ class CrdStore:
             if key is not None:
                 held[key].append(obj)
         return held
+
+
+def _compute_objects_digest(objects: Iterable[KubernetesObject]) -> bytes:
+    """The digest of all that claims are read from. Not of versions: each status an instance writes is one."""
+    return compute_digest(
+        sorted(
+            _ENCODER.encode(
+                (
+                    read_metadata(obj, "name"),
+                    read_texts(obj, "metadata", "labels").get(OWNER_LABEL),
+                    read_object(obj, "spec").get("endpoint"),
+                )
+            )
+            for obj in objects
+        )
+    )
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_object
 from providers.registries.stored_claim import StoredClaimChange
+from providers.servers import read_faults
 from providers.stores.configmap.store import ConfigMapStore
+from providers.stores.crd_store import CrdStore
 from providers.wire.endpoint import Endpoint
 from registry_app.mirror.open_stores import OpenStore, StoreAnswer, fetch_answers, fetch_contents
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 from tests.providers.stores.dynamodb.rows import make_store
 from tests.reference_server import make_record
+from tests.registry_app.transfer.registries import heritage
 from tests.registry_app.transfer.stored_registries import start_moto
 from tests.strict_dynamodb import StrictDynamoDb, body, strict_dynamodb
 
@@ -73,6 +77,52 @@ def test_config_maps_that_say_something_odd_have_a_digest_too(api: KubernetesApi
 
     assert odd.digest != first
     assert odd.read().claims[0].problem
+
+
+def open_objects(api: KubernetesApi) -> OpenStore:
+    return OpenStore("9", "crd", "objects", CrdStore(api.client(), NAMESPACE))
+
+
+def test_objects_are_told_apart_by_what_they_claim_and_not_by_their_versions(api: KubernetesApi) -> None:
+    store = open_objects(api).store
+    for record in (WWW, API):
+        store.write([StoredClaimChange(record, None, heritage(BLUE, record.dns_name))])
+    first = answer(open_objects(api)).digest
+    name = "www-example-org-dab90c7f"
+    held = api.read_object("dnsrecords", name)
+    api.put_object("dnsrecords", {**held, "status": {"conditions": []}})
+    versions = {
+        read_metadata(each, "resourceVersion") for each in (held, api.read_object("dnsrecords", name))
+    }
+
+    again = answer(open_objects(api)).digest
+    store.write([StoredClaimChange(WWW, heritage(BLUE, WWW.dns_name), heritage(GREEN, WWW.dns_name))])
+    given = answer(open_objects(api))
+    metadata = held["metadata"]
+    assert isinstance(metadata, dict)
+    labels: KubernetesObject = {"externaldns.k8s.io/owner": GREEN}
+    api.put_object("dnsrecords", {**held, "metadata": {**metadata, "labels": labels}})
+    torn = answer(open_objects(api))
+    api.delete_object("dnsrecords", name)
+    gone = answer(open_objects(api))
+
+    assert (first, len(versions)) == (again, 2)
+    assert len({first, given.digest, torn.digest, gone.digest}) == 4
+    assert [claim.problem != "" for claim in torn.read().claims] == [False, True]
+    assert [claim.key.name for claim in gone.read().claims] == ["api.example.org"]
+
+
+def test_an_object_that_says_something_odd_has_a_digest_too(api: KubernetesApi) -> None:
+    open_objects(api).store.write([StoredClaimChange(WWW, None, heritage(BLUE, WWW.dns_name))])
+    held = api.read_object("dnsrecords", "www-example-org-dab90c7f")
+    endpoint = {**read_object(held, "spec", "endpoint"), "recordTTL": 9 * 10**19}
+    listing = {"kind": "DNSRecordList", "items": [{**held, "spec": {"endpoint": endpoint}}]}
+    api.faults.plan("list /dnsrecords", read_faults.body(json.dumps(listing).encode()), times=2)
+
+    first, again = answer(open_objects(api)), answer(open_objects(api))
+
+    assert first.digest == again.digest
+    assert first.read().claims[0].problem
 
 
 @pytest.fixture
