@@ -30,6 +30,8 @@ _TXT = ("prefix", "suffix", "wildcard_replacement")
 _KUBERNETES = ("cluster", "namespace", "is_rebuilt")
 _TABLE = ("table", "region", "endpoint_url", "access_key_id")
 
+_AWS_SECRETS = ("secret_access_key", "forget_secret_access_key", "session_token", "forget_session_token")
+
 
 class RegistryProfileForm(ConfigForm):
     encryption_key = SecretField(
@@ -44,11 +46,17 @@ class RegistryProfileForm(ConfigForm):
         "itself when the endpoint moves to another place.",
     )
 
+    session_token = SecretField(
+        label="session token",
+        help_text="Of temporary credentials: or env:NAME or file:NAME. Never shown again; left empty, a "
+        "stored one stays. Forgotten by itself with its access key, and when the endpoint moves.",
+    )
+
     sections = (
         ("What it is", _CLAIMS),
         ("TXT records", (*_TXT, "encryption_key", "forget_encryption_key")),
         ("ConfigMap and DNSRecord objects", _KUBERNETES),
-        ("DynamoDB", (*_TABLE, "secret_access_key", "forget_secret_access_key")),
+        ("DynamoDB", (*_TABLE, *_AWS_SECRETS)),
     )
 
     class Meta:
@@ -68,7 +76,9 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[RegistryProfile]:
         rows = super().get_queryset(request).prefetch_related("cluster")
         return rows.annotate(
-            has_key=build_is_set("encryption_key"), has_access_key=build_is_set("secret_access_key")
+            has_key=build_is_set("encryption_key"),
+            has_access_key=build_is_set("secret_access_key"),
+            has_session_token=build_is_set("session_token"),
         )
 
     def empty_reason(self, request: HttpRequest) -> str:
@@ -123,6 +133,7 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
                 ("Endpoint", row.endpoint_url or "the service's own"),
                 ("Access key", row.access_key_id or NOTHING),
                 ("Secret access key", "set" if getattr(row, "has_access_key", False) else "not set"),
+                ("Session token", "set" if getattr(row, "has_session_token", False) else "not set"),
             ]
         if row.cluster is not None:
             rebuilt = [("Rebuilt from the provider", "yes" if row.is_rebuilt else "no")]

@@ -43,6 +43,7 @@ class RegistryProfileAnswer(RowSerializer[RegistryProfile]):
     cluster = serializers.SlugRelatedField[Any](slug_field="name", read_only=True, allow_null=True)
     has_encryption_key = serializers.BooleanField()
     has_secret_access_key = serializers.BooleanField()
+    has_session_token = serializers.BooleanField()
 
     class Meta:
         model = RegistryProfile
@@ -51,6 +52,7 @@ class RegistryProfileAnswer(RowSerializer[RegistryProfile]):
             *_SETTINGS,
             "has_encryption_key",
             "has_secret_access_key",
+            "has_session_token",
             "providers",
             "created_at",
             "updated_at",
@@ -71,6 +73,13 @@ class RegistryProfileBody(StrictModelSerializer):
         trim_whitespace=False,
         help_text="DynamoDB: the key, or env:NAME or file:NAME. Never shown again.",
     )
+    session_token = serializers.CharField(
+        write_only=True,
+        required=False,
+        allow_blank=True,
+        trim_whitespace=False,
+        help_text="DynamoDB: token of temporary credentials, or env:NAME or file:NAME. Never shown again.",
+    )
     encryption_key = serializers.CharField(
         write_only=True,
         required=False,
@@ -81,7 +90,7 @@ class RegistryProfileBody(StrictModelSerializer):
 
     class Meta:
         model = RegistryProfile
-        fields = (*_SETTINGS, "encryption_key", "secret_access_key", "providers")
+        fields = (*_SETTINGS, "encryption_key", "secret_access_key", "session_token", "providers")
 
 
 class ClaimCountAnswer(serializers.Serializer[tuple[str, int]]):
@@ -108,7 +117,9 @@ class RegistryProfileViews(ConfigurationViewSet):
 
     queryset = (
         RegistryProfile.objects.annotate(
-            has_encryption_key=is_set("encryption_key"), has_secret_access_key=is_set("secret_access_key")
+            has_encryption_key=is_set("encryption_key"),
+            has_secret_access_key=is_set("secret_access_key"),
+            has_session_token=is_set("session_token"),
         )
         .prefetch_related("cluster")
         .prefetch_related(Prefetch("providers", Provider.objects.only("id", "name")))
@@ -141,8 +152,8 @@ class RegistryProfileViews(ConfigurationViewSet):
 
     @extend_schema(parameters=[IF_MATCH, ETAG], request=RegistryProfileBody, responses=RegistryProfileAnswer)
     def partial_update(self, request: Request, pk: int) -> Response:
-        """Change a registry profile. Its keys change only if sent; a secret access key is cleared when its
-        endpoint moves."""
+        """Change a registry profile. Its keys change only if sent; a secret access key and a session token
+        are cleared when the endpoint moves, a session token with its access key."""
         return self.change_row(request, pk, change_registry_profile)
 
     @extend_schema(request=EmptyBody, responses=RegistryReportAnswer)

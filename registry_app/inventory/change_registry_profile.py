@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from registry_app.actor import Actor
-from registry_app.inventory.registry_place import raise_if_misplaced
+from registry_app.errors import InvalidRequest, StateMoved
+from registry_app.inventory.registry_place import find_place
 from registry_app.inventory.rows import change_row, fetch_row, raise_if_not_administrator
 from registry_app.inventory.store_address import is_same_origin, read_store_address
 from registry_app.models import RegistryProfile
@@ -20,8 +21,8 @@ def change_registry_profile(
 ) -> RegistryProfile:
     """Change a registry profile. Raises as `change_row` does, or NotAllowed.
 
-    Its access key's secret is cleared when its table is looked for elsewhere and no new one comes along: a
-    secret is never used at a place it was not entered for.
+    The secrets of its access key are cleared when its table is looked for elsewhere and no new ones come
+    along: a secret is never used at a place it was not entered for. A session token goes with its key.
     """
     raise_if_not_administrator(actor, "registry profiles")
     row = fetch_row(RegistryProfile, row_id)
@@ -30,12 +31,19 @@ def change_registry_profile(
         values["endpoint_url"] = read_store_address("endpoint_url", str(values["endpoint_url"]))
         if not is_same_origin(row.endpoint_url, values["endpoint_url"]):
             values.setdefault("secret_access_key", "")
-    raise_if_misplaced(values, row)
-    return change_row(
-        actor,
-        RegistryProfile,
-        row_id,
-        values,
-        action="registry_profile.changed",
-        expected_updated_at=expected_updated_at,
-    )
+            values.setdefault("session_token", "")
+    if values.get("access_key_id", row.access_key_id) != row.access_key_id:
+        values.setdefault("session_token", "")
+    values["store_place"] = find_place(values, row)
+    try:
+        return change_row(
+            actor,
+            RegistryProfile,
+            row_id,
+            values,
+            action="registry_profile.changed",
+            expected_updated_at=expected_updated_at,
+        )
+    except (InvalidRequest, StateMoved):
+        find_place(values, row)  # somebody may have been first at this very store: then say so
+        raise

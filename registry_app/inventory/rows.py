@@ -82,8 +82,14 @@ def fetch_row(model: type[Row], row_id: int) -> Row:
 
 
 def build_audit_values(row: models.Model, names: Mapping[str, Any]) -> dict[str, Any]:
-    """The named fields as JSON. A secret is only ever said to be set or not."""
-    return {name: _audit_value(row, name) for name in names}
+    """The named fields as JSON, without those that nobody enters. A secret is only ever said to be set or
+    not."""
+    return {name: _audit_value(row, name) for name in names if _is_entered(row, name)}
+
+
+def _is_entered(row: models.Model, name: str) -> bool:
+    field = row._meta.get_field(name)
+    return not isinstance(field, models.Field) or field.editable
 
 
 def _audit_value(row: models.Model, name: str) -> Any:

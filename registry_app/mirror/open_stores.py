@@ -133,7 +133,11 @@ def _open_table(profile: RegistryProfile, provider: Provider) -> RegistryStore:
     api = DynamoDbApi(
         profile.endpoint_url or build_dynamodb_url(profile.region),
         profile.region,
-        AwsKey(profile.access_key_id, fetch_secret_value(profile.secret_access_key)),
+        AwsKey(
+            profile.access_key_id,
+            fetch_secret_value(profile.secret_access_key),
+            fetch_secret_value(profile.session_token),
+        ),
         build_address_policy(),
         build_limits(provider),
     )

@@ -68,11 +68,23 @@ class RegistryProfile(models.Model):
     secret_access_key = EncryptedTextField(
         blank=True, default="", help_text="DynamoDB: the key, or env:NAME or file:NAME. Write-only."
     )
+    session_token = EncryptedTextField(
+        blank=True,
+        default="",
+        help_text="DynamoDB: the token of temporary credentials, or env:NAME or file:NAME. Write-only.",
+    )
     is_rebuilt = models.BooleanField(
         "rebuilt from the provider",
         default=False,
         help_text="ConfigMap: keep the rows of the owners that use this profile in step with what the "
         "provider shows. Whose a row is never changes.",
+    )
+    store_place = models.CharField(
+        max_length=32,
+        blank=True,
+        default="",
+        editable=False,
+        help_text="Digest of a store and the provider it speaks for; empty for TXT and noop.",
     )
     next_resync_at = models.DateTimeField(null=True, blank=True, editable=False)
     providers = models.ManyToManyField(
@@ -98,6 +110,12 @@ class RegistryProfile(models.Model):
             ),
             models.CheckConstraint(
                 name="profile_in_a_table", condition=~Q(kind="dynamodb") | (~Q(table="") & ~Q(region=""))
+            ),
+            models.UniqueConstraint(
+                fields=["store_place"],
+                condition=~Q(store_place=""),
+                name="profile_store_once",
+                violation_error_message="Another registry profile is this very store at this provider.",
             ),
         ]
 

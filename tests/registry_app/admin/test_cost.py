@@ -63,7 +63,15 @@ def test_no_list_loads_a_secret() -> None:
     # Comparing a secret with the empty text is how its being set is known; selecting it would decrypt it.
     selected = [query["sql"].partition(" FROM ")[0] for query in captured.captured_queries]
     columns = [part for sql in selected for part in sql.split(", ")]
-    names = ("secret", "client_key", "encryption_key", "token", "secret_access_key", "secret_hash")
+    names = (
+        "secret",
+        "client_key",
+        "encryption_key",
+        "token",
+        "secret_access_key",
+        "session_token",
+        "secret_hash",
+    )
     assert not [column for column in columns if column.endswith(tuple(f'."{name}"' for name in names))]
 
 

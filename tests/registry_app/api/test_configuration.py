@@ -226,7 +226,7 @@ def test_a_registry_store_is_registered_with_where_it_is(client: APIClient) -> N
     provider = make_provider()
     maps = {"name": "maps", "kind": "configmap", "cluster": "blue", "namespace": "dns"}
     table = {"name": "table", "kind": "dynamodb", "table": "external-dns", "region": "eu-central-1"}
-    secret = {"access_key_id": "AKIA", "secret_access_key": _SECRET}
+    secret = {"access_key_id": "AKIA", "secret_access_key": _SECRET, "session_token": f"token-{_SECRET}"}
 
     first = client.post(f"{API}/registry-profiles/", {**maps, "providers": [provider.pk]})
     second = client.post(f"{API}/registry-profiles/", {**table, **secret, "providers": [provider.pk]})
@@ -235,6 +235,7 @@ def test_a_registry_store_is_registered_with_where_it_is(client: APIClient) -> N
     assert [answer.status_code for answer in (first, second, homeless)] == [201, 201, 422]
     assert (read(first)["cluster"], read(first)["namespace"]) == ("blue", "dns")
     assert read(second)["has_secret_access_key"] is True
+    assert (read(first)["has_session_token"], read(second)["has_session_token"]) == (False, True)
     assert _SECRET.encode() not in second.content
     assert "providers" in read(homeless)["fields"]
 

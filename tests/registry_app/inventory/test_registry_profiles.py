@@ -1,6 +1,10 @@
 """Registry profiles and clusters say where claims are kept; what cannot be is refused with the field."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+from django.db import IntegrityError, connection, transaction
 from django.db.models import ProtectedError
 
 from registry_app.actor import SYSTEM
@@ -11,10 +15,12 @@ from registry_app.inventory.register_cluster import register_cluster
 from registry_app.inventory.register_registry_profile import register_registry_profile
 from registry_app.models import AuditEntry, Cluster, Provider, RegistryProfile
 from tests.factories import make_cluster, make_provider
+from tests.registry_app.reconcile.interrupting import AfterReading
 
 pytestmark = pytest.mark.django_db
 
 SECRET = "s3cr3t-of-the-table"
+TOKEN = "t0ken-of-the-session"
 API = "https://k8s.example.org:6443"
 
 
@@ -74,6 +80,113 @@ def test_one_store_is_not_heard_twice() -> None:
         change_registry_profile(SYSTEM, other.pk, {"table": "external-dns"})
 
     assert sorted(RegistryProfile.objects.values_list("name", flat=True)) == ["another", "table"]
+
+
+def test_the_same_store_may_serve_two_providers() -> None:
+    register_table(make_provider())
+
+    register_table(make_provider("green-zone"), name="again")
+
+    assert RegistryProfile.objects.count() == 2
+
+
+def test_a_profile_that_left_a_store_leaves_room_for_another() -> None:
+    provider = make_provider()
+    first = register_table(provider)
+
+    change_registry_profile(SYSTEM, first.pk, {"table": "other-table"})
+    change_registry_profile(SYSTEM, first.pk, {"name": "first"})
+    register_table(provider, name="again")
+
+    assert RegistryProfile.objects.count() == 2
+    told = [
+        entry.after for entry in AuditEntry.objects.filter(action="registry_profile.changed").order_by("pk")
+    ]
+    assert told == [{"table": "other-table"}, {"name": "first"}]
+
+
+def meanwhile(act: Callable[[], object]) -> AfterReading:
+    """Somebody else acts after the place was found free: as late as the database lets them."""
+    times = 2 if connection.vendor == "postgresql" else 1
+
+    def act_and_close() -> None:
+        try:
+            act()
+        finally:
+            connection.close()
+
+    def act_apart() -> None:
+        with ThreadPoolExecutor(1) as other:
+            other.submit(act_and_close).result(timeout=20)
+
+    return AfterReading('"store_place" = ', act_apart, times=times)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_register_one_store_at_once_the_second_is_told_who_was_first() -> None:
+    provider = make_provider()
+    rival = meanwhile(lambda: register_table(provider, name="rival"))
+
+    with connection.execute_wrapper(rival), pytest.raises(InvalidRequest) as caught:
+        register_table(provider)
+
+    assert rival.happen is None
+    assert caught.value.fields == {
+        "providers": ["The registry profile rival is this very store at blue-zone already."]
+    }
+    assert [each.name for each in RegistryProfile.objects.all()] == ["rival"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_move_to_one_store_at_once_the_second_is_told_who_was_first() -> None:
+    provider = make_provider()
+    first = register_table(provider)
+    second = register_table(provider, name="second", table="second")
+    rival = meanwhile(lambda: change_registry_profile(SYSTEM, first.pk, {"table": "wanted"}))
+
+    with connection.execute_wrapper(rival), pytest.raises(InvalidRequest, match="profile table is this very"):
+        change_registry_profile(SYSTEM, second.pk, {"table": "wanted"})
+
+    assert rival.happen is None
+    assert sorted(RegistryProfile.objects.values_list("name", "table")) == [
+        ("second", "second"),
+        ("table", "wanted"),
+    ]
+
+
+def test_the_database_itself_keeps_a_store_to_one_profile() -> None:
+    place = register_table(make_provider()).store_place
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        RegistryProfile.objects.create(name="again", store_place=place)
+
+    assert len(place) == 32
+
+
+def test_a_session_token_goes_with_its_key_and_with_its_place() -> None:
+    profile = register_table(
+        make_provider(),
+        secret_access_key=SECRET,
+        session_token=TOKEN,
+        endpoint_url="https://db.example.org",
+    )
+
+    def token_after(**changes: object) -> str:
+        change_registry_profile(SYSTEM, profile.pk, changes)
+        return RegistryProfile.objects.get().session_token
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT session_token FROM registry_app_registryprofile")
+        (stored,) = cursor.fetchone()
+    kept = token_after(endpoint_url="https://db.example.org/path", access_key_id="AKIA")
+    elsewhere = token_after(endpoint_url="https://elsewhere.example.org")
+    entered = token_after(session_token=TOKEN)
+    renewed = token_after(access_key_id="ASIANEW", session_token="another-token")
+    other_key = token_after(access_key_id="ASIAOTHER")
+
+    assert TOKEN not in stored
+    assert (kept, elsewhere, entered, renewed, other_key) == (TOKEN, "", TOKEN, "another-token", "")
+    assert TOKEN not in str(list(AuditEntry.objects.values_list("before", "after")))
 
 
 def test_a_secret_access_key_is_forgotten_when_the_endpoint_moves() -> None:

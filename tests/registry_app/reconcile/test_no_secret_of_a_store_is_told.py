@@ -23,7 +23,7 @@ from tests.reference_server import make_record
 from tests.registry_app.reconcile.visiting import visit
 from tests.registry_app.transfer.recording import RecordingProvider
 from tests.registry_app.transfer.stored_registries import DynamoDbRegistry, KubernetesRegistry, open_registry
-from tests.strict_dynamodb import SECRET, body, refusal
+from tests.strict_dynamodb import SECRET, TOKEN, body, refusal
 
 pytestmark = pytest.mark.django_db
 
@@ -80,6 +80,26 @@ def test_no_secret_is_told(kind: str, fault: str, caplog: pytest.LogCaptureFixtu
     told += [serializers.serialize("json", model.objects.all()) for model in rows]
     told += [f"{row.last_error} {row.last_error_code}" for row in Provider.objects.all()]
     assert [text for text in (*told, caplog.text) if secret in text] == []
+
+
+def test_no_session_token_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with RecordingProvider([WWW]) as reference, open_registry("dynamodb", reference) as registry:
+        assert isinstance(registry, DynamoDbRegistry)
+        provider = make_provider(url=reference.url, deadline_seconds=2)
+        profile = registry.profile(provider)
+        assert profile is not None
+        told = [str(change_registry_profile(SYSTEM, profile.pk, {"session_token": TOKEN}))]
+        for fault in (None, _echo("dynamodb", TOKEN), FAULTS["undecodable"]("dynamodb", TOKEN)):
+            for _ in range(2 if fault else 0):
+                assert fault is not None
+                registry.plan_read(fault)
+            visit(provider)
+            told.append(str(probe_registry(SYSTEM, profile.pk)))
+
+    told += [serializers.serialize("json", model.objects.all()) for model in (SyncRun, Finding, AuditEntry)]
+    assert [run.error_code for run in SyncRun.objects.order_by("pk")][1:] == ["registry_unreadable"] * 2
+    assert [text for text in (*told, caplog.text) if TOKEN in text] == []
 
 
 def test_a_version_that_is_the_token_is_not_shown(caplog: pytest.LogCaptureFixture) -> None:

@@ -8,6 +8,7 @@ from django.test import Client
 
 from providers.wire.domain_filter import DomainFilter
 from registry_app.actor import SYSTEM
+from registry_app.inventory.change_registry_profile import change_registry_profile
 from registry_app.models import Claim, Finding, HeldSnapshot, Owner, Provider, RegistryProfile, SyncRun
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.transfer.selection import Selection
@@ -16,7 +17,7 @@ from tests.reference_server import ReferenceProvider, make_record
 from tests.registry_app.reconcile.visiting import mirrored, visit
 from tests.registry_app.transfer.stored_registries import start_moto
 from tests.registry_app.transfer.world import ask, make_alice, plan
-from tests.strict_dynamodb import KEY_ID, REGION, SECRET, StrictDynamoDb, refusal, strict_dynamodb
+from tests.strict_dynamodb import KEY_ID, REGION, SECRET, TOKEN, StrictDynamoDb, refusal, strict_dynamodb
 
 pytestmark = pytest.mark.django_db
 
@@ -104,6 +105,18 @@ def test_a_store_that_cannot_be_read_fails_the_visit_and_leaves_the_mirror(table
     assert SECRET not in run.error
     assert table.owners() == before
     assert table.provider.status == Provider.Status.FAILING
+
+
+def test_temporary_credentials_are_shown_with_their_session_token(table: Table) -> None:
+    table.service.session_token = TOKEN
+
+    without = visit(table.provider)
+    change_registry_profile(SYSTEM, table.profile.pk, {"session_token": TOKEN})
+    with_it = visit(table.provider)
+
+    assert (without.status, with_it.status) == (SyncRun.Status.FAILED, SyncRun.Status.STORED)
+    assert TOKEN not in without.error
+    assert set(table.owners().values()) == {BLUE}
 
 
 def test_a_store_that_lost_its_rows_is_held_until_a_person_believes_it(table: Table) -> None:
