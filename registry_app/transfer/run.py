@@ -19,6 +19,7 @@ from registry_app.mirror.open_stores import OpenStore
 from registry_app.models import Provider, Transfer, TransferItem
 from registry_app.reconcile.lease import Lease, raise_if_lost, renew_lease
 from registry_app.transfer.believable_store import KnownRows
+from registry_app.transfer.believable_zone import KnownZone, count_shown
 from registry_app.transfer.claim_key import ZONE
 from registry_app.transfer.live_zone import LiveZone, build_live_zone
 from registry_app.transfer.store_changes import list_changes_to_make
@@ -52,19 +53,25 @@ class Hold:
 class Run(Hold):
     """One run, able to speak to the provider and to the registry stores it has.
 
-    `zone` is the last reading of all of them that the transfer touches, as far as it was kept.
+    `zone` is the last reading of all of them that the transfer touches, as far as it was kept. `batch` is
+    the one under way.
     """
 
     client: ProviderClient
     profiles: dict[str, TxtProfile]
     stores: Mapping[str, OpenStore] = field(default_factory=dict)
     zone: LiveZone = field(default_factory=LiveZone)
+    batch: int | None = None
     # The clock on the wall may jump while a run lasts.
     started: float = field(default_factory=time.monotonic)
 
     @cached_property
     def known_rows(self) -> KnownRows:
         return KnownRows(self.transfer)
+
+    @cached_property
+    def known_zone(self) -> KnownZone:
+        return KnownZone(self.transfer)
 
     @property
     def store_names(self) -> dict[str, str]:
@@ -79,12 +86,14 @@ class Run(Hold):
         answer = self.client.records()
         decoded = decode_records(answer.body, max_items=self.provider.max_items)
         raise_if_unbelievable(self.provider, len(decoded.endpoints))
+        if decoded.endpoints:
+            self.known_zone.raise_if_unbelievable(count_shown(decoded.endpoints))
         zone = build_live_zone(decoded.endpoints, names)
         for reference in self.transfer.premises.get("stores", {}):
             self.renew()
             opened = self.stores[reference]
             claims = opened.store.fetch_claims()
-            self.known_rows.raise_if_unbelievable(reference, opened.name, claims)
+            self.known_rows.raise_if_unbelievable(reference, opened.name, claims, batch=self.batch)
             mine = (claim for claim in claims if claim.key.name in names)
             zone = zone.with_store(reference, opened.name, mine)
         self.zone = zone

@@ -24,6 +24,7 @@ from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
 from registry_app.reconcile.lease import raise_if_lost, release_lease, take_lease
 from registry_app.transfer.advance import advance
 from registry_app.transfer.approve_transfer import find_void_approval
+from registry_app.transfer.believable_zone import count_shown_in
 from registry_app.transfer.conclude import conclude, end_stale
 from registry_app.transfer.find_transfer import find_transfer
 from registry_app.transfer.premises import find_moved_place, find_moved_premise
@@ -88,7 +89,7 @@ def _run(hold: Hold) -> None:
     try:
         profiles = {profile.reference: profile for profile in fetch_txt_profiles(hold.provider)}
         with build_client(hold.provider) as client:
-            stores = open_stores(hold.provider, client)
+            stores = open_stores(hold.provider, client, remembers=True)
             # Once more: what was opened is what was reviewed, whoever changed a profile in between.
             moved = find_moved_place(hold.transfer, hold.provider)
             if moved:
@@ -173,6 +174,7 @@ def _run_batches(run: Run, numbers: list[int]) -> str | None:
             return None
         for freeze in fetch_active_freezes(run.provider):
             return f"{describe_freeze(freeze)}."
+        run.batch = number
         items = load_batch(run, number)
         following = load_batch(run, numbers[place + 1]) if place + 1 < len(numbers) else []
         names = names_of(items) | names_of(following)
@@ -197,6 +199,8 @@ def _is_as_reviewed(run: Run) -> bool:
         run.provider, run.client, list(run.profiles.values()), registries, run.stores.values()
     )
     raise_if_unbelievable(run.provider, snapshot.item_count)
+    if snapshot.item_count:
+        run.known_zone.raise_if_unbelievable(count_shown_in(snapshot))
     for read in snapshot.contents:
         run.known_rows.raise_if_unbelievable(read.reference, run.store_names[read.reference], read.claims)
     items = run.transfer.items.order_by("ordinal").iterator(chunk_size=2_000)

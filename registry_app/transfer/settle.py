@@ -48,6 +48,7 @@ def _call_off(run: Run, step: TransferStep) -> None:
 
 
 def _settle(run: Run, step: TransferStep) -> None:
+    run.batch = step.batch
     changes = changes_of_step(step)
     items = list(run.transfer.items.filter(batch=step.batch, status=_ITEM.SENDING).order_by("ordinal"))
     names = names_of(items) | {key.name for key in changes}

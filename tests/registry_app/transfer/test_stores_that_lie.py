@@ -6,10 +6,13 @@ from collections.abc import Callable
 import pytest
 from django.db import connection
 
+from providers.servers.faults import Fault
 from registry_app.models import RegistryProfile, Transfer, TransferItem
 from registry_app.transfer.run_transfer import run_transfer
 from registry_app.transfer.selection import Selection
+from tests import strict_dynamodb as dynamodb
 from tests.registry_app.reconcile.interrupting import AfterReading
+from tests.registry_app.transfer.registries import heritage
 from tests.registry_app.transfer.stored_registries import DynamoDbRegistry
 from tests.registry_app.transfer.two_registries import RECORDS, Two, open_two
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, request
@@ -19,6 +22,18 @@ pytestmark = pytest.mark.django_db(transaction=True)
 _STATUS = Transfer.Status
 WWW = RECORDS[0]
 ONLY_WWW = Selection(names=(WWW.dns_name,))
+
+
+def empty_once(table: DynamoDbRegistry, is_time: Callable[[], bool]) -> Callable[[], None]:
+    """When it is time, one reading shows nothing, as that of a replica made anew would."""
+    planned: list[Fault] = []
+
+    def plan() -> None:
+        if not planned and is_time():
+            planned.append(dynamodb.body(b'{"Items":[],"Count":0,"ScannedCount":0}'))
+            table.plan_read(planned[0])
+
+    return plan
 
 
 def table_of(two: Two) -> DynamoDbRegistry:
@@ -110,3 +125,65 @@ def test_a_table_that_becomes_another_one_while_it_is_opened_is_not_written() ->
         assert move.happen is None
         assert transfer.status in (_STATUS.STALE, _STATUS.FAILED)
         assert two.contents() == before
+
+
+def test_batches_to_come_vouch_for_a_store_whose_rows_are_all_in_the_transfer() -> None:
+    alice = make_alice()
+    with open_two("dynamodb", "dynamodb", batch_size=1) as two:
+        table = table_of(two)
+        transfer = request(alice, ask("release"))
+        two.blue.watch(empty_once(table, lambda: True))
+
+        run_transfer(transfer.pk)
+        transfer.refresh_from_db()
+        waiting, reason = transfer.status, transfer.status_reason
+        standing = len(table.claims())
+        verified = transfer.items.filter(status=TransferItem.Status.VERIFIED).count()
+        two.clear_faults()
+        run_transfer(transfer.pk)
+        transfer.refresh_from_db()
+
+        assert (standing, verified) == (len(RECORDS) - 1, 0)
+        assert waiting == _STATUS.SENDING
+        assert "shows no claim at all" in reason
+        assert transfer.status == _STATUS.VERIFIED, transfer.status_reason
+        assert table.claims() == {}
+
+
+def test_rows_that_were_read_back_before_vouch_for_the_last_batch() -> None:
+    alice = make_alice()
+    with open_two("dynamodb", "dynamodb", batch_size=1) as two:
+        table = table_of(two)
+        transfer = request(alice, ask())
+        two.blue.watch(empty_once(table, lambda: _all_are_greens(table)))
+
+        run_transfer(transfer.pk)
+        transfer.refresh_from_db()
+        waiting, reason = transfer.status, transfer.status_reason
+        two.clear_faults()
+        run_transfer(transfer.pk)
+        transfer.refresh_from_db()
+
+        assert waiting == _STATUS.SENDING
+        assert "shows no claim at all" in reason
+        assert transfer.status == _STATUS.VERIFIED, transfer.status_reason
+        assert {text for texts in table.claims().values() for text in texts} == {
+            heritage(GREEN, each.dns_name) for each in RECORDS
+        }
+
+
+def test_the_only_row_of_a_store_is_released_and_its_empty_table_believed() -> None:
+    alice = make_alice()
+    with open_two("dynamodb", "dynamodb", batch_size=3) as two:
+        transfer = request(alice, ask("release"))
+
+        run_transfer(transfer.pk)
+        transfer.refresh_from_db()
+
+        assert transfer.status == _STATUS.VERIFIED, transfer.status_reason
+        assert table_of(two).claims() == {}
+        assert two.world.owner_of(WWW.dns_name) == "unmanaged"
+
+
+def _all_are_greens(table: DynamoDbRegistry) -> bool:
+    return all(GREEN in text for texts in table.claims().values() for text in texts)
