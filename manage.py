@@ -6,11 +6,13 @@ import sys
 
 from django.core.management import execute_from_command_line
 
-from dnsadmin.env import BadSetting, MissingSecret
+from dnsadmin.env import STATE_DIR, BadSetting, MissingSecret
+from dnsadmin.one_machine import assume_what_runs
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dnsadmin.settings")
+    assume_what_runs(STATE_DIR, os.environ)
     try:
         execute_from_command_line(sys.argv)
     except (BadSetting, MissingSecret) as error:

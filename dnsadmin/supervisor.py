@@ -20,6 +20,7 @@ from typing import TextIO
 
 from dnsadmin.children import Children
 from dnsadmin.env import BASE_DIR, STATE_DIR, BadSetting, broker_socket, env, fetch_port
+from dnsadmin.one_machine import ASSUMED, lock_path
 from dnsadmin.prepare import prepare_state
 from dnsadmin.roles import build_role_command
 
@@ -96,20 +97,15 @@ def say(text: str) -> None:
 
 
 def _build_environment(place: Place) -> dict[str, str]:
-    """What the children see: on one machine, plain HTTP on loopback, to providers on loopback too."""
-    defaults = {
-        "DNSADMIN_HTTPS": "0",
-        "DNSADMIN_ALLOW_LOOPBACK": "1",
-        "DNSADMIN_LOG_FORMAT": "console",
-        "PYTHONUNBUFFERED": "1",
-    }
+    """What the children see."""
+    defaults = {**ASSUMED, "PYTHONUNBUFFERED": "1"}
     return {**defaults, **os.environ, "PORT": str(place.port), "DNSADMIN_STATE_DIR": str(STATE_DIR)}
 
 
 def take_folder(state_dir: Path) -> TextIO:
     """Hold a state folder until the file is closed or this process ends. Raises StartFailed where another
     has it: two would take the broker's socket from each other."""
-    lock = (state_dir / "run.lock").open("w", encoding="ascii")
+    lock = lock_path(state_dir).open("w", encoding="ascii")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
