@@ -9,3 +9,9 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("registry_app.api.urls")),
 ]
+
+_PAGES = "registry_app.admin.error_pages"
+handler400 = f"{_PAGES}.show_bad_request"
+handler403 = f"{_PAGES}.show_forbidden"
+handler404 = f"{_PAGES}.show_not_found"
+handler500 = f"{_PAGES}.show_broken"

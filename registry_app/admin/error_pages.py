@@ -1,0 +1,115 @@
+"""The pages of what went wrong: what happened, what is true now, what to do, and the id of the request."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from registry_app.admin.actor import actor_of, request_id_of
+from registry_app.queries.access import may_read
+
+_NOTHING_CHANGED: Final = "Nothing was changed."
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What one of these pages says."""
+
+    status: int
+    title: str
+    happened: str
+    todo: str
+    now: str = _NOTHING_CHANGED
+
+
+def show_bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """400. Outside the theme: what cannot be trusted may be the name of the host itself."""
+    return _show_plain(
+        request,
+        Trouble(
+            400,
+            "This request makes no sense",
+            "The address or the form asks for something there is not, such as a filter of another list.",
+            "Open the list again and use the filters that stand above it.",
+        ),
+    )
+
+
+def show_forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """403: a person who may not."""
+    return _show(
+        request,
+        Trouble(
+            403,
+            "You may not do this",
+            _read_reason(exception, PermissionDenied) or "Your account has no right to this page.",
+            "Ask an administrator for a grant; Grants shows who may do what.",
+        ),
+    )
+
+
+def show_expired_form(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403: a form that the browser's session no longer belongs to."""
+    return _show(
+        request,
+        Trouble(
+            403,
+            "This form has expired",
+            "It was opened before you logged in or out, or the browser sends no cookies.",
+            "Go back, reload the page, and send it again.",
+        ),
+    )
+
+
+def show_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """404: no such address, or no such row."""
+    return _show(
+        request,
+        Trouble(
+            404,
+            "There is nothing here",
+            _read_reason(exception, Http404) or "Nothing is at this address.",
+            "Look it up in its list. What is old may have been removed.",
+        ),
+    )
+
+
+def show_broken(request: HttpRequest) -> HttpResponse:
+    """500. It asks the database for nothing, for that may be what is broken."""
+    return _show_plain(
+        request,
+        Trouble(
+            500,
+            "This page failed",
+            "Something went wrong on this side; the log has it under the id below.",
+            "Try again. If it stays, give an operator the id.",
+            now="No page sends anything to a provider. What workers had begun goes on.",
+        ),
+    )
+
+
+def _show(request: HttpRequest, trouble: Trouble) -> HttpResponse:
+    """Inside the theme for people who may see it."""
+    if not hasattr(request, "user") or not may_read(actor_of(request)) or not request.user.is_staff:
+        return _show_plain(request, trouble)
+    values = {**admin.site.each_context(request), **_describe(request, trouble), "is_fullwidth": "1"}
+    return render(request, "dnsadmin/error.html", values, status=trouble.status)
+
+
+def _show_plain(request: HttpRequest, trouble: Trouble) -> HttpResponse:
+    return render(None, "dnsadmin/error_plain.html", _describe(request, trouble), status=trouble.status)
+
+
+def _describe(request: HttpRequest, trouble: Trouble) -> dict[str, object]:
+    return {"trouble": trouble, "title": trouble.title, "request_id": request_id_of(request)}
+
+
+def _read_reason(exception: Exception | None, kind: type[Exception]) -> str:
+    """What we said ourselves when we refused; the resolver's own 404 carries a dump of all addresses."""
+    if not isinstance(exception, kind) or not exception.args:
+        return ""
+    reason = exception.args[0]
+    return reason if isinstance(reason, str) else ""
