@@ -199,7 +199,7 @@ class _Planner:
         if not self._is_ours(record):
             self._leave(record.key, f"It is not ours to update: {describe_owner(record)}.")
         elif self._settings.policy is Policy.CREATE_ONLY:
-            self._leave(record.key, "The policy create-only updates nothing.")
+            self._leave(record.key, "The policy create-only updates nothing.", is_meant=True)
         else:
             self._updates.append(Update(record, wanted))
 
@@ -209,7 +209,9 @@ class _Planner:
         if self._settings.policy is Policy.SYNC:
             self._deletes.append(record)
         else:
-            self._leave(record.key, f"The policy {self._settings.policy.value} deletes nothing.")
+            self._leave(
+                record.key, f"The policy {self._settings.policy.value} deletes nothing.", is_meant=True
+            )
 
     def _is_ours(self, record: PairedEndpoint) -> bool:
         if not self._settings.has_ownership:
@@ -228,8 +230,8 @@ class _Planner:
         effective = record.effective_claim
         return "" if effective is None else self._pairing.claims[effective].resource
 
-    def _leave(self, key: EndpointKey, reason: str) -> None:
-        self._left.append(LeftAlone(key, reason))
+    def _leave(self, key: EndpointKey, reason: str, *, is_meant: bool = False) -> None:
+        self._left.append(LeftAlone(key, reason, is_meant))
 
 
 def describe_owner(record: PairedEndpoint) -> str:

@@ -26,10 +26,12 @@ class Update(msgspec.Struct, frozen=True, gc=False):
 
 
 class LeftAlone(msgspec.Struct, frozen=True, gc=False):
-    """One record set, current or desired, that the plan does not touch; `reason` is one sentence."""
+    """One record set, current or desired, that the plan does not touch; `reason` is one sentence. `is_meant`:
+    the policy asks for just that."""
 
     key: EndpointKey
     reason: str
+    is_meant: bool = False
 
 
 class PlannedChanges(msgspec.Struct, frozen=True):

@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from registry_app.admin.transfer_draft import sign_selection
-from registry_app.models import Claim, Finding, Transfer
+from registry_app.errors import InvalidRequest
+from registry_app.models import Claim, Finding, LoopRun, RecordSet, Transfer
 from registry_app.transfer.selection import Selection
 
 
@@ -30,7 +31,71 @@ def build_fix(finding: Finding) -> Fix | None:
         return _page("Review the held snapshot", "heldsnapshot", suggestion.get("held_snapshot_id"))
     if kind == "look_at_transfer":
         return _page("Look at the transfer", "transfer", suggestion.get("transfer_id"))
+    if kind == "look_at_loop_run":
+        return _page("Look at the run", "looprun", _find_loop_run(suggestion.get("loop_run_id")))
     return None
+
+
+def build_joint_fix(findings: Sequence[Finding]) -> Fix:
+    """One request that is the fix of all of them. Raises InvalidRequest if they suggest different ones."""
+    wanted = {_read_request(finding) for finding in findings}
+    kinds = {kind for kind, _target in wanted}
+    if len(wanted) != 1 or "" in kinds:
+        raise InvalidRequest(
+            "These findings have no fix in common.",
+            todo="Pick findings that suggest the same, with the same new owner; the filter by kind helps.",
+        )
+    [(kind, target)] = wanted
+    record_sets = (pk for finding in findings for pk in _find_record_sets(finding))
+    claims = (pk for finding in findings for pk in _find_claims(finding, _claim_refs(finding)))
+    # Two findings may be about one record set.
+    picked = Selection(
+        record_set_ids=tuple(dict.fromkeys(record_sets)), claim_ids=tuple(dict.fromkeys(claims))
+    )
+    if picked.is_empty:
+        raise InvalidRequest("What these findings are about is gone.", todo="Wait for the next visit.")
+    query = urlencode({"kind": kind, "target_owner_id": target, "picked": sign_selection(picked)})
+    return Fix(Transfer.Kind(kind).label, f"{reverse('admin:registry_app_transfer_request')}?{query}")
+
+
+def _read_request(finding: Finding) -> tuple[str, str]:
+    """Kind and new owner of the transfer a finding suggests; no kind if it suggests anything else."""
+    suggestion: Mapping[str, Any] = finding.suggestion or {}
+    kind = str(suggestion.get("kind", ""))
+    names_rows = bool(_claim_refs(finding) or _selected_names(finding))
+    is_fit = kind in Transfer.Kind.values and names_rows
+    return (kind if is_fit else "", str(suggestion.get("target_owner_id") or ""))
+
+
+def _selection_of(finding: Finding) -> Mapping[str, Any]:
+    selection: Mapping[str, Any] = (finding.suggestion or {}).get("selection") or {}
+    return selection
+
+
+def _claim_refs(finding: Finding) -> Sequence[object]:
+    references: Sequence[object] = _selection_of(finding).get("claim_refs") or ()
+    return references
+
+
+def _selected_names(finding: Finding) -> Sequence[str]:
+    names: Sequence[str] = _selection_of(finding).get("names") or ()
+    return names
+
+
+def _find_record_sets(finding: Finding) -> tuple[int, ...]:
+    if not (names := _selected_names(finding)):
+        return ()
+    rows = RecordSet.objects.filter(provider=finding.provider_id, name__in=names)
+    if types := _selection_of(finding).get("record_types"):
+        rows = rows.filter(record_type__in=types)
+    return tuple(rows.order_by("pk").values_list("pk", flat=True))
+
+
+def _find_loop_run(public_id: object) -> int | None:
+    """None for one that was purged meanwhile."""
+    if not isinstance(public_id, str) or not public_id:
+        return None
+    return LoopRun.objects.filter(public_id=public_id).values_list("pk", flat=True).first()
 
 
 def _page(label: str, model: str, pk: object) -> Fix | None:

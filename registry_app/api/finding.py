@@ -48,7 +48,8 @@ class FindingAnswer(RowSerializer[Finding]):
     severity = serializers.SerializerMethodField()
     suggestion = serializers.SerializerMethodField(
         help_text="The fix, where there is one: a body of `POST /transfers/`, to which you add the reason, "
-        "and the target where none is named; or `register_owner`, `accept_snapshot`, `look_at_transfer`."
+        "and the target where none is named; or `register_owner`, `accept_snapshot`, `look_at_transfer`, "
+        "`look_at_loop_run`."
     )
     details = serializers.DictField(read_only=True)
 

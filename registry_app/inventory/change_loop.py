@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.db import transaction
+from django.utils import timezone
+
 from registry_app.actor import Actor
 from registry_app.errors import InvalidRequest
 from registry_app.inventory.register_loop import raise_if_not_dnsadmins
 from registry_app.inventory.rows import change_row, fetch_row, raise_if_not_administrator
 from registry_app.models import Loop
+from registry_app.reconcile.findings.loops import compute_loop_fingerprint
+from registry_app.reconcile.store_findings import resolve_finding
 
 _FIXED = ("owner", "provider")
 
@@ -35,6 +40,11 @@ def change_loop(
         )
     if changes.get("is_enabled"):
         raise_if_not_dnsadmins(row.owner)
-    return change_row(
-        actor, Loop, row_id, changes, action="loop.changed", expected_updated_at=expected_updated_at
-    )
+    with transaction.atomic():
+        changed = change_row(
+            actor, Loop, row_id, changes, action="loop.changed", expected_updated_at=expected_updated_at
+        )
+        if not changed.is_enabled:
+            # What keeps a loop from running that is not to run, nobody needs to know.
+            resolve_finding(compute_loop_fingerprint(changed.owner, changed.provider), timezone.now())
+    return changed

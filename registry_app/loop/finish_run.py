@@ -12,7 +12,7 @@ from registry_app.actor import SYSTEM
 from registry_app.errors import LeaseLost, SecretUnavailable, StateMoved
 from registry_app.loop.hold import Hold, holding, take_lease_or_leave
 from registry_app.loop.look import look_and_settle
-from registry_app.loop.run_rows import close_run, was_sent
+from registry_app.loop.run_rows import End, close_run, was_sent
 from registry_app.loop.step_changes import changes_of_step
 from registry_app.loop.steps import UNSETTLED, call_off
 from registry_app.models import LoopRun, LoopStep, Provider
@@ -107,7 +107,8 @@ def _call_off_and_close(run: LoopRun, lease: Lease) -> None:
         call_off(lease, step)
     status = LoopRun.Status.INCOMPLETE if was_sent(run) else LoopRun.Status.FAILED
     told = "What was sent was read back." if was_sent(run) else "Nothing was sent."
-    close_run(run, lease, SYSTEM, status, f"{_STOPPED} {told} The next run plans from what is true then.")
+    reason = f"{_STOPPED} {told} The next run plans from what is true then."
+    close_run(run, lease, SYSTEM, End(status, reason))
 
 
 def _give_up(run: LoopRun, lease: Lease, problem: str) -> None:
@@ -115,7 +116,7 @@ def _give_up(run: LoopRun, lease: Lease, problem: str) -> None:
         raise_if_lost(lease)
         run.steps.filter(status__in=UNSETTLED).update(status=LoopStep.Status.UNSEEN)
     reason = f"It was sent, or may have been, and could not be read back: {problem}"
-    close_run(run, lease, SYSTEM, LoopRun.Status.INCOMPLETE, reason)
+    close_run(run, lease, SYSTEM, End(LoopRun.Status.INCOMPLETE, reason))
 
 
 def _find_moved_place(run: LoopRun, provider: Provider) -> str:

@@ -136,7 +136,7 @@ def holding(provider: Provider, lease: Lease) -> Iterator[Hold]:
     by whoever took it."""
     profiles = tuple(fetch_txt_profiles(provider))
     with build_client(provider) as client:
-        stores = dict(open_stores(provider, client))
+        stores = dict(open_stores(provider, client, remembers=True))
         yield Hold(provider, lease, client, profiles, fetch_registries(provider), stores)
 
 

@@ -16,7 +16,7 @@ from registry_app.loop.hold import Hold, holding, take_lease_or_leave
 from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.plan_loop import LoopPlan, plan_loop
 from registry_app.loop.refusals import find_sending_refusals, raise_if_unplannable
-from registry_app.loop.run_rows import audit_sending, close_run, note_plan, open_run, was_sent
+from registry_app.loop.run_rows import End, audit_sending, close_run, note_plan, open_run, was_sent
 from registry_app.loop.send_batch import list_rows_to_tidy, tidy_rows
 from registry_app.loop.send_plan import send_plan
 from registry_app.loop.steps import UNSETTLED
@@ -77,9 +77,9 @@ def _run_under_lease(
         request = replace(request, desired=fetch_declared(request.loop))
     run = open_run(request, lease, actor, trigger)
     try:
-        status, reason = _run(_Work(request, run, lease, actor, show))
-        if status is not None:
-            close_run(run, lease, actor, status, reason)
+        end = _run(_Work(request, run, lease, actor, show))
+        if end is not None:
+            close_run(run, lease, actor, end)
     except LeaseLost as error:
         _logger.warning("loop.left_to_another_run", run=run.pk, error=str(error))
     run.refresh_from_db()
@@ -95,8 +95,8 @@ class _Work:
     show: Callable[[LoopPlan], object]
 
 
-def _run(work: _Work) -> tuple[str | None, str]:
-    """The status the run ends with, and why; no status: it cannot be told yet."""
+def _run(work: _Work) -> End | None:
+    """How the run ends; None: it cannot be told yet."""
     run = work.run
     try:
         raise_if_unplannable(work.request)
@@ -107,18 +107,18 @@ def _run(work: _Work) -> tuple[str | None, str]:
             work.show(plan)
             return _apply(hold, work, plan)
     except RefusedBySafety as error:
-        return _STATUS.REFUSED, str(error)
+        return End(_STATUS.REFUSED, str(error), error.code)
     except (ProviderError, WireError, SecretUnavailable) as error:
         problem = describe_failure(error)[1]
         if run.steps.filter(status__in=UNSETTLED).exists():
             postpone(run, work.lease, problem)
-            return None, ""
-        return (_STATUS.INCOMPLETE if was_sent(run) else _STATUS.FAILED), problem
+            return None
+        return End(_STATUS.INCOMPLETE if was_sent(run) else _STATUS.FAILED, problem)
 
 
-def _apply(hold: Hold, work: _Work, plan: LoopPlan) -> tuple[str, str]:
+def _apply(hold: Hold, work: _Work, plan: LoopPlan) -> End:
     if plan.changes.is_empty() and not list_rows_to_tidy(plan):
-        return _STATUS.UNCHANGED, ""
+        return End(_STATUS.UNCHANGED, left_alone=_tell_left_alone(work.run, plan))
     for refusal in find_sending_refusals(work.request):
         raise refusal
     if plan.excess and not is_confirmed(plan.confirmation_text, work.request.confirmation):
@@ -126,5 +126,21 @@ def _apply(hold: Hold, work: _Work, plan: LoopPlan) -> tuple[str, str]:
     audit_sending(work.run, work.actor)
     stopped = send_plan(hold, work.run, tidy_rows(hold, work.run, plan))
     if stopped or work.run.steps.exclude(status=LoopStep.Status.VERIFIED).exists():
-        return _STATUS.INCOMPLETE, stopped or "Not all of it was read back as wanted."
-    return (_STATUS.VERIFIED, "") if work.run.steps.exists() else (_STATUS.UNCHANGED, "")
+        return End(_STATUS.INCOMPLETE, stopped or "Not all of it was read back as wanted.")
+    status = _STATUS.VERIFIED if work.run.steps.exists() else _STATUS.UNCHANGED
+    return End(status, left_alone=_tell_left_alone(work.run, plan))
+
+
+def _tell_left_alone(run: LoopRun, plan: LoopPlan) -> tuple[str, ...]:
+    """What is wanted and was not made, with the reasons: what the policy asks for is not among it, and what
+    was found on the way is."""
+    planned = [
+        (each.key.name, each.key.record_type, each.reason)
+        for each in plan.changes.left_alone
+        if not each.is_meant
+    ]
+    later = [
+        (each["name"], each["record_type"], each["reason"])
+        for each in run.left_alone[len(plan.changes.left_alone) :]
+    ]
+    return tuple(f"{name} {record_type}: {reason}" for name, record_type, reason in (*planned, *later))

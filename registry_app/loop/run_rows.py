@@ -2,7 +2,7 @@
 
 from collections import Counter
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -17,8 +17,14 @@ from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.plan_loop import LoopPlan
 from registry_app.loop.step_changes import StepItem, parse_items
 from registry_app.models import Loop, LoopRun, LoopStep, Provider
+from registry_app.reconcile.findings.loops import (
+    compute_loop_fingerprint,
+    draft_left_alone,
+    draft_stuck_run,
+)
 from registry_app.reconcile.lease import Lease, raise_if_lost
 from registry_app.reconcile.schedule import compute_next_try, compute_next_visit
+from registry_app.reconcile.store_findings import open_finding, resolve_finding
 
 _STATUS = LoopRun.Status
 _GOOD = (_STATUS.UNCHANGED, _STATUS.VERIFIED)
@@ -84,14 +90,26 @@ def audit_sending(run: LoopRun, actor: Actor) -> None:
         record_audit(actor, "loop_run.sending", run, reason=run.confirmation, after=after)
 
 
-def close_run(run: LoopRun, lease: Lease, actor: Actor, status: str, reason: str = "") -> None:
-    """End a run: its counts, its audit line, when its loop runs next; the provider is visited soon.
+class End(NamedTuple):
+    """How a run ends, and why. `code` is that of a refusal; `left_alone` says of what is wanted, and was not
+    made though nothing was wrong, why it was not."""
+
+    status: str
+    reason: str = ""
+    code: str = ""
+    left_alone: tuple[str, ...] = ()
+
+
+def close_run(run: LoopRun, lease: Lease, actor: Actor, end: End) -> None:
+    """End a run: its counts, its audit line, its finding, when its loop runs next; the provider is visited
+    soon.
 
     One transaction, fenced by the lease. Raises LeaseLost, also where somebody else ended it.
     """
     steps = run.steps.filter(registry_profile__isnull=True).order_by("ordinal")
     items = [item for step in steps for item in parse_items(step)]
     now = timezone.now()
+    status, reason = end.status, end.reason
     values = {
         "status": status,
         "reason": reason[:_LONGEST_REASON],
@@ -104,12 +122,24 @@ def close_run(run: LoopRun, lease: Lease, actor: Actor, status: str, reason: str
         if not LoopRun.objects.filter(pk=run.pk, status=_STATUS.RUNNING).update(**values):
             raise LeaseLost(f"Run {run.pk} was ended by another worker.", todo="Nothing.")
         _reschedule(run, status, now)
+        _note_end(run, end, now)
         if items:
             Provider.objects.filter(pk=run.provider_id).update(next_visit_at=now)
             counts = {name: values[name] for name in (*_PAST.values(), "not_as_wanted")}
             record_audit(actor, f"loop_run.{status}", run, reason=reason[:500], after=counts)
     run.refresh_from_db()
     crash_point("loop.ended")
+
+
+def _note_end(run: LoopRun, end: End, now: datetime) -> None:
+    if end.status not in _GOOD:
+        draft = draft_stuck_run(run, end.status, end.reason[:_LONGEST_REASON], end.code)
+    elif end.left_alone:
+        draft = draft_left_alone(run, end.left_alone)
+    else:
+        resolve_finding(compute_loop_fingerprint(run.owner, run.provider), now)
+        return
+    open_finding(run.provider_id, draft, now, {run.owner.owner_id: run.owner_id})
 
 
 def was_sent(run: LoopRun) -> bool:

@@ -1,7 +1,7 @@
 """What `dnsadmin_transfer` is told on the command line."""
 
 from argparse import SUPPRESS
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
@@ -11,6 +11,13 @@ from registry_app.transfer.selection import Selection
 from registry_app.transfer.transfer_request import TransferRequest
 
 _KINDS = [kind for kind in Transfer.Kind.values if kind != Transfer.Kind.UNDO]
+_ID_HELP: Final = "The id that `request` prints, or the number that the web admin shows."
+
+
+def read_transfer_id(text: str) -> str | int:
+    """The id the API uses, or the number the web admin shows: `#12`, or 12."""
+    number = text.removeprefix("#")
+    return int(number) if number.isascii() and number.isdigit() and len(number) <= 18 else text
 
 
 def add_subcommands(parser: CommandParser) -> None:
@@ -45,7 +52,9 @@ def add_subcommands(parser: CommandParser) -> None:
     undo.add_argument("--confirm", default="", help="The text the request asks for.")
     _add_act(acts.add_parser("apply", help="Run an approved transfer now, in this process."), person=False)
     resume = acts.add_parser("resume", help="Go on, by looking, with transfers that were interrupted.")
-    resume.add_argument("transfers", nargs="*", metavar="ID", help="None: all that are due.")
+    resume.add_argument(
+        "transfers", nargs="*", type=read_transfer_id, metavar="ID", help="None: all that are due."
+    )
     _add_json(resume)
 
 
@@ -62,7 +71,7 @@ def _add_person(act: CommandParser) -> None:
 
 
 def _add_act(act: CommandParser, *, person: bool = True) -> None:
-    act.add_argument("transfer", metavar="ID", help="The id of the transfer.")
+    act.add_argument("transfer", type=read_transfer_id, metavar="ID", help=_ID_HELP)
     if person:
         _add_person(act)
     else:

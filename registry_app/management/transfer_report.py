@@ -40,7 +40,10 @@ def build_transfer_report(transfer: Transfer, *, with_items: bool = False) -> di
 def describe_transfer(transfer: Transfer, *, with_items: bool = False) -> list[str]:
     """A transfer in lines."""
     lines = [
-        f"{transfer.public_id}  {transfer.get_kind_display()} at {transfer.provider}: {transfer.status}",
+        (
+            f"#{transfer.pk}  {transfer.public_id}  {transfer.get_kind_display()} at {transfer.provider}: "
+            f"{transfer.status}"
+        ),
         f"  {progress(transfer).summary}",
         f"  plan_fingerprint {transfer.plan_fingerprint}",
     ]

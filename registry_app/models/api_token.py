@@ -24,6 +24,7 @@ class ApiToken(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        verbose_name = "API token"
         ordering = ("-id",)
 
     def __str__(self) -> str:

@@ -36,6 +36,7 @@ class Finding(models.Model):
         DELETED_AFTER_TRANSFER = "deleted_after_transfer", "Record deleted after a transfer"
         REGISTRY_DRIFT = "registry_drift", "Registry that differs from its provider"
         TRANSFER_STUCK = "transfer_stuck", "Transfer needs an operator"
+        LOOP_STUCK = "loop_stuck", "Loop that does not make what is wanted"
 
     class Severity(models.IntegerChoices):
         INFO = 10, "Info"

@@ -44,6 +44,7 @@ class SyncRun(models.Model):
     error = models.TextField(blank=True, default="")
 
     class Meta:
+        verbose_name = "visit"
         ordering = ("-id",)
         indexes = [
             models.Index(fields=["provider", "-id"], name="sync_run_latest"),

@@ -49,7 +49,10 @@ def describe_failure(error: Exception) -> tuple[str, str]:
     if isinstance(error, ProviderError):
         return error.code, f"{error} {error.hint}".strip()[:_LONGEST_ERROR]
     if isinstance(error, WireError):
-        text = f"The answer cannot be read: {error}. Nothing of it was used."
+        text = (
+            f"The answer cannot be read: {error}. Nothing of it was used. Correct the provider, or what "
+            "stands between."
+        )
         return "undecodable", text[:_LONGEST_ERROR]
     if isinstance(error, DnsadminError):
         return error.code, str(error)[:_LONGEST_ERROR]

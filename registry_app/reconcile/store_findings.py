@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from types import MappingProxyType
 
 from django.db.models import F
 
@@ -18,10 +19,12 @@ KINDS_BESIDE_SNAPSHOTS = (
     Kind.SNAPSHOT_HELD,
     Kind.TRANSFER_STUCK,
     Kind.REGISTRY_DRIFT,
+    Kind.LOOP_STUCK,
 )
 # These end by time alone: an answer that does not change must be looked at again now and then.
 KINDS_THAT_PASS = (Kind.FLAPPING, Kind.CHANGED_BACK, Kind.DELETED_AFTER_TRANSFER)
 PASSING_AFTER = timedelta(hours=1)
+NO_OWNERS: Mapping[str, int] = MappingProxyType({})
 _CHUNK = 500
 _INSERTED = (
     "fingerprint",
@@ -77,7 +80,9 @@ def iterate_finding_writes(
         yield Write(len(rows), partial(insert_rows, Finding, _INSERTED, rows))
 
 
-def open_finding(provider_id: int, draft: FindingDraft, now: datetime) -> None:
+def open_finding(
+    provider_id: int, draft: FindingDraft, now: datetime, owner_keys: Mapping[str, int] = NO_OWNERS
+) -> None:
     """Open or refresh one finding beside the snapshots. Inside the caller's transaction."""
     fingerprint = draft.fingerprint(provider_id)
     pk, state = Finding.objects.filter(fingerprint=fingerprint).values_list("pk", "state").first() or (
@@ -85,11 +90,11 @@ def open_finding(provider_id: int, draft: FindingDraft, now: datetime) -> None:
         "",
     )
     if pk is None:
-        insert_rows(Finding, _INSERTED, [_inserted(provider_id, fingerprint, draft, {}, now)])
+        insert_rows(Finding, _INSERTED, [_inserted(provider_id, fingerprint, draft, owner_keys, now)])
     elif state == Finding.State.RESOLVED:
-        _reopen([(pk, draft)], {}, now)
+        _reopen([(pk, draft)], owner_keys, now)
     else:
-        _store_changed([(pk, draft)], owner_keys={}, now=now)
+        _store_changed([(pk, draft)], owner_keys=owner_keys, now=now)
 
 
 def resolve_findings(pks: Sequence[int], now: datetime) -> None:

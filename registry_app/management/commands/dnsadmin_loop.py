@@ -13,6 +13,7 @@ from registry_app.errors import InvalidRequest, NotAllowed, NotFound, RefusedByS
 from registry_app.loop.confirmation import is_confirmed
 from registry_app.loop.declared import build_request
 from registry_app.loop.loop_request import LoopRequest, parse_managed_types
+from registry_app.loop.note_unreadable_manifests import note_unreadable_manifests
 from registry_app.loop.plan_loop import LoopPlan
 from registry_app.loop.preview_loop import preview_loop
 from registry_app.loop.run_loop import run_request
@@ -136,7 +137,12 @@ def _build_from_manifests(
             todo="Switch that loop off first, or declare the endpoints there.",
             code="loop_runs_here",
         )
-    reading = _read(Path(options["source"]))
+    try:
+        reading = _read(Path(options["source"]))
+    except InvalidRequest as error:
+        if not options["dry_run"]:
+            note_unreadable_manifests(owner, provider, error.happened)
+        raise
     source = f"manifests in {options['source']} ({_describe_reading(reading)})"
     request = LoopRequest(owner, provider, reading.endpoints, source, confirmation=options["confirm"])
     if loop is None:

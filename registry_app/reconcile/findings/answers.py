@@ -19,7 +19,7 @@ def find_set_aside(scene: Scene) -> Iterator[FindingDraft]:
             subject=f"{item.name}\0{field}\0{item.reason}",
             explanation=(
                 f"{what} was set aside: {item.reason}. The rest of the answer was taken over; what it may "
-                "replace or claim is left as it was."
+                "replace or claim is left as it was. Correct it where it is made."
             ),
             name=item.name,
             details={"field": field, "reason": item.reason},
@@ -36,7 +36,7 @@ def find_wrong_content_type(scene: Scene) -> Iterator[FindingDraft]:
             subject="",
             explanation=(
                 f"{scene.provider_name} sends its records with the Content-Type {said}; the protocol says "
-                f"{WEBHOOK_MEDIA_TYPE}."
+                f"{WEBHOOK_MEDIA_TYPE}. Correct the provider, or what stands between."
             ),
         )
 

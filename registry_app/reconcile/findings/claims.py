@@ -72,7 +72,8 @@ def find_unreadable_claims(scene: Scene) -> Iterator[FindingDraft]:
             Kind.UNREADABLE_CLAIM,
             Severity.WARNING,
             f"{_begin(claim)} looks like a claim for {name_claimed(claim)} and cannot be "
-            f"read: {claim.problem} What it may speak for is left alone.",
+            f"read: {claim.problem} What it may speak for is left alone. Correct it where it is written or, "
+            "if it is encrypted, enter its key in a registry profile.",
             {},
         )
 

@@ -31,7 +31,8 @@ def find_long_txt_names(scene: Scene) -> Iterator[FindingDraft]:
                 record,
                 Kind.TXT_NAME_TOO_LONG,
                 Severity.WARNING,
-                f"{error} {record.owner_id} cannot claim {name_record(record.key)} in the new format.",
+                f"{error} {record.owner_id} cannot claim {name_record(record.key)} in the new format: give "
+                "it a shorter name, or its owner a shorter prefix or suffix.",
             )
 
 
@@ -50,7 +51,7 @@ def find_cnames_beside_others(scene: Scene) -> Iterator[FindingDraft]:
                 Kind.CNAME_BESIDE_OTHERS,
                 Severity.ERROR,
                 f"{cname.key.name} holds a CNAME beside {', '.join(others)}, which DNS does not allow: "
-                "what it resolves to depends on the server asked.",
+                "what it resolves to depends on the server asked. Remove one or the other where it is made.",
             )
 
 
@@ -64,7 +65,8 @@ def find_flapping(scene: Scene) -> Iterator[FindingDraft]:
                 subject=subject_of(key),
                 explanation=(
                     f"{name_record(key)} changed its value or owner at least {FLAPPING_CHANGES} times within "
-                    "an hour. Two writers may disagree: its history tells what each wrote."
+                    "an hour. Two writers may disagree: its history tells what each wrote. Leave it to one "
+                    "of them."
                 ),
                 name=key.name,
                 record_type=key.record_type,
@@ -84,7 +86,7 @@ def find_second_readings(scene: Scene) -> Iterator[FindingDraft]:
                 Kind.SECOND_READING,
                 Severity.WARNING,
                 f"The provider spells this name in a way that programs read differently; we, as ExternalDNS, "
-                f"take it for {record.key.name}.",
+                f"take it for {record.key.name}. Write it in ASCII where it is made.",
             )
 
 

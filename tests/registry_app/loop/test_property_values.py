@@ -13,10 +13,19 @@ from providers.servers.provider_server import ProviderServer
 from providers.servers.webhook_server import WebhookServer
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from registry_app.loop.preview_loop import preview_loop
-from registry_app.models import LoopRun, Provider
-from tests.reference_server import ReferenceProvider
-from tests.registry_app.loop.world import API, BYSTANDERS, PARKED, WWW, make_request, owned, run, wanted
-from tests.registry_app.transfer.world import World, enter_world, register_owner
+from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner, Provider
+from registry_app.transfer.selection import Selection
+from tests.reference_server import ReferenceProvider, make_claim, make_record
+from tests.registry_app.loop.world import API, BYSTANDERS, PARKED, WWW, make_request, run, wanted
+from tests.registry_app.transfer.world import (
+    GREEN,
+    World,
+    ask,
+    enter_world,
+    make_alice,
+    plan,
+    register_owner,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STATUS = LoopRun.Status
@@ -52,13 +61,14 @@ def _weighing(endpoint: Endpoint, weight: str) -> Endpoint:
 
 @contextmanager
 def _open(
-    server_type: type[ProviderServer] = PluginServer, protocol: str = Provider.Protocol.PLUGIN
+    server_type: type[ProviderServer] = PluginServer,
+    protocol: str = Provider.Protocol.PLUGIN,
+    owner_id: str = PARKED,
 ) -> Iterator[World]:
-    """Two record sets of the loop's owner, of weight 10, at a provider that compares numbers."""
+    """Two record sets of an owner, of weight 10, at a provider that compares numbers."""
     zone = list(BYSTANDERS)
     for name in (WWW, API):
-        record, claim = owned(name)
-        zone += [_weighing(record, "10"), claim]
+        zone += [_weighing(make_record(name), "10"), make_claim(name, owner=owner_id)]
     with _WeighingProvider(zone, server_type=server_type, value_exact=False) as reference:
         world = enter_world(reference, "weighing", protocol=protocol)
         register_owner(PARKED)
@@ -109,6 +119,25 @@ def test_where_its_word_cannot_be_had_other_text_is_another_value() -> None:
 
 def test_over_the_webhook_protocol_other_text_is_another_value() -> None:
     with _open(WebhookServer, Provider.Protocol.WEBHOOK) as world:
-        plan, _ = preview_loop(make_request(world, _both("010")))
+        shown, _ = preview_loop(make_request(world, _both("010")))
 
-        assert len(plan.changes.updates) == 2
+        assert len(shown.changes.updates) == 2
+
+
+def test_a_transfer_to_the_loop_says_that_the_provider_may_call_it_the_same() -> None:
+    with _open(owner_id=GREEN) as world:
+        loop = Loop.objects.create(owner=Owner.objects.get(owner_id=PARKED), provider=world.provider)
+        DeclaredEndpoint.objects.create(
+            loop=loop,
+            name=WWW,
+            record_type="A",
+            targets=["192.0.2.1"],
+            provider_specific=[["aws/weight", "010"]],
+        )
+        DeclaredEndpoint.objects.create(loop=loop, name=API, record_type="A", targets=["192.0.2.7"])
+
+        found = plan(make_alice(), ask(selection=Selection(owner_id=GREEN), target_owner_id=PARKED))
+
+        reasons = {item.name: item.verdict_reason for item in found.items}
+        unless = "unless the provider says that its properties mean the same"
+        assert (unless in reasons[WWW], unless in reasons[API]) == (True, False)

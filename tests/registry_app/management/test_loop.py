@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from registry_app.models import AuditEntry, Loop, LoopRun, Owner, Provider
+from registry_app.models import AuditEntry, Finding, Loop, LoopRun, Owner, Provider
 from tests.factories import make_administrator, make_user
 from tests.registry_app.loop.world import (
     API,
@@ -188,6 +188,24 @@ def test_wrong_manifests_are_told_with_their_place(world: World, tmp_path: Path)
     assert "broken.yaml" in told
     assert "spec.endpoints[0].recordTTL" in told
     assert world.change_sets() == []
+
+
+def test_wrong_manifests_are_a_finding_until_they_are_right(world: World, tmp_path: Path) -> None:
+    manifest = tmp_path / "parked.yaml"
+    manifest.write_text(MANIFEST.replace("recordTTL: 300", "recordTTL: soon"))
+    stuck = Finding.objects.filter(kind=Finding.Kind.LOOP_STUCK, severity=Finding.Severity.ERROR)
+
+    run_command(*LOOP, f"--source={tmp_path}", "--dry-run")
+    is_told_of_a_dry_run = stuck.exists()
+    run_command(*LOOP, f"--source={tmp_path}")
+    told = stuck.get().explanation
+    manifest.write_text(MANIFEST)
+    run_command(*LOOP, f"--source={tmp_path}")
+
+    assert not is_told_of_a_dry_run
+    assert "parked.yaml" in told
+    assert "spec.endpoints[0].recordTTL" in told
+    assert not stuck.exclude(state=Finding.State.RESOLVED).exists()
 
 
 def test_manifests_do_not_run_beside_a_loop_that_runs_by_itself(world: World, manifests: str) -> None:

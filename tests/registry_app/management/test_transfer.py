@@ -103,6 +103,18 @@ def test_a_transfer_is_requested_approved_applied_and_undone(
     assert zone.zone_bytes() == before
 
 
+@pytest.mark.parametrize("sign", ["", "#"])
+def test_a_transfer_is_found_by_the_number_the_web_admin_shows(blue_zone: Provider, sign: str) -> None:
+    transfer = Transfer.objects.get(public_id=_request()["id"])
+
+    code, document = run_json("dnsadmin_transfer", "show", f"{sign}{transfer.pk}")
+    _, text = run_command("dnsadmin_transfer", "show", f"{sign}{transfer.pk}")
+
+    assert code == 2
+    assert document["transfers"][0]["id"] == str(transfer.public_id)
+    assert text.startswith(f"#{transfer.pk}  {transfer.public_id}")
+
+
 def test_an_unfinished_transfer_shows_its_items(blue_zone: Provider) -> None:
     transfer = _request()
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from registry_app.models import Finding, SyncRun
 from registry_app.queries.provider import find_due
-from registry_app.reconcile.lease import take_lease
+from registry_app.reconcile.lease import release_lease, take_lease
 from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
 from registry_app.reconcile.note_silent_providers import note_silent_providers
 from registry_app.reconcile.sync_run import open_run
@@ -62,6 +62,20 @@ def test_a_day_is_no_clock_that_was_wrong() -> None:
     make_provider(last_visit_at=now + timedelta(seconds=60), next_visit_at=now + timedelta(hours=25))
 
     assert find_due(now) == []
+
+
+def test_a_running_visit_whose_lease_another_has_is_abandoned() -> None:
+    provider = make_provider()
+    lost = take_lease(provider.pk, "a worker that died")
+    assert lost is not None
+    run = open_run(lost, SyncRun.Trigger.SCHEDULE, "", timezone.now())
+    release_lease(lost)
+    take_lease(provider.pk, "the next worker")
+
+    assert mark_abandoned_runs() == 1
+
+    run.refresh_from_db()
+    assert run.status == SyncRun.Status.ABANDONED
 
 
 def test_a_running_visit_with_a_live_lease_is_not_abandoned() -> None:

@@ -62,6 +62,23 @@ def test_the_delay_doubles_and_ends_at_an_hour() -> None:
         assert 0.8 * expected <= delay <= 1.2 * expected
 
 
+def test_the_longest_delay_is_an_hour_or_an_interval_that_is_longer() -> None:
+    now = timezone.now()
+
+    delays = [(compute_next_try(now, seconds, 9) - now).total_seconds() for seconds in (60, 86_400)]
+
+    assert 0.8 * 3600 <= delays[0] <= 1.2 * 3600
+    assert 0.8 * 86_400 <= delays[1] <= 1.2 * 86_400
+
+
+def test_tries_after_one_failure_are_spread() -> None:
+    now = timezone.now()
+
+    delays = {compute_next_try(now, 60, 1) - now for _ in range(50)}
+
+    assert len(delays) > 1
+
+
 def test_visits_of_one_interval_are_spread() -> None:
     now = timezone.now()
 

@@ -262,6 +262,19 @@ def test_a_changed_domain_filter_is_held_and_stored_once_accepted() -> None:
     assert provider.status == Provider.Status.OK
 
 
+def test_beside_an_accepted_domain_filter_a_third_one_is_held_again() -> None:
+    provider, zone = make_provider(), make_zone(count=3)
+    for name in ("example.org", "example.net"):
+        serve(provider, zone, domain_filter=DomainFilter(include=(name,)))
+        Provider.objects.filter(pk=provider.pk).update(domain_filter=_long_ago(provider))
+    accept_held_snapshot(SYSTEM, HeldSnapshot.objects.get().pk, reason="The zone moves.")
+
+    run = serve(provider, zone, domain_filter=DomainFilter(include=("example.com",)))
+
+    assert run.status == SyncRun.Status.HELD
+    assert provider.domain_filter["include"] == ["example.org"]
+
+
 def test_a_domain_filter_that_changes_back_clears_it() -> None:
     provider, zone = make_provider(), make_zone(count=3)
     serve(provider, zone, domain_filter=DomainFilter(include=("example.org",)))

@@ -53,9 +53,10 @@ def test_only_resolved_findings_go() -> None:
     assert Finding.objects.get() == open_one
 
 
-def test_a_snapshot_that_waits_for_a_person_stays() -> None:
+@pytest.mark.parametrize("status", [HeldSnapshot.Status.OPEN, HeldSnapshot.Status.ACCEPTED])
+def test_a_snapshot_that_waits_for_a_person_or_for_its_visit_stays(status: HeldSnapshot.Status) -> None:
     held = {"body": b"", "body_digest": "", "created_at": LONG_AGO, "last_seen_at": LONG_AGO}
-    waiting = HeldSnapshot.objects.create(provider=make_provider(), **held)
+    waiting = HeldSnapshot.objects.create(provider=make_provider(), status=status, **held)
     HeldSnapshot.objects.create(provider=waiting.provider, status=HeldSnapshot.Status.REJECTED, **held)
 
     purged = purge_history()

@@ -1,9 +1,12 @@
 """Findings about record sets, owners and answers."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from providers.servers import read_faults
-from registry_app.models import Finding, Provider, RegistryProfile
+from registry_app.models import Finding, Provider, RecordEvent, RegistryProfile
 from tests.factories import make_owner, make_provider
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.reconcile.serving import serve
@@ -104,6 +107,17 @@ def test_the_third_change_within_an_hour_is_flapping() -> None:
 
     assert after_two_changes == []
     assert _names(Kind.FLAPPING) == ["www.example.org"]
+
+
+def test_changes_of_more_than_an_hour_ago_are_no_flapping() -> None:
+    provider = make_provider()
+    for number in range(3):
+        serve(provider, [make_record("www.example.org", targets=(f"192.0.2.{number}",)), make_claim()])
+    RecordEvent.objects.update(at=timezone.now() - timedelta(minutes=61))
+
+    serve(provider, [make_record("www.example.org", targets=("192.0.2.77",)), make_claim()])
+
+    assert _names(Kind.FLAPPING) == []
 
 
 def test_a_filter_called_filters_matches_everything() -> None:
