@@ -6,7 +6,8 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern
+from django.urls import URLPattern, reverse
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from registry_app.admin.actor import actor_of
@@ -63,7 +64,7 @@ class ApiTokenPageAdmin(ListPage[ApiToken]):
         return "There is no API token of yours."
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        return [("Issue a token", self.url_of("issue"))]
+        return [("Issue a token", self.url_of("issue")), ("How to use the API", reverse("api-docs"))]
 
     def urls_beside(self) -> list[URLPattern]:
         return [
@@ -75,6 +76,8 @@ class ApiTokenPageAdmin(ListPage[ApiToken]):
     def state_shown(self, row: ApiToken) -> SafeString:
         if row.revoked_at is not None:
             return format_badge("over", "Revoked")
+        if row.expires_at is not None and row.expires_at <= timezone.now():
+            return format_badge("over", "Expired")
         return format_badge("ok", "Valid")
 
     @admin.display(description="scopes")

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Generic
 
 from django import forms
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 
@@ -105,6 +106,7 @@ class ConfigPage(ListPage[Row], Generic[Row]):
         return {}
 
     def register_view(self, request: HttpRequest) -> HttpResponse:
+        self._refuse_to_show(request, "register")
         initial = None if request.method == "POST" else self.register_initial(request)
         form = self.form_class(request.POST or None, initial=initial)
 
@@ -126,6 +128,7 @@ class ConfigPage(ListPage[Row], Generic[Row]):
 
     def edit_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         row = self.find_row(request, pk)
+        self._refuse_to_show(request, "change")
         read_at = request.POST.get("read_at") or row.updated_at.isoformat()  # type: ignore[attr-defined]  # as every configuration row
         title = f"Change {row}"
         form = self.form_class(request.POST or None, instance=row)
@@ -136,6 +139,11 @@ class ConfigPage(ListPage[Row], Generic[Row]):
 
         context = {"read_at": read_at, "back": self.url_of("change", pk)}
         return answer_form(self, request, form, act, title=title, done="Saved.", context=context)
+
+    def _refuse_to_show(self, request: HttpRequest, verb: str) -> None:
+        """No form for who may not send it. What is sent all the same, the mutation refuses."""
+        if request.method != "POST" and not may_administer(actor_of(request)):
+            raise PermissionDenied(f"Only an administrator may {verb} {self.opts.verbose_name_plural}.")
 
 
 def _read_moment(text: str) -> datetime | None:

@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from registry_app.admin.actor import actor_of
+from registry_app.models import Finding
 from registry_app.queries.access import may_administer, may_read
 from registry_app.queries.dashboard import Attention, fetch_dashboard
 
@@ -19,10 +20,14 @@ def build_index(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]
     board = fetch_dashboard(timezone.now())
     return {
         **context,
-        "title": "What is true now",
+        "title": "Dashboard",
         "is_fullwidth": "1",
         "board": board,
         "attention": [(line, _address_of(line)) for line in board.attention],
+        "findings": [
+            (_list_findings(kind), worst, Finding.Severity(worst).label, label, amount)
+            for kind, label, worst, amount in board.findings
+        ],
         "record_sets_url": reverse("admin:registry_app_recordset_changelist"),
         "register_url": reverse("admin:registry_app_provider_register"),
         "may_administer": may_administer(actor),
@@ -33,4 +38,9 @@ def _address_of(line: Attention) -> str:
     noun, _colon, kind = line.kind.partition(":")
     if line.pk is not None:
         return reverse(f"admin:registry_app_{noun}_change", args=[line.pk])
-    return f"{reverse(f'admin:registry_app_{noun}_changelist')}?kind={kind}"
+    return _list_findings(kind)
+
+
+def _list_findings(kind: str) -> str:
+    """Where the findings that were counted are listed."""
+    return f"{reverse('admin:registry_app_finding_changelist')}?kind={kind}&state={Finding.State.OPEN.value}"

@@ -9,6 +9,8 @@ from registry_app.admin.site import CHECKBOX_CSS, INPUT_CSS, SELECT_CSS, TEXTARE
 
 _TEXT_WIDGETS = (forms.TextInput, forms.NumberInput, forms.PasswordInput, forms.DateTimeInput)
 
+_DASHES = "---------"  # Django's own label of no choice
+
 
 def dress(form: forms.BaseForm) -> None:
     """Give every widget of `form` its classes, and tie its help and errors to it for screen readers."""
@@ -18,6 +20,8 @@ def dress(form: forms.BaseForm) -> None:
             field.widget.attrs["class"] = css
         if isinstance(field.widget, forms.Textarea) and field.widget.attrs.get("rows") == "10":
             field.widget.attrs["rows"] = "4"
+        if isinstance(field, forms.ModelChoiceField) and field.empty_label == _DASHES:
+            field.empty_label = "Choose one" if field.required else "None"
         if field.help_text:
             field.widget.attrs.setdefault("aria-describedby", f"id_{name}_help")
 

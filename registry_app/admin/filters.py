@@ -13,6 +13,7 @@ class ListFilter(SimpleListFilter):
 
     kind: ClassVar[str] = "select"
     hint: ClassVar[str] = ""
+    unchosen: ClassVar[str] = "Any"
 
     def has_output(self) -> bool:
         return True

@@ -4,21 +4,24 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.answer import answer_form
+from registry_app.admin.actor import actor_of
+from registry_app.admin.answer import answer_form, refuse
 from registry_app.admin.fields import MomentField, ThemedForm
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
-from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
-from registry_app.admin.suggestion import build_fix
+from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage, build_column
+from registry_app.admin.suggestion import build_fix, build_joint_fix
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
-from registry_app.models import Finding, Provider
+from registry_app.errors import DnsadminError
+from registry_app.models import Finding, Grant, Provider
+from registry_app.queries.access import may_act_somewhere, may_administer, may_operate
 from registry_app.queries.name_range import build_prefix_query, read_name
 from registry_app.reconcile.acknowledge_finding import acknowledge_finding
 
@@ -34,6 +37,8 @@ class FindingNameFilter(TextFilter):
 class StateFilter(build_choice_filter("state", "state", Finding.State.choices)):  # type: ignore[misc]  # a class made by a factory
     """What is resolved is history: it is shown when asked for."""
 
+    unchosen = "Not resolved"
+
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.typed == "all":
             return queryset
@@ -43,7 +48,7 @@ class StateFilter(build_choice_filter("state", "state", Finding.State.choices)):
         return narrowed
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [*super().lookups(request, model_admin), ("all", "All, resolved too")]
+        return [*super().lookups(request, model_admin), ("all", "Any")]
 
 
 class AcknowledgeForm(ThemedForm):
@@ -61,7 +66,7 @@ class FindingPageAdmin(ListPage[Finding]):
         "state_shown",
         "first_shown",
         "last_shown",
-        "occurrences",
+        build_column("occurrences", "times seen"),
     )
     list_filter = (
         build_choice_filter("kind", "kind", Finding.Kind.choices),
@@ -72,6 +77,7 @@ class FindingPageAdmin(ListPage[Finding]):
     )
     list_select_related = ("provider", "owner")
     sortable_by = ()
+    actions = ("fix_picked", "acknowledge_picked")
     page_template = "dnsadmin/finding.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Finding]:
@@ -112,12 +118,46 @@ class FindingPageAdmin(ListPage[Finding]):
     def last_shown(self, row: Finding) -> SafeString:
         return format_ago(row.last_seen_at)
 
+    # --- acts on a selection
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        actor = actor_of(request)
+        may = {
+            "fix_picked": may_act_somewhere(actor, Grant.Action.REQUEST),
+            "acknowledge_picked": may_act_somewhere(actor, Grant.Action.OPERATE),
+        }
+        return {name: act for name, act in super().get_actions(request).items() if may.get(name)}
+
+    @admin.action(description="Do what they suggest")
+    def fix_picked(self, request: HttpRequest, picked: QuerySet[Finding]) -> HttpResponseRedirect | None:
+        try:
+            return HttpResponseRedirect(build_joint_fix(list(picked[: self.list_per_page])).address)
+        except DnsadminError as error:
+            refuse(request, error)
+            return None
+
+    @admin.action(description="Acknowledge")
+    def acknowledge_picked(self, request: HttpRequest, picked: QuerySet[Finding]) -> None:
+        actor = actor_of(request)
+        done = 0
+        try:
+            for pk in picked.values_list("pk", flat=True)[: self.list_per_page]:
+                acknowledge_finding(actor, pk)
+                done += 1
+        except DnsadminError as error:
+            refuse(request, error)
+        if done:
+            messages.success(request, f"Acknowledged: {done} finding{'' if done == 1 else 's'}.")
+
     def page_context(self, request: HttpRequest, row: Finding) -> dict[str, Any]:
         record_sets = reverse("admin:registry_app_recordset_changelist")
         query = urlencode({"name": row.name, "provider": row.provider_id or ""})
+        actor = actor_of(request)
+        may_request = may_act_somewhere(actor, Grant.Action.REQUEST)
         return {
             "row": row,
-            "fix": build_fix(row),
+            "fix": build_fix(row) if may_request else None,
+            "may_acknowledge": may_operate(actor, row.provider) if row.provider else may_administer(actor),
             "acknowledge_url": self.url_of("acknowledge", row.pk),
             "record_sets_url": f"{record_sets}?{query}" if row.name else "",
             "is_resolved": row.state == Finding.State.RESOLVED,

@@ -2,6 +2,7 @@
 
 from django import forms
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
@@ -10,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
+from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_act, answer_form
 from registry_app.admin.fields import MomentField, ThemedForm
 from registry_app.admin.filters import build_row_filter
@@ -17,7 +19,8 @@ from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
 from registry_app.admin.wording import format_ago, format_badge
 from registry_app.inventory.freeze import freeze
 from registry_app.inventory.lift_freeze import lift_freeze
-from registry_app.models import Freeze, Provider
+from registry_app.models import Freeze, Grant, Provider
+from registry_app.queries.access import may_act_somewhere, may_administer, may_operate
 
 
 class FreezeForm(ThemedForm):
@@ -43,7 +46,8 @@ class FreezePageAdmin(ListPage[Freeze]):
         return "Nothing is frozen, and nothing ever was."
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        return [("Freeze", self.url_of("start"))]
+        may_freeze = may_act_somewhere(actor_of(request), Grant.Action.OPERATE)
+        return [("Freeze", self.url_of("start"))] if may_freeze else []
 
     def urls_beside(self) -> list[URLPattern]:
         return [
@@ -71,8 +75,10 @@ class FreezePageAdmin(ListPage[Freeze]):
         return row.ends_at is None or row.ends_at > timezone.now()
 
     def page_context(self, request: HttpRequest, row: Freeze) -> dict[str, object]:
+        actor = actor_of(request)
         return {
             "row": row,
+            "may_lift": may_operate(actor, row.provider) if row.provider else may_administer(actor),
             "is_on": self.is_on(row),
             "lift_url": self.url_of("lift", row.pk),
             "facts": [
@@ -85,6 +91,8 @@ class FreezePageAdmin(ListPage[Freeze]):
         }
 
     def start_view(self, request: HttpRequest) -> HttpResponse:
+        if request.method != "POST" and not may_act_somewhere(actor_of(request), Grant.Action.OPERATE):
+            raise PermissionDenied("Only who operates a provider may freeze it.")
         form = FreezeForm(request.POST or None, initial=request.GET.dict())
 
         def act(actor: Actor) -> str:

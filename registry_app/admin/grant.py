@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
@@ -99,6 +100,8 @@ class GrantPageAdmin(ListPage[Grant]):
         }
 
     def give_view(self, request: HttpRequest) -> HttpResponse:
+        if request.method != "POST" and not may_administer(actor_of(request)):
+            raise PermissionDenied("Only an administrator may add a grant.")
         form = GrantForm(request.POST or None)
 
         def act(actor: Actor) -> str:

@@ -1,6 +1,7 @@
 """Held snapshots: what was not believed, why, and a person's decision."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
@@ -10,14 +11,27 @@ from django.urls import URLPattern
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
+from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_act
 from registry_app.admin.filters import build_choice_filter, build_row_filter
 from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
 from registry_app.admin.wording import format_ago, format_badge
 from registry_app.errors import InvalidRequest
 from registry_app.models import HeldSnapshot, Provider
+from registry_app.queries.access import may_operate
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
+
+_COUNTS: Final = {
+    "known": "Record sets in the mirror",
+    "seen": "Record sets in this snapshot",
+    "vanished": "Gone",
+    "appeared": "New",
+    "owner_changed": "Of another owner",
+    "value_changed": "Changed in any way",
+    "claims_known": "Claims in the mirror",
+    "claims_seen": "Claims in this snapshot",
+}
 
 
 class DecisionForm(forms.Form):
@@ -86,10 +100,16 @@ class HeldSnapshotPageAdmin(ListPage[HeldSnapshot]):
         return format_ago(row.last_seen_at)
 
     def page_context(self, request: HttpRequest, row: HeldSnapshot) -> dict[str, Any]:
+        may_decide = may_operate(actor_of(request), row.provider)
+        is_open = row.status == HeldSnapshot.Status.OPEN
         return {
             "row": row,
-            "may_accept": row.status == HeldSnapshot.Status.OPEN or self._is_rejected_and_held(row),
-            "may_reject": row.status == HeldSnapshot.Status.OPEN,
+            "counts": describe_counts(row.difference),
+            "samples": describe_samples(row.difference),
+            "domain_filter": row.difference.get("domain_filter"),
+            "may_accept": may_decide and (is_open or self._is_rejected_and_held(row)),
+            "may_reject": may_decide and is_open,
+            "is_undecided": is_open and not may_decide,
             "accept_url": self.url_of("accept", row.pk),
             "reject_url": self.url_of("reject", row.pk),
         }
@@ -116,3 +136,17 @@ class HeldSnapshotPageAdmin(ListPage[HeldSnapshot]):
         """A wrong rejection can be taken back while the provider still says the same."""
         is_held = row.provider.status == Provider.Status.HELD
         return is_held and row.status == HeldSnapshot.Status.REJECTED
+
+
+def describe_counts(difference: Mapping[str, Any]) -> list[tuple[str, object]]:
+    """What the snapshot comes to beside the mirror, in figures; those of nothing are left out."""
+    return [(label, difference[key]) for key, label in _COUNTS.items() if difference.get(key)]
+
+
+def describe_samples(difference: Mapping[str, Any]) -> list[tuple[str, int, list[str]]]:
+    """The first record sets of each difference: what it is, how many there are, and the first of them."""
+    samples: Mapping[str, list[str]] = difference.get("samples") or {}
+    return [
+        (_COUNTS.get(kind, kind.replace("_", " ").capitalize()), difference.get(kind, len(names)), names)
+        for kind, names in samples.items()
+    ]

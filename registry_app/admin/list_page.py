@@ -4,20 +4,33 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Generic
 
+from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.text import capfirst
 
 from registry_app.admin.actor import actor_of
 from registry_app.admin.paging import CappedPaginator
 from registry_app.admin.site import Row, ThemedAdmin
+from registry_app.admin.wording import NOTHING
 from registry_app.queries.access import may_read
 
 # Ciphertext is decrypted when a column is loaded: a list neither needs it nor should fail for it.
 PROVIDER_SECRETS = ("provider__secret", "provider__client_key")
+
+
+def build_column(field: str, title: str) -> Callable[[models.Model], Any]:
+    """A plain column under a title of its own: the names of fields are not for people."""
+
+    def shown(row: models.Model) -> Any:
+        return getattr(row, field)
+
+    shown.__name__ = field
+    return admin.display(shown, description=title)
 
 
 class FilteredList(ChangeList):
@@ -47,6 +60,7 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
     actions_on_top = True
     list_disable_select_all = True
     list_fullwidth = True
+    empty_value_display = NOTHING
     page_template: ClassVar[str] = "dnsadmin/page.html"
 
     # --- who
@@ -83,7 +97,7 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         context = {
-            "title": str(self.opts.verbose_name_plural).capitalize(),
+            "title": capfirst(self.opts.verbose_name_plural),
             "empty_text": partial(self.empty_reason, request),
             "list_links": self.list_links(request),
             **(extra_context or {}),

@@ -20,7 +20,8 @@ from registry_app.admin.fields import LinesField
 from registry_app.admin.filters import build_row_filter
 from registry_app.admin.list_page import PROVIDER_SECRETS
 from registry_app.admin.loop_forms import DeclaredEndpointForm
-from registry_app.admin.wording import NOTHING, format_ago, format_badge
+from registry_app.admin.record_set import link_to
+from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due
 from registry_app.errors import DnsadminError, NotAllowed
 from registry_app.inventory.change_loop import change_loop
 from registry_app.inventory.declare_endpoints import declare_endpoint, withdraw_endpoint
@@ -88,7 +89,7 @@ class LoopPageAdmin(ConfigPage[Loop]):
 
     @admin.display(description="next run")
     def next_shown(self, row: Loop) -> SafeString | str:
-        return format_ago(row.next_run_at, never="at the next tick") if row.is_enabled else NOTHING
+        return format_due(row.next_run_at) if row.is_enabled else NOTHING
 
     def register(self, actor: Actor, values: Mapping[str, Any]) -> Loop:
         return register_loop(actor, values)
@@ -113,8 +114,8 @@ class LoopPageAdmin(ConfigPage[Loop]):
 
     def facts(self, row: Loop) -> list[tuple[str, object]]:
         return [
-            ("Owner", row.owner),
-            ("Provider", row.provider),
+            ("Owner", link_to(row.owner)),
+            ("Provider", link_to(row.provider)),
             ("State", self.state_shown(row)),
             ("Policy", row.get_policy_display()),
             ("Managed types", ", ".join(map(str, row.managed_types))),

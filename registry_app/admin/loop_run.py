@@ -8,8 +8,9 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from registry_app.admin.filters import build_choice_filter, build_row_filter
-from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
-from registry_app.admin.wording import NOTHING, format_ago, format_badge
+from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage, build_column
+from registry_app.admin.record_set import link_to
+from registry_app.admin.wording import NOTHING, describe_trigger, format_ago, format_badge
 from registry_app.loop.step_changes import parse_items
 from registry_app.models import Loop, LoopRun, Provider
 
@@ -30,7 +31,7 @@ class LoopRunPageAdmin(ListPage[LoopRun]):
         "updated",
         "deleted",
         "not_as_wanted",
-        "left_alone_count",
+        build_column("left_alone_count", "left alone"),
     )
     list_filter = (
         build_row_filter("loop of", "loop", Loop, label_column="owner__owner_id"),
@@ -67,11 +68,11 @@ class LoopRunPageAdmin(ListPage[LoopRun]):
             "step_count": steps.count(),
             "left_alone": row.left_alone[:_SHOWN_LEFT_ALONE],
             "facts": [
-                ("Owner", row.owner),
-                ("Provider", row.provider),
+                ("Owner", link_to(row.owner)),
+                ("Provider", link_to(row.provider)),
                 ("Status", self.status_shown(row)),
                 ("Reason", row.reason or NOTHING),
-                ("Begun by", f"{row.get_trigger_display()} {row.requested_by}".strip()),
+                ("Begun by", describe_trigger(row)),
                 ("Source", row.source),
                 ("Policy", row.get_policy_display()),
                 ("Started", format_ago(row.started_at)),

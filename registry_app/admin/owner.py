@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import admin
@@ -13,15 +13,19 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
+from registry_app.admin.actor import actor_of
 from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import LinesField
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
 from registry_app.inventory.change_owner import change_owner
 from registry_app.inventory.register_owner import register_owner
-from registry_app.models import Cluster, Finding, Owner, Provider
+from registry_app.models import Cluster, Finding, Grant, Owner, Provider
+from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.name_range import build_prefix_query
 from registry_app.queries.owner_counts import count_by_provider
+
+_DEFAULTS: Final = "ExternalDNS's defaults"
 
 
 class OwnerIdFilter(TextFilter):
@@ -54,7 +58,14 @@ class OwnerForm(ConfigForm):
 
 @admin.register(Owner)
 class OwnerPageAdmin(ConfigPage[Owner]):
-    list_display = ("owner_id_shown", "status_shown", "cluster", "profile_shown", "policy", "counts_shown")
+    list_display = (
+        "owner_id_shown",
+        "status_shown",
+        "cluster",
+        "profile_shown",
+        "policy_shown",
+        "counts_shown",
+    )
     list_filter = (
         OwnerIdFilter,
         build_choice_filter("status", "status", Owner.Status.choices),
@@ -94,13 +105,19 @@ class OwnerPageAdmin(ConfigPage[Owner]):
     def status_shown(self, row: Owner) -> SafeString:
         return format_badge(row.status, row.get_status_display())
 
+    @admin.display(description="policy")
+    def policy_shown(self, row: Owner) -> str:
+        # As in --policy; what each does stands on the owner's page.
+        return row.policy
+
     @admin.display(description="registry profile")
     def profile_shown(self, row: Owner) -> str:
-        return str(row.registry_profile or "default")
+        return str(row.registry_profile or _DEFAULTS)
 
     @admin.display(description="record sets")
-    def counts_shown(self, row: Owner) -> str:
-        return str(getattr(row, "counts_text", NOTHING))
+    def counts_shown(self, row: Owner) -> SafeString | str:
+        counts: SafeString | str = getattr(row, "counts_text", NOTHING)
+        return counts
 
     def register(self, actor: Actor, values: Mapping[str, Any]) -> Owner:
         return register_owner(actor, values)
@@ -113,14 +130,13 @@ class OwnerPageAdmin(ConfigPage[Owner]):
     def page_context(self, request: HttpRequest, row: Owner) -> dict[str, Any]:
         counts = count_by_provider([row.pk]).get(row.pk, [])
         names = dict(Provider.objects.values_list("pk", "name"))
-        owned = reverse("admin:registry_app_recordset_changelist")
         return {
             **super().page_context(request, row),
             "counts": [
                 (
                     names.get(count.provider, NOTHING),
                     count.record_sets,
-                    f"{owned}?{urlencode({'owner': row.pk, 'provider': count.provider})}",
+                    list_record_sets(row.pk, count.provider),
                 )
                 for count in counts
             ],
@@ -129,6 +145,8 @@ class OwnerPageAdmin(ConfigPage[Owner]):
         }
 
     def page_links(self, request: HttpRequest, row: Owner) -> list[tuple[str, str]]:
+        if not may_act_somewhere(actor_of(request), Grant.Action.REQUEST):
+            return super().page_links(request, row)
         everything = urlencode({"kind": "transfer", "owner": row.owner_id})
         reformat = urlencode({"kind": "reformat", "owner": row.owner_id})
         form = reverse("admin:registry_app_transfer_request")
@@ -144,7 +162,7 @@ class OwnerPageAdmin(ConfigPage[Owner]):
             ("Policy", row.get_policy_display()),
             ("Cluster", row.cluster or NOTHING),
             ("Team", row.team or NOTHING),
-            ("Registry profile", row.registry_profile or "default"),
+            ("Registry profile", row.registry_profile or _DEFAULTS),
             ("Names it is responsible for", ", ".join(map(str, row.name_patterns)) or NOTHING),
             ("Description", row.description or NOTHING),
             ("First seen", format_ago(row.created_at)),
@@ -156,7 +174,18 @@ def describe_counts(owner_pks: list[int]) -> dict[int, SafeString]:
     names = dict(Provider.objects.values_list("pk", "name"))
     return {
         pk: format_html_join(
-            ", ", "{} at {}", ((c.record_sets, names.get(c.provider, NOTHING)) for c in counts)
+            ", ",
+            '<a class="dn-link" href="{}">{} at {}</a>',
+            (
+                (list_record_sets(pk, count.provider), count.record_sets, names.get(count.provider, NOTHING))
+                for count in counts
+            ),
         )
         for pk, counts in count_by_provider(owner_pks).items()
     }
+
+
+def list_record_sets(owner_pk: int, provider_pk: int) -> str:
+    """Where what an owner holds at a provider is listed."""
+    query = urlencode({"owner": owner_pk, "provider": provider_pk})
+    return f"{reverse('admin:registry_app_recordset_changelist')}?{query}"

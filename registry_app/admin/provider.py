@@ -18,8 +18,9 @@ from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_act, refuse
 from registry_app.admin.config_page import ConfigPage
 from registry_app.admin.filters import build_choice_filter
+from registry_app.admin.list_page import build_column
 from registry_app.admin.provider_form import ProviderForm
-from registry_app.admin.wording import NOTHING, format_ago, format_badge
+from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due
 from registry_app.errors import DnsadminError
 from registry_app.inventory.change_provider import change_provider
 from registry_app.inventory.probe_provider import probe_provider
@@ -49,8 +50,8 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         "name",
         "status_shown",
         "freshness_shown",
-        "record_set_count",
-        "claim_count",
+        build_column("record_set_count", "record sets"),
+        build_column("claim_count", "claims"),
         "next_shown",
         "approval_shown",
     )
@@ -110,7 +111,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
 
     @admin.display(description="next visit")
     def next_shown(self, row: Provider) -> SafeString | str:
-        return format_ago(row.next_visit_at, never="at the next tick") if row.is_enabled else NOTHING
+        return format_due(row.next_visit_at) if row.is_enabled else NOTHING
 
     @admin.display(description="approval")
     def approval_shown(self, row: Provider) -> str:

@@ -11,11 +11,13 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from registry_app.admin.actor import actor_of
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
 from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
 from registry_app.admin.transfer_draft import sign_selection
 from registry_app.admin.wording import NOTHING, format_badge, format_foreign, format_targets
-from registry_app.models import Owner, OwnershipState, Provider, RecordSet, Transfer
+from registry_app.models import Grant, Owner, OwnershipState, Provider, RecordSet, Transfer
+from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.freshness import describe_freshness
 from registry_app.queries.name_range import build_prefix_query, build_suffix_query, read_name
 from registry_app.queries.record_set_page import fetch_record_set_page
@@ -75,7 +77,7 @@ def read_prefix(text: str) -> str:
 class RecordSetPageAdmin(ListPage[RecordSet]):
     list_display = (
         "name_shown",
-        "record_type",
+        "type_shown",
         "targets_shown",
         "ttl_shown",
         "owner_shown",
@@ -113,7 +115,13 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
             return "There are no record sets yet: the first visit is under way, or it failed. See Providers."
         return "The providers hold no record sets."
 
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        may_request = may_act_somewhere(actor_of(request), Grant.Action.REQUEST)
+        return dict(super().get_actions(request)) if may_request else {}
+
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        if not may_act_somewhere(actor_of(request), Grant.Action.REQUEST):
+            return []
         chosen = {key: value for key, value in request.GET.items() if value}
         is_bounded = bool(chosen.keys() & {"owner", "below"})
         if not is_bounded or chosen.keys() - _SELECTABLE.keys() - {"p"}:
@@ -128,6 +136,10 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
     def name_shown(self, row: RecordSet) -> SafeString:
         identifier = f" ({format_foreign(row.set_identifier)})" if row.set_identifier else ""
         return format_html('<bdi class="dn-name">{}{}</bdi>', format_foreign(row.name), identifier)
+
+    @admin.display(description="type")
+    def type_shown(self, row: RecordSet) -> str:
+        return format_foreign(row.record_type)
 
     @admin.display(description="targets")
     def targets_shown(self, row: RecordSet) -> SafeString:
@@ -191,6 +203,7 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
 
     def page_context(self, request: HttpRequest, row: RecordSet) -> dict[str, Any]:
         page = fetch_record_set_page(row)
+        may_request = may_act_somewhere(actor_of(request), Grant.Action.REQUEST)
         selection = Selection(record_set_ids=(row.pk,))
         return {
             "row": row,
@@ -199,6 +212,7 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
             "acts": [
                 (kind.label, build_transfer_url(kind, selection))
                 for kind in _OF_STATE[OwnershipState(row.state)]
+                if may_request
             ],
         }
 

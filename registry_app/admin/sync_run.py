@@ -8,8 +8,9 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from registry_app.admin.filters import build_choice_filter, build_row_filter
-from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
-from registry_app.admin.wording import NOTHING, format_ago, format_badge
+from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage, build_column
+from registry_app.admin.record_set import link_to
+from registry_app.admin.wording import NOTHING, describe_trigger, format_ago, format_badge
 from registry_app.models import Provider, SyncRun
 
 
@@ -27,7 +28,7 @@ class SyncRunPageAdmin(ListPage[SyncRun]):
         "vanished",
         "returned",
         "took_shown",
-        "error_code",
+        build_column("error_code", "error"),
     )
     list_filter = (
         build_row_filter("provider", "provider", Provider),
@@ -65,9 +66,9 @@ class SyncRunPageAdmin(ListPage[SyncRun]):
         return {
             "row": row,
             "facts": [
-                ("Provider", row.provider),
+                ("Provider", link_to(row.provider)),
                 ("Status", self.status_shown(row)),
-                ("Trigger", f"{row.get_trigger_display()} {row.requested_by}".strip()),
+                ("Begun by", describe_trigger(row)),
                 ("Started", format_ago(row.started_at)),
                 ("Finished", format_ago(row.finished_at, never="not yet")),
                 (

@@ -10,6 +10,7 @@ from registry_app.admin import wording
 _ARROW: Final = " \N{RIGHTWARDS ARROW} "
 register = template.Library()
 register.filter("ago", wording.format_ago)
+register.filter("due", wording.format_due)
 register.filter("foreign", wording.format_foreign)
 register.filter("targets", wording.format_targets)
 register.filter("as_json", wording.format_json)

@@ -18,12 +18,13 @@ from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import refuse
 from registry_app.admin.fields import ThemedForm
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
-from registry_app.admin.list_page import ListPage
+from registry_app.admin.list_page import ListPage, build_column
 from registry_app.admin.transfer_request_page import answer_transfer_request
 from registry_app.admin.transfer_undo_page import answer_undo
 from registry_app.admin.wording import NOTHING, format_ago, format_badge
 from registry_app.errors import DnsadminError
-from registry_app.models import Owner, Provider, Transfer, TransferItem
+from registry_app.models import Grant, Owner, Provider, Transfer, TransferItem
+from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.transfer import allowed_actions, progress
 from registry_app.queries.transfer_page import transfers_for_display
 from registry_app.transfer.approve_transfer import approve_transfer
@@ -94,8 +95,8 @@ class TransferPageAdmin(ListPage[Transfer]):
         "from_shown",
         "to_shown",
         "provider",
-        "item_count",
-        "requested_by_name",
+        build_column("item_count", "record sets"),
+        build_column("requested_by_name", "by"),
         "created_shown",
     )
     list_filter = (
@@ -115,7 +116,8 @@ class TransferPageAdmin(ListPage[Transfer]):
         return "Nothing was transferred yet. Pick record sets in their list, or begin with “New transfer”."
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        return [("New transfer", self.url_of("request"))]
+        may_request = may_act_somewhere(actor_of(request), Grant.Action.REQUEST)
+        return [("New transfer", self.url_of("request"))] if may_request else []
 
     def urls_beside(self) -> list[URLPattern]:
         return [

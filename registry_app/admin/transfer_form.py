@@ -32,11 +32,15 @@ class TransferForm(ThemedForm):
         Owner.objects.all(),
         label="Everything of owner",
         required=False,
+        empty_label="Any",
         to_field_name="owner_id",
         help_text="On its own: all record sets of this owner. With names or other limits: only its own.",
     )
     provider = forms.ModelChoiceField(
-        Provider.objects.defer("secret", "client_key"), label="Only at provider", required=False
+        Provider.objects.defer("secret", "client_key"),
+        label="Only at provider",
+        required=False,
+        empty_label="Any",
     )
     name_suffix = forms.CharField(
         label="Only at or below", required=False, max_length=253, help_text="For example example.org"
@@ -61,8 +65,9 @@ class TransferForm(ThemedForm):
         Owner.objects.exclude(status=Owner.Status.DECOMMISSIONED),
         label="New owner",
         required=False,
+        empty_label="Choose one",
         to_field_name="owner_id",
-        help_text="The owner id the claims will name. For transfer and adopt.",
+        help_text="The owner id that the claims will name.",
     )
     target_intent = forms.ChoiceField(
         label="What the new owner's ExternalDNS wants of them",

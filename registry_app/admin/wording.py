@@ -10,6 +10,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from registry_app.models import LoopRun, SyncRun
+
 NOTHING: Final = "\N{EN DASH}"
 _OWNER: Final = "external-dns/owner="
 _QUOTE: Final = '"'
@@ -95,6 +97,13 @@ def format_ago(at: datetime | None, *, never: str = "never") -> SafeString:
     return format_html('<time datetime="{}" title="{}">{}</time>', iso, iso, words)
 
 
+def format_due(at: datetime | None) -> SafeString:
+    """When something is done next. What is due already waits for nothing but a free worker."""
+    if at is None or at <= timezone.now():
+        return format_html("<span>{}</span>", "within seconds")
+    return format_ago(at)
+
+
 def format_span(span: timedelta) -> str:
     """A length of time in its largest unit."""
     seconds = int(span.total_seconds())
@@ -121,6 +130,12 @@ def format_targets(targets: Sequence[str]) -> str:
     shown = [_cut(format_foreign(target)) for target in targets[:_SHOWN_TARGETS]]
     more = len(targets) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def describe_trigger(run: SyncRun | LoopRun) -> str:
+    """What began a visit or a run, and who, if it was a person's word."""
+    trigger = run.get_trigger_display()
+    return f"{trigger} ({format_foreign(run.requested_by)})" if run.requested_by else trigger
 
 
 def format_json(value: Any) -> str:

@@ -46,6 +46,14 @@ def may_act(
     return bool(suffixes) and all(_is_below_any(name, suffixes) for name in names)
 
 
+def may_act_somewhere(actor: Actor, action: Grant.Action) -> bool:
+    """Whether anything at all may be done by the actor that `action` names: for what doors offer. What is
+    allowed, `may_act` says."""
+    if not actor.has_scope(_SCOPE_OF_ACTION[action]):
+        return False
+    return actor.is_superuser or Grant.objects.filter(action=action, group__in=_groups_of(actor)).exists()
+
+
 def may_operate(actor: Actor, provider: Provider) -> bool:
     """Whether the actor may visit, freeze, and decide on held snapshots and findings of `provider`."""
     return may_act(actor, Grant.Action.OPERATE, provider=provider, owner=None, names=())

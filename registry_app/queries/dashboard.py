@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Max, QuerySet, Sum
 
 from registry_app.models import (
     AuditEntry,
@@ -20,6 +20,7 @@ from registry_app.queries.provider_page import active_freezes, providers_for_dis
 from registry_app.queries.transfer_page import transfers_for_display
 
 _MOST = 10
+_NAMED = (Finding.Kind.PROVIDER_FAILING, Finding.Kind.SNAPSHOT_HELD, Finding.Kind.TRANSFER_STUCK)
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Attention:
 class Dashboard:
     attention: list[Attention]
     states: list[tuple[str, str, int]]
+    findings: list[tuple[str, str, int, int]]
     record_sets: int
     providers: list[tuple[Provider, str]]
     transfers: list[Transfer]
@@ -47,15 +49,17 @@ def fetch_dashboard(now: datetime) -> Dashboard:
     """Everything the first page shows. Its cost does not depend on who looks."""
     providers = list(providers_for_display()[:50])
     total = Provider.objects.aggregate(total=Sum("record_set_count"))["total"] or 0
+    findings = _count_findings()
     return Dashboard(
         attention=[
             *_held(),
             *_unfinished_transfers(),
             *_failing(),
-            *_conflicts(),
+            *_errors(findings),
             *_frozen(now),
         ],
         states=_count_states(total),
+        findings=findings,
         record_sets=total,
         providers=[(provider, describe_freshness(provider, now)) for provider in providers],
         transfers=list(transfers_for_display()[:_MOST]),
@@ -114,12 +118,23 @@ def _failing() -> list[Attention]:
     ]
 
 
-def _conflicts() -> list[Attention]:
-    rows = Finding.objects.filter(state=Finding.State.OPEN, severity__gte=Finding.Severity.ERROR)
+def _count_findings() -> list[tuple[str, str, int, int]]:
+    """Kind, what it is called, its worst severity and how many are open; the worst first."""
+    rows = Finding.objects.filter(state=Finding.State.OPEN)
+    counted = rows.values_list("kind").annotate(worst=Max("severity"), amount=Count("id"))
     kinds = dict(Finding.Kind.choices)
-    counted = rows.values_list("kind").annotate(amount=Count("id")).order_by("-amount")
     return [
-        Attention("bad", f"{kinds.get(kind, kind)}: {amount}", f"finding:{kind}") for kind, amount in counted
+        (kind, str(kinds.get(kind, kind)), worst, amount)
+        for kind, worst, amount in counted.order_by("-worst", "-amount", "kind")
+    ]
+
+
+def _errors(findings: list[tuple[str, str, int, int]]) -> list[Attention]:
+    """Kinds of findings that are errors, but for those whose subjects are named one by one."""
+    return [
+        Attention("bad", f"{label}: {amount}", f"finding:{kind}")
+        for kind, label, worst, amount in findings
+        if worst >= Finding.Severity.ERROR and kind not in _NAMED
     ]
 
 

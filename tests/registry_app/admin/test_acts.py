@@ -1,5 +1,7 @@
 """Buttons: each asks one mutation of the app, says what came of it, and is no link."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth.models import Group, User
 from django.db.models import Model
@@ -274,3 +276,14 @@ def _state_of_things() -> list[object]:
         list(Freeze.objects.values_list("ends_at", flat=True)),
         AuditEntry.objects.count(),
     ]
+
+
+def test_an_expired_token_is_not_called_valid() -> None:
+    alice = make_user("alice")
+    gone = timezone.now() - timedelta(minutes=1)
+    ApiToken.objects.create(public_id="a" * 16, secret_hash="h", name="old", user=alice, expires_at=gone)
+
+    page = read_text(sign_in(alice).get(address("apitoken_changelist")))
+
+    assert "Expired" in page
+    assert "Valid" not in page

@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from registry_app.admin.wording import format_due
 from registry_app.models import HeldSnapshot, OwnershipState, Provider
 from registry_app.queries.freshness import describe_freshness
 from tests.factories import make_administrator, make_finding, make_owner, make_record_set, make_user
@@ -99,3 +100,22 @@ def test_a_provider_nobody_visits_any_more_is_late() -> None:
     described = describe_freshness(Provider(accepted_at=seen, last_visit_at=seen), now)
 
     assert described == "mirror of 14:02, late by its schedule (12 min old)"
+
+
+def test_open_findings_are_counted_by_kind_and_listed_as_counted() -> None:
+    provider = make_fresh_provider()
+    for number, state in enumerate(["open", "open", "acknowledged", "resolved"]):
+        make_finding(provider=provider, kind="orphan_claim", name=f"{number}.example.org", state=state)
+    client = sign_in(make_administrator())
+
+    [(url, _severity, _word, label, amount)] = client.get(reverse("admin:index")).context["findings"]
+
+    assert (label, amount) == ("Claim without record", 2)
+    assert client.get(url).context["cl"].result_count == 2
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(-5, "within seconds"), (90, "in 89 s")])
+def test_what_is_due_is_not_told_as_gone_by(seconds: int, words: str) -> None:
+    at = timezone.now() + timedelta(seconds=seconds, milliseconds=-500)
+
+    assert words in format_due(at)

@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from registry_app.admin.transfer_draft import read_selection
-from registry_app.models import Claim
+from registry_app.models import Claim, LoopRun
 from tests.factories import make_administrator, make_finding, make_owner
 from tests.registry_app.admin.world import address, make_claimed, make_fresh_provider, read_text, sign_in
 
@@ -61,7 +62,32 @@ def test_an_unregistered_owner_is_registered_where_it_stands() -> None:
     assert response.context["form"]["owner_id"].value() == "red-cluster"
 
 
-@pytest.mark.parametrize("suggestion", [{}, {"kind": "unheard of"}, {"kind": "accept_snapshot"}])
+def test_a_loop_that_is_stuck_leads_to_its_last_run() -> None:
+    run = LoopRun.objects.create(
+        owner=make_owner("parked"),
+        provider=make_fresh_provider(),
+        trigger=LoopRun.Trigger.SCHEDULE,
+        policy="sync",
+        source="declared endpoints",
+        status=LoopRun.Status.REFUSED,
+        reason="A freeze lasts.",
+        epoch=1,
+        started_at=timezone.now(),
+    )
+
+    response = _follow_fix(suggestion={"kind": "look_at_loop_run", "loop_run_id": str(run.public_id)})
+
+    assert response.status_code == 200
+    assert "A freeze lasts." in read_text(response)
+
+
+_GONE = {"kind": "look_at_loop_run", "loop_run_id": "00000000-0000-0000-0000-000000000000"}
+
+
+@pytest.mark.parametrize(
+    "suggestion",
+    [{}, {"kind": "unheard of"}, {"kind": "accept_snapshot"}, {"kind": "look_at_loop_run"}, _GONE],
+)
 def test_where_only_a_person_can_know_nothing_is_suggested(suggestion: dict[str, str]) -> None:
     finding = make_finding(suggestion=suggestion)
 
