@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from registry_app.actor import Actor
+from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import DnsadminError, InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
 from registry_app.models import AuditEntry, Freeze, Grant, Transfer
 from registry_app.queries.transfer import allowed_actions, due_transfers
@@ -75,6 +75,20 @@ def test_the_requester_does_not_approve_not_even_as_an_administrator() -> None:
         assert refused.value.code == "other_person_needed"
         assert transfer.status == STATUS.REQUESTED
         assert "approve" not in [each.action for each in allowed_actions(root, transfer)]
+
+
+@pytest.mark.parametrize("side", ["requester", "approver"])
+def test_where_another_person_is_asked_for_nobody_unknown_stands_in(side: str) -> None:
+    alice, bob = make_alice(), make_bob()
+    with open_world(approval_policy="other_person"):
+        transfer = request(SYSTEM if side == "requester" else alice, ask())
+
+        with pytest.raises(NotAllowed) as refused:
+            approve(SYSTEM if side == "approver" else bob, transfer)
+
+        transfer.refresh_from_db()
+        assert refused.value.code == "other_person_needed"
+        assert transfer.status == STATUS.REQUESTED
 
 
 def test_nothing_is_sent_before_somebody_else_approved() -> None:

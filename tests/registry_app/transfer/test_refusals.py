@@ -83,6 +83,17 @@ def test_a_provider_may_say_no(values: dict[str, Any], code: str) -> None:
         assert refused.value.todo
 
 
+def test_what_just_reaches_its_limits_is_asked_for() -> None:
+    alice = make_alice()
+    with open_world() as world:
+        limits = {"max_transfer_count": 10, "max_transfer_percent": 100}
+        Provider.objects.filter(pk=world.provider.pk).update(**limits)
+
+        transfer = request(alice, ask())
+
+        assert transfer.item_count == 10
+
+
 def test_a_mirror_that_is_too_old_is_no_ground_for_a_plan() -> None:
     alice = make_alice()
     with open_world() as world:

@@ -28,7 +28,7 @@ def _states() -> list[str]:
 
 def test_after_a_quarter_of_an_hour_there_is_a_finding_once() -> None:
     with open_world(approval_policy="none"):
-        _left_behind(timedelta(minutes=16))
+        _left_behind(timedelta(minutes=15, seconds=1))
 
         assert [note_unfinished_transfers() for _ in range(2)] == [1, 0]
 
@@ -37,7 +37,7 @@ def test_after_a_quarter_of_an_hour_there_is_a_finding_once() -> None:
 
 def test_before_that_there_is_none() -> None:
     with open_world(approval_policy="none"):
-        _left_behind(timedelta(minutes=14))
+        _left_behind(timedelta(minutes=14, seconds=30))
 
         note_unfinished_transfers()
 

@@ -1,13 +1,15 @@
 """What changed at the provider between the review and the sending, and who holds the lease by then."""
 
 from datetime import timedelta
+from typing import Any
 
+import msgspec
 import pytest
 from django.utils import timezone
 
 from providers.servers import write_faults
 from providers.wire.change_set import ChangeSet
-from providers.wire.endpoint import Endpoint
+from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from providers.wire.json_codec import encode_change_set
 from registry_app.errors import LeaseLost
 from registry_app.mirror.client import build_client
@@ -57,6 +59,32 @@ def test_another_claim_for_the_record_set_makes_it_stale() -> None:
 
         assert transfer.status == STATUS.STALE
         assert "Another claim for www.example.org A appeared" in transfer.status_reason
+        assert world.change_sets() == []
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ({"targets": ("192.0.2.99",)}, "other targets"),
+        ({"record_ttl": 60}, "another TTL"),
+        (
+            {"provider_specific": (ProviderSpecificProperty("aws/weight", "7"),)},
+            "other provider-specific settings",
+        ),
+    ],
+)
+def test_another_value_of_the_record_set_makes_it_stale(values: dict[str, Any], what: str) -> None:
+    alice = make_alice()
+    with open_world([make_record(WWW), make_claim(WWW)]) as world:
+        transfer = request(alice, ask())
+        old = world.zone()[WWW, "A"]
+        new = msgspec.structs.replace(old, **values)
+        world.reference.backend.apply(ChangeSet(update_old=(old,), update_new=(new,)))
+
+        run(transfer)
+
+        assert transfer.status == STATUS.STALE
+        assert f"has {what} now" in transfer.status_reason
         assert world.change_sets() == []
 
 
