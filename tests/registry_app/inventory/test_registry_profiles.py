@@ -173,7 +173,8 @@ def test_a_session_token_goes_with_its_key_and_with_its_place() -> None:
 
     def token_after(**changes: object) -> str:
         change_registry_profile(SYSTEM, profile.pk, changes)
-        return RegistryProfile.objects.get().session_token
+        token: str = RegistryProfile.objects.get().session_token
+        return token
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT session_token FROM registry_app_registryprofile")
