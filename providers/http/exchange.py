@@ -91,7 +91,7 @@ class Exchange:
         """The error while no HTTP answer came, whatever came instead."""
         return Unreachable(
             f"No {self._peer} answered at {self.origin} within {self._seconds:g} s.",
-            hint="Check the address, that the provider runs and listens there, that TLS is used on both "
+            hint="Check the address, that something runs and listens there, that TLS is used on both "
             "sides or on none, that no firewall is in between, and that it is not merely slow.",
         )
 

@@ -86,7 +86,6 @@ class _Suspects:
     def __init__(self, counted: Mapping[Holding, int], snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._shown = Counter(holding for holding, _ in _list_shown(snapshot)) if counted else Counter()
-        self._speaking = {holding.store for holding in self._shown}
         self.known = {
             holding: count for holding, count in counted.items() if _is_few(self._shown[holding], count)
         }
@@ -104,8 +103,7 @@ class _Suspects:
         for claim in known:
             if (claim.holding, claim.key) in still:
                 continue
-            is_silent = claim.holding.store not in self._speaking
-            is_lost = _is_lost(claim, records.get(claim.key), is_silent=is_silent)
+            is_lost = _is_lost(claim, records.get(claim.key))
             is_ours = any(claim.key in keys for keys in ours)
             (standing if is_lost and not is_ours else innocent)[claim.holding] += 1
         found = (self._describe(each, innocent[each], standing[each]) for each in sorted(self.known))
@@ -132,17 +130,16 @@ def _is_suspicious(lost: LostClaims) -> bool:
     return lost.known >= _SHRINK_FLOOR and lost.standing * 100 > (100 - _SHRINK_PERCENT) * lost.known
 
 
-def _is_lost(claim: KnownClaim, record: PairedEndpoint | None, *, is_silent: bool) -> bool:
+def _is_lost(claim: KnownClaim, record: PairedEndpoint | None) -> bool:
     """Whether a record set that stands is not its owner's any more only because its claim is gone."""
-    if record is None:
+    owner_id = claim.holding.owner_id
+    if record is None or record.state is OwnershipState.UNKNOWN:
         return False
-    if is_silent:
-        return True
-    if not claim.holding.owner_id or record.state is OwnershipState.UNKNOWN:
-        return False  # nobody may touch it, before and after
+    if not owner_id:
+        return record.state is OwnershipState.UNMANAGED  # nobody could touch it before
     if record.state is OwnershipState.OWNED:
-        # Given away, or claimed elsewhere too; but a conflict does not end because one side is gone.
-        return not claim.decided and record.owner_id != claim.holding.owner_id
+        # Claimed elsewhere too, or given away; but a conflict does not end because one side is gone.
+        return record.owner_id != owner_id and not claim.decided
     return True
 
 

@@ -38,19 +38,27 @@ class OpenStore:
     store: RegistryStore
 
 
-def open_stores(provider: Provider, client: RecordsClient) -> Mapping[str, OpenStore]:
+def open_stores(
+    provider: Provider, client: RecordsClient, *, remembers: bool = False
+) -> Mapping[str, OpenStore]:
     """The stores of this provider by their profiles' primary keys, as text. Nothing is sent.
 
-    Raises SecretUnavailable, and ProviderError where an address cannot be used.
+    `remembers`: for one thread that reads them again and again, as transfers and loops do. Raises
+    SecretUnavailable, and ProviderError where an address cannot be used.
     """
     profiles = RegistryProfile.objects.filter(providers=provider, kind__in=STORE_KINDS).order_by("pk")
-    return {str(profile.pk): open_store(profile, provider, client) for profile in profiles}
+    return {
+        str(profile.pk): open_store(profile, provider, client, remembers=remembers) for profile in profiles
+    }
 
 
-def open_store(profile: RegistryProfile, provider: Provider, client: RecordsClient) -> OpenStore:
-    """The store of one profile of this provider. Raises as `open_stores` does."""
+def open_store(
+    profile: RegistryProfile, provider: Provider, client: RecordsClient, *, remembers: bool = False
+) -> OpenStore:
+    """The store of one profile of this provider. As `open_stores`."""
     name = f"the registry profile {profile.name}"
-    return OpenStore(str(profile.pk), profile.kind, name, _open(profile, provider, client))
+    store = _open(profile, provider, client, remembers=remembers)
+    return OpenStore(str(profile.pk), profile.kind, name, store)
 
 
 @dataclass(frozen=True)
@@ -108,19 +116,24 @@ def _telling_of(opened: OpenStore) -> Iterator[None]:
         ) from error
 
 
-def _open(profile: RegistryProfile, provider: Provider, client: RecordsClient) -> RegistryStore:
+def _open(
+    profile: RegistryProfile, provider: Provider, client: RecordsClient, *, remembers: bool
+) -> RegistryStore:
     if profile.kind == _KIND.AWS_SD:
         return AwsSdStore(client, max_items=provider.max_items, capitalized_keys=provider.capitalized_changes)
     if profile.kind == _KIND.DYNAMODB:
         return _open_table(profile, provider)
     if profile.kind == _KIND.CRD:
         return CrdStore(_open_kubernetes(profile, provider), profile.namespace)
-    return open_configmap_store(profile, provider)
+    return open_configmap_store(profile, provider, remembers=remembers)
 
 
-def open_configmap_store(profile: RegistryProfile, provider: Provider) -> ConfigMapStore:
-    """The store of a profile of that kind. Nothing is sent. Raises as `open_stores` does."""
-    return ConfigMapStore(_open_kubernetes(profile, provider), profile.namespace, provider.max_items)
+def open_configmap_store(
+    profile: RegistryProfile, provider: Provider, *, remembers: bool = False
+) -> ConfigMapStore:
+    """The store of a profile of that kind. As `open_stores`."""
+    client = _open_kubernetes(profile, provider)
+    return ConfigMapStore(client, profile.namespace, provider.max_items, remembers=remembers)
 
 
 def _open_kubernetes(profile: RegistryProfile, provider: Provider) -> KubernetesClient:

@@ -72,7 +72,7 @@ def _resync(profile: RegistryProfile, provider: Provider, lease: Lease) -> None:
         body = client.records().body
         endpoints = decode_records(body, max_items=provider.max_items).endpoints
         raise_if_unbelievable(provider, len(endpoints))
-        store = open_configmap_store(profile, provider)
+        store = open_configmap_store(profile, provider, remembers=True)
         losers = _find_losers(profile, provider, store, body)
         for owner_id in profile.owners.order_by("owner_id").values_list("owner_id", flat=True):
             lease = renew_lease(lease, seconds=3 * provider.deadline_seconds)

@@ -23,7 +23,16 @@ from tests.kubernetes_api.status import (
 MOST_REQUEST_BYTES = 3 * 1024 * 1024
 USER = "system:serviceaccount:external-dns:dnsadmin"
 VERSION: KubernetesObject = {"major": "1", "minor": "34", "gitVersion": "v1.34.1", "platform": "linux/amd64"}
-_KNOWN_PARAMETERS = {"limit", "continue", "watch", "resourceVersion", "timeoutSeconds", "fieldManager"}
+_KNOWN_PARAMETERS = {
+    "limit",
+    "continue",
+    "watch",
+    "resourceVersion",
+    "timeoutSeconds",
+    "fieldManager",
+    "fieldSelector",
+}
+_METADATA_API = "meta.k8s.io/v1"
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "DELETE": "delete"}
 _WRITING = ("POST", "PUT")
 
@@ -110,7 +119,7 @@ class KubernetesApplication:
     def _act(self, route: Route, request: Request) -> Answer:
         store, kind, namespace, name = self._store, route.kind, route.namespace, route.name
         if route.verb == "list":
-            return self._list(route, read_query(request))
+            return self._list(route, read_query(request), is_partial=_wants_metadata(request))
         if route.verb == "get":
             return object_answer(store.read(kind, namespace, name))
         body = _read_body(request)
@@ -129,7 +138,7 @@ class KubernetesApplication:
             raise not_found("namespaces", name)
         return object_answer({"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}})
 
-    def _list(self, route: Route, query: dict[str, str]) -> Answer:
+    def _list(self, route: Route, query: dict[str, str], *, is_partial: bool) -> Answer:
         limit = query.get("limit", "0")
         if not limit.isdigit():
             raise bad_request("limit is no number")
@@ -137,7 +146,8 @@ class KubernetesApplication:
         if "continue" in query:
             number, start = _parse_token(query["continue"])
         else:
-            number = self._store.begin_list(route.kind.plural, route.namespace)
+            name = _parse_selector(query.get("fieldSelector", ""))
+            number = self._store.begin_list(route.kind.plural, route.namespace, name)
         moment = self._store.moment(number)
         end = start + int(limit) if int(limit) else len(moment.objects)
         metadata: dict[str, JsonValue] = {"resourceVersion": str(moment.version)}
@@ -146,9 +156,10 @@ class KubernetesApplication:
                 "continue": _format_token(number, end),
                 "remainingItemCount": len(moment.objects) - end,
             }
-        items = [_as_item(each, route.kind) for each in moment.objects[start:end]]
-        kind = f"{route.kind.kind}List"
-        found: KubernetesObject = {"kind": kind, "apiVersion": route.kind.api_version, "metadata": metadata}
+        items = [_as_item(each, route.kind, is_partial=is_partial) for each in moment.objects[start:end]]
+        kind = "PartialObjectMetadataList" if is_partial else f"{route.kind.kind}List"
+        version = _METADATA_API if is_partial else route.kind.api_version
+        found: KubernetesObject = {"kind": kind, "apiVersion": version, "metadata": metadata}
         return Answer(200, JSON_HEADERS, encode_object({**found, "items": [*items]}))
 
 
@@ -185,8 +196,36 @@ def _read_body(request: Request) -> KubernetesObject:
         raise bad_request(f"the object provided is unrecognized: {error}") from None
 
 
-def _as_item(obj: KubernetesObject, kind: Kind) -> KubernetesObject:
+def _wants_metadata(request: Request) -> bool:
+    """What the first media type in `Accept` that the API can serve asks for. Raises ApiError."""
+    for clause in request.headers.get("accept", "*/*").split(","):
+        media_type, *parameters = (part.strip() for part in clause.split(";"))
+        if media_type not in ("application/json", "application/*", "*/*"):
+            continue
+        wanted = dict(part.split("=", 1) for part in parameters if "=" in part)
+        if "as" not in wanted:
+            return False
+        if wanted == {"as": "PartialObjectMetadataList", "g": "meta.k8s.io", "v": "v1"}:
+            return True
+    raise ApiError(406, "NotAcceptable", "only the following media types are accepted: application/json")
+
+
+def _parse_selector(text: str) -> str:
+    """The name that a field selector asks for; none for all objects."""
+    field, equals, name = text.partition("=")
+    if text and (field != "metadata.name" or not equals or not name):
+        raise bad_request(f"field label not supported: {field}")
+    return name.removeprefix("=")
+
+
+def _as_item(obj: KubernetesObject, kind: Kind, *, is_partial: bool) -> KubernetesObject:
     """Lists of the core group leave kind and version out of their items; lists of custom resources do not."""
+    if is_partial:
+        return {
+            "kind": "PartialObjectMetadata",
+            "apiVersion": _METADATA_API,
+            "metadata": obj["metadata"],
+        }
     if kind.group:
         return obj
     return {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}

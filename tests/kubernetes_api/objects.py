@@ -136,12 +136,12 @@ class ObjectStore:
             _set_metadata(obj, **{each: str(own[each]) for each in ("uid", "creationTimestamp", "namespace")})
             return self._store("MODIFIED", kind, namespace, obj)
 
-    def begin_list(self, plural: str, namespace: str) -> int:
-        """Keep this moment for the pages of one list; its number."""
+    def begin_list(self, plural: str, namespace: str, name: str = "") -> int:
+        """Keep this moment for the pages of one list, of all objects or of the one of a name; its number."""
         with self.changed:
             number = len(self._moments) + 1
             # Not copied: what is stored is never changed in place.
-            held = [each for _, each in sorted(self._at(plural, namespace).items())]
+            held = [each for key, each in sorted(self._at(plural, namespace).items()) if name in ("", key)]
             self._moments[number] = Moment(self.version, held)
             return number
 

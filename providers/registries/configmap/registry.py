@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 
 import msgspec
 
@@ -27,6 +28,7 @@ from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.json_shape import raise_if_too_many
 
+_NO_ROWS = RowList()
 _MISPLACED = "Its row stands in another shard than the index says."
 
 
@@ -37,32 +39,52 @@ class UnreadableRegistry(RegistryError):
 class MapData:
     """What of one ConfigMap matters here: its texts, and the size of all other data in it.
 
-    Its lists are parsed once: a registry is put together again after each write to one of its maps.
+    Its lists are parsed once, and the claims in them read once: a registry is put together again after each
+    write to one of its maps.
     """
 
     def __init__(self, texts: Mapping[str, str], other_bytes: int = 0) -> None:
         self.texts = texts
         self.other_bytes = other_bytes
         self._lists: dict[str, RowList] = {}
+        self._claims: dict[str, tuple[StoredClaim, ...]] = {}
 
     def parse_list(self, key: str, max_items: int) -> RowList:
         """The rows under a key; none where there is no such key. Raises WireError."""
         if key not in self.texts:
-            return RowList()
+            return _NO_ROWS
         if key not in self._lists:
             self._lists[key] = parse_rows(self.texts[key], max_items)
         found = self._lists[key]
         raise_if_too_many(len(found.rows) + len(found.unreadable), max_items)
         return found
 
+    def holds(self, shard: Shard) -> bool:
+        """Whether a shard has just the rows that were parsed here: none misplaced, none left over."""
+        pairs = ((RECORDS, shard.rows), (INTENTS, shard.intents))
+        return all(self._lists.get(key, _NO_ROWS) is rows for key, rows in pairs)
+
+    def list_claims(self, owner_id: str) -> tuple[StoredClaim, ...]:
+        """What the rows here claim for the owner, taken by themselves."""
+        if owner_id not in self._claims:
+            rows, intents = (self._lists.get(key, _NO_ROWS).rows for key in (RECORDS, INTENTS))
+            self._claims[owner_id] = tuple(read_claims(owner_id, rows, intents))
+        return self._claims[owner_id]
+
 
 class Registry:
-    """The registry of one owner as it stands: one or more shards in the order of their record sets."""
+    """The registry of one owner as it stands: one or more shards in the order of their record sets.
 
-    def __init__(self, owner_id: str, index: Index, shards: tuple[Shard, ...]) -> None:
+    `sources` are the ConfigMaps of the shards.
+    """
+
+    def __init__(
+        self, owner_id: str, index: Index, shards: tuple[Shard, ...], sources: tuple[MapData, ...]
+    ) -> None:
         self.owner_id = owner_id
         self.index = index
         self.shards = shards
+        self._sources = sources
         self._starts = [place_key(shard.entry.start) for shard in shards]
 
     def rows(self) -> Iterator[Row]:
@@ -79,6 +101,10 @@ class Registry:
 
     def claims(self) -> Iterator[StoredClaim]:
         """What this owner claims, each record set once."""
+        parts = zip(self.shards, self._sources, strict=True)
+        if all(source.holds(shard) for shard, source in parts):
+            # Each record set is in one shard alone.
+            return chain.from_iterable(source.list_claims(self.owner_id) for source in self._sources)
         return read_claims(self.owner_id, self.rows(), self.intents())
 
     def claim_of(self, key: EndpointKey) -> StoredClaim | None:
@@ -125,7 +151,8 @@ def read_registry(owner_id: str, maps: Mapping[str, MapData], max_items: int) ->
         shard = _read_shard(first, entry, EndpointKey(*end) if end else None, maps, room)
         room -= sum(len(each.rows) + len(each.unreadable) for each in (shard.rows, shard.intents))
         shards.append(_settle_places(shard, index))
-    return Registry(owner_id, index, tuple(shards))
+    sources = tuple(maps[entry.name] for entry in index.shards)
+    return Registry(owner_id, index, tuple(shards), sources)
 
 
 def _read_shard(

@@ -21,6 +21,7 @@ from providers.registries.configmap.shards import (
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_object, read_texts
 from providers.registries.store_contents import compute_digest
 from providers.stores.kubernetes.client import CONFIG_MAPS, KubernetesClient
+from providers.stores.kubernetes.remembered import RememberedObjects
 
 _OURS: Final = (RECORDS, INTENTS, INDEX, SHARD)
 # What an API takes; our own shards stay well below.
@@ -35,14 +36,20 @@ class NamespaceMaps:
     """The registries of a namespace at one moment, kept up with our own writes. For one thread."""
 
     def __init__(
-        self, client: KubernetesClient, namespace: str, objects: Iterable[KubernetesObject], max_items: int
+        self,
+        client: KubernetesClient,
+        namespace: str,
+        objects: Iterable[KubernetesObject],
+        max_items: int,
+        memory: "MapMemory | None" = None,
     ) -> None:
         """Raises UnreadableRegistry: what cannot be read as a whole is never taken for an empty registry."""
+        read_data = memory.read_data if memory else _read_data
         self._client = client
         self._namespace = namespace
         self._max_items = max_items
         self._objects = {read_metadata(obj, "name"): obj for obj in objects}
-        self._data = {name: _read_data(obj) for name, obj in self._objects.items() if parse_map_name(name)}
+        self._data = {name: read_data(obj) for name, obj in self._objects.items() if parse_map_name(name)}
         self.registries = _read_registries(self._data, max_items)
 
     def refresh(self, owner_id: str) -> Registry:
@@ -104,22 +111,53 @@ class NamespaceMaps:
         }
 
 
-def fetch_maps(client: KubernetesClient, namespace: str, max_items: int) -> NamespaceMaps:
+class MapMemory:
+    """The ConfigMaps of a namespace from one reading to the next: what stands unchanged is neither fetched
+    nor understood again. For one thread."""
+
+    def __init__(self, namespace: str) -> None:
+        self._remembered = RememberedObjects(CONFIG_MAPS, namespace)
+        self._known: dict[str, tuple[KubernetesObject, MapData]] = {}
+
+    def fetch(self, client: KubernetesClient) -> list[KubernetesObject]:
+        """All ConfigMaps as they stood at one moment. Raises ProviderError."""
+        objects = self._remembered.fetch(client)
+        names = {_name_of(obj) for obj in objects}
+        self._known = {name: each for name, each in self._known.items() if name in names}
+        return objects
+
+    def read_data(self, obj: KubernetesObject) -> MapData:
+        """What of a ConfigMap matters; the very same as before where the ConfigMap is."""
+        known = self._known.get(_name_of(obj))
+        if known is None or known[0] is not obj:
+            known = self._known[_name_of(obj)] = (obj, _read_data(obj))
+        return known[1]
+
+
+def fetch_maps(
+    client: KubernetesClient, namespace: str, max_items: int, memory: MapMemory | None = None
+) -> NamespaceMaps:
     """The registries of a namespace. Raises ProviderError: MalformedAnswer where one cannot be read."""
-    return read_maps(client, namespace, fetch_objects(client, namespace), max_items)
+    return read_maps(client, namespace, fetch_objects(client, namespace, memory), max_items, memory)
 
 
-def fetch_objects(client: KubernetesClient, namespace: str) -> list[KubernetesObject]:
+def fetch_objects(
+    client: KubernetesClient, namespace: str, memory: MapMemory | None = None
+) -> list[KubernetesObject]:
     """All ConfigMaps of a namespace, not read yet. Raises ProviderError."""
-    return client.list_objects(CONFIG_MAPS, namespace)
+    return memory.fetch(client) if memory else client.list_objects(CONFIG_MAPS, namespace)
 
 
 def read_maps(
-    client: KubernetesClient, namespace: str, objects: Iterable[KubernetesObject], max_items: int
+    client: KubernetesClient,
+    namespace: str,
+    objects: Iterable[KubernetesObject],
+    max_items: int,
+    memory: MapMemory | None = None,
 ) -> NamespaceMaps:
     """The registries in ConfigMaps that were fetched. Raises MalformedAnswer where one cannot be read."""
     try:
-        return NamespaceMaps(client, namespace, objects, max_items)
+        return NamespaceMaps(client, namespace, objects, max_items, memory)
     except UnreadableRegistry as error:
         raise MalformedAnswer(f"{error} It is in the namespace {namespace}.", hint=_HINT) from error
 

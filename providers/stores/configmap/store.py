@@ -18,6 +18,7 @@ from providers.registries.errors import RegistryError
 from providers.registries.store_contents import StoreReading
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 from providers.stores.configmap.maps import (
+    MapMemory,
     NamespaceMaps,
     compute_objects_digest,
     fetch_maps,
@@ -46,12 +47,18 @@ class ConfigMapStore:
 
     A claim is a row, or an intent, that names the owner in whose own map it is; what a map says of other
     owners is their neighbour's opinion. `max_items` bounds the rows of one owner.
+
+    `remembers`: for one thread that reads again and again. What stands unchanged since its last reading is
+    neither fetched nor understood again.
     """
 
-    def __init__(self, client: KubernetesClient, namespace: str, max_items: int) -> None:
+    def __init__(
+        self, client: KubernetesClient, namespace: str, max_items: int, *, remembers: bool = False
+    ) -> None:
         self._client = client
         self._namespace = namespace
         self._max_items = max_items
+        self._memory = MapMemory(namespace) if remembers else None
 
     def fetch_claims(self) -> Sequence[StoredClaim]:
         """The claims of all owners, each record set once for each of them.
@@ -63,10 +70,11 @@ class ConfigMapStore:
 
     def fetch_reading(self) -> StoreReading:
         """The texts of all registries; each is only read when the claims are asked for."""
-        objects = fetch_objects(self._client, self._namespace)
+        objects = fetch_objects(self._client, self._namespace, self._memory)
 
         def read() -> Sequence[StoredClaim]:
-            return _list_claims(read_maps(self._client, self._namespace, objects, self._max_items))
+            maps = read_maps(self._client, self._namespace, objects, self._max_items, self._memory)
+            return _list_claims(maps)
 
         return StoreReading(compute_objects_digest(objects), read)
 
@@ -118,7 +126,7 @@ class ConfigMapStore:
         self._write(lambda maps, writer: _restore(maps, writer, export))
 
     def _fetch(self) -> NamespaceMaps:
-        return fetch_maps(self._client, self._namespace, self._max_items)
+        return fetch_maps(self._client, self._namespace, self._max_items, self._memory)
 
     def _write(self, act: _Act[_Result]) -> _Result:
         """Read, decide and write; from the beginning again where another writer was first.
@@ -130,7 +138,7 @@ class ConfigMapStore:
         beginning = 1
         while True:
             try:
-                maps = fetch_maps(client, self._namespace, self._max_items)
+                maps = fetch_maps(client, self._namespace, self._max_items, self._memory)
                 return act(maps, RegistryWriter(maps, written))
             except Conflict as error:
                 if beginning == _MOST_BEGINNINGS:

@@ -17,8 +17,8 @@ from providers.registries.kubernetes_object import KubernetesObject
 from providers.stores.kubernetes.json_values import encode_object
 from providers.stores.kubernetes.refusals import Conflict, Question, Refusal, build_error, read_refusal
 
-_HEADERS: Final = {"Accept": "application/json"}
-_SENDING: Final = {**_HEADERS, "Content-Type": "application/json"}
+_JSON: Final = "application/json"
+_SENDING: Final = {"Accept": _JSON, "Content-Type": _JSON}
 _SUCCESSES = (200, 201, 202)
 _REQUEST_TIMEOUT, _CONFLICT = 408, 409
 _IS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?").fullmatch
@@ -63,15 +63,16 @@ class KubernetesCalls:
         calls.ends_at = min(self.ends_at, time.monotonic() + seconds)
         return calls
 
-    def fetch(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+    def fetch(self, path: str, query: Mapping[str, str] | None = None, *, accept: str = _JSON) -> bytes:
         """The body at a path, whole. Raises Refused, and ProviderError where no answer came."""
-        return self._call(self._begin(), "GET", f"{path}?{urlencode(query)}" if query else path)
+        place = f"{path}?{urlencode(query)}" if query else path
+        return self._call(self._begin(), "GET", place, {"Accept": accept})
 
     def send(self, question: Question, method: str, path: str, obj: KubernetesObject) -> bytes:
         """Send one write, once; the body of the success. Raises NothingSent, Conflict, OutcomeUnknown."""
         exchange = self._begin()
         try:
-            return self._call(exchange, method, path, encode_object(obj))
+            return self._call(exchange, method, path, _SENDING, encode_object(obj))
         except Refused as refused:
             raise self._build_failure(question, refused.refusal) from None
         except ProviderError as error:
@@ -86,10 +87,17 @@ class KubernetesCalls:
         exchange.shorten(self.ends_at - time.monotonic())
         return exchange
 
-    def _call(self, exchange: Exchange, method: str, path: str, body: bytes | None = None) -> bytes:
+    def _call(
+        self,
+        exchange: Exchange,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+    ) -> bytes:
         place, _, query = path.partition("?")
         url = self._http.address.joined(place) + (f"?{query}" if query else "")
-        with self._http.send(exchange, method, url, _HEADERS if body is None else _SENDING, body) as answer:
+        with self._http.send(exchange, method, url, headers, body) as answer:
             if answer.status not in _SUCCESSES:
                 raise Refused(read_refusal(answer))
             return answer.read_body().data

@@ -1,6 +1,7 @@
 """A client of a Kubernetes API: a few kinds of objects, every answer bounded in time, size and number."""
 
 import copy
+from dataclasses import dataclass
 from typing import Final, Self
 
 from providers.http.address_policy import AddressPolicy
@@ -19,7 +20,7 @@ from providers.stores.kubernetes.calls import (
     raise_if_no_object_name,
 )
 from providers.stores.kubernetes.json_values import NotReadable, decode_object
-from providers.stores.kubernetes.listing import Listing, complete_object
+from providers.stores.kubernetes.listing import PARTIAL_LIST, Listing, complete_object
 from providers.stores.kubernetes.refusals import Conflict, ListExpired, Question, Resource
 
 __all__ = [
@@ -30,8 +31,13 @@ __all__ = [
     "JsonValue",
     "KubernetesClient",
     "KubernetesObject",
+    "ObjectVersion",
     "Resource",
+    "read_version",
 ]
+
+# What tells an object from all it ever was: its uid, and its resourceVersion.
+ObjectVersion = tuple[str, str]
 
 CONFIG_MAPS: Final = Resource("api/v1", "configmaps", "ConfigMap", page_size=25)  # of up to 1 MiB each
 DNS_RECORDS: Final = Resource("apis/externaldns.k8s.io/v1alpha1", "dnsrecords", "DNSRecord")
@@ -41,6 +47,10 @@ _MOST_BEGINNINGS = 3
 _NAMESPACES = Resource("api/v1", "namespaces", "Namespace")
 _VERSION = Resource("version", "version", "Info")
 _FORBIDDEN = 403
+_JSON: Final = "application/json"
+# An API that knows no partial objects sends whole ones.
+_PARTIAL: Final = f"{_JSON};as={PARTIAL_LIST};g=meta.k8s.io;v=v1,{_JSON}"
+_METADATA_PAGE = 500
 
 
 class KubernetesClient:
@@ -76,10 +86,35 @@ class KubernetesClient:
         """
         raise_if_no_namespace(namespace)
         calls = self._calls.within(self.limits.seconds)
-        objects = _list_anew(calls, resource, namespace)
+        objects = _list_anew(calls, _Wanted(resource, namespace, str(resource.page_size)))
         if not objects:
             _raise_if_namespace_missing(calls, namespace)
         return objects
+
+    def list_versions(self, resource: Resource, namespace: str) -> dict[str, ObjectVersion]:
+        """The versions of all objects of a namespace, by name, as they stood at one moment.
+
+        As `list_objects` otherwise, and with no other right.
+        """
+        raise_if_no_namespace(namespace)
+        calls = self._calls.within(self.limits.seconds)
+        wanted = _Wanted(resource, namespace, str(_METADATA_PAGE), is_partial=True)
+        objects = _list_anew(calls, wanted)
+        if not objects:
+            _raise_if_namespace_missing(calls, namespace)
+        return {read_metadata(obj, "name"): read_version(obj) for obj in objects}
+
+    def find_listed(self, resource: Resource, namespace: str, name: str) -> KubernetesObject | None:
+        """One object out of a list that holds no other; None if there is none of that name.
+
+        For accounts that may list and not get. Raises ProviderError.
+        """
+        raise_if_no_namespace(namespace)
+        raise_if_no_object_name(name)
+        calls = self._calls.within(self.limits.seconds)
+        wanted = _Wanted(resource, namespace, "2", name)
+        found = _list_anew(calls, wanted)
+        return next((obj for obj in found if read_metadata(obj, "name") == name), None)
 
     def read(self, resource: Resource, namespace: str, name: str) -> KubernetesObject | None:
         """One object; None if there is none of that name. Raises ProviderError."""
@@ -168,21 +203,41 @@ class KubernetesClient:
         )
 
 
-def _list_anew(calls: KubernetesCalls, resource: Resource, namespace: str) -> list[KubernetesObject]:
+def read_version(obj: KubernetesObject) -> ObjectVersion:
+    """Which version of which object it is."""
+    return read_metadata(obj, "uid"), read_metadata(obj, "resourceVersion")
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a list is asked for; with a `name`, that object alone."""
+
+    resource: Resource
+    namespace: str
+    page_size: str
+    name: str = ""
+    is_partial: bool = False
+
+
+def _list_anew(calls: KubernetesCalls, wanted: _Wanted) -> list[KubernetesObject]:
     for _ in range(_MOST_BEGINNINGS - 1):
         try:
-            return _list_once(calls, resource, namespace)
+            return _list_once(calls, wanted)
         except ListExpired:
             continue
-    return _list_once(calls, resource, namespace)
+    return _list_once(calls, wanted)
 
 
-def _list_once(calls: KubernetesCalls, resource: Resource, namespace: str) -> list[KubernetesObject]:
-    listing = Listing(calls.origin, resource, namespace, calls.limits)
-    query = {"limit": str(resource.page_size)}
+def _list_once(calls: KubernetesCalls, wanted: _Wanted) -> list[KubernetesObject]:
+    resource, namespace = wanted.resource, wanted.namespace
+    listing = Listing(calls.origin, resource, namespace, calls.limits, is_partial=wanted.is_partial)
+    query = {"limit": wanted.page_size}
+    if wanted.name:
+        query["fieldSelector"] = f"metadata.name={wanted.name}"
+    accept = _PARTIAL if wanted.is_partial else _JSON
     while True:
         try:
-            page = calls.fetch(_path(resource, namespace), query)
+            page = calls.fetch(_path(resource, namespace), query, accept=accept)
         except Refused as refused:
             raise calls.build_error(Question("list", resource, namespace), refused.refusal) from None
         token = listing.add_page(page)

@@ -15,16 +15,23 @@ from providers.stores.kubernetes.refusals import Resource
 
 # All pages of a list together: so many times what one answer may hold.
 BODIES_PER_LIST: Final = 4
+PARTIAL_LIST: Final = "PartialObjectMetadataList"
 
 
 class Listing:
-    """The objects of one list, page after page. Raises MalformedAnswer and AnswerTooLarge."""
+    """The objects of one list, page after page. Raises MalformedAnswer and AnswerTooLarge.
 
-    def __init__(self, origin: str, resource: Resource, namespace: str, limits: Limits) -> None:
+    `is_partial`: the metadata of the objects is enough, whether an API sends more or not.
+    """
+
+    def __init__(
+        self, origin: str, resource: Resource, namespace: str, limits: Limits, *, is_partial: bool = False
+    ) -> None:
         self.objects: list[KubernetesObject] = []
         self._origin = origin
         self._resource = resource
         self._namespace = namespace
+        self._is_partial = is_partial
         self._max_items = limits.max_items
         self._bytes_left = BODIES_PER_LIST * limits.max_body_bytes
         self._names: set[str] = set()
@@ -40,7 +47,7 @@ class Listing:
         except NotReadable as error:
             raise self._malformed(str(error)) from None
         kind, items = page.get("kind"), page.get("items")
-        if kind != f"{self._resource.kind}List":
+        if kind != f"{self._resource.kind}List" and not (self._is_partial and kind == PARTIAL_LIST):
             raise self._malformed("it is a list of something else, or no list")
         if not isinstance(items, list):
             raise self._malformed("it has no items")
@@ -50,6 +57,8 @@ class Listing:
         return self._read_token(page)
 
     def _read_item(self, item: JsonValue) -> KubernetesObject:
+        if self._is_partial and isinstance(item, dict):
+            item = {"metadata": item.get("metadata")}
         obj = complete_object(item, self._resource, self._namespace)
         if obj is None:
             raise self._malformed("an item of it is no such object, or has no metadata")

@@ -112,6 +112,17 @@ def test_objects_are_told_apart_by_what_they_claim_and_not_by_their_versions(api
     assert [claim.key.name for claim in gone.read().claims] == ["api.example.org"]
 
 
+def test_an_object_that_nobody_can_read_is_told_apart_by_its_name(api: KubernetesApi) -> None:
+    labels: KubernetesObject = {"externaldns.k8s.io/owner": BLUE}
+    digests = []
+    for name in ("first", "second"):
+        api.put_object("dnsrecords", {"metadata": {"name": name, "labels": labels}, "spec": {}})
+        digests.append(answer(open_objects(api)).digest)
+        api.delete_object("dnsrecords", name)
+
+    assert digests[0] != digests[1]
+
+
 def test_an_object_that_says_something_odd_has_a_digest_too(api: KubernetesApi) -> None:
     open_objects(api).store.write([StoredClaimChange(WWW, None, heritage(BLUE, WWW.dns_name))])
     held = api.read_object("dnsrecords", "www-example-org-dab90c7f")

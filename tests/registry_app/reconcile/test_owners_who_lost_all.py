@@ -212,6 +212,47 @@ def test_what_its_owner_claims_in_the_zone_too_is_no_loss() -> None:
         assert shared.owners() == {BLUE}
 
 
+def test_claims_that_nobody_can_read_any_more_make_their_owner_unknown_and_are_no_loss() -> None:
+    with open_shared("dynamodb") as shared:
+        for each in BLUES:
+            shared.registry.put(each, "blue=cluster")
+
+        stored = visit(shared.provider)
+
+        assert stored.status == SyncRun.Status.STORED
+        states = {row[4] for row in mirrored(shared.provider) if row[0].startswith("job-")}
+        assert states == {"unknown"}
+
+
+def test_claims_that_nobody_could_read_are_not_believed_to_be_gone_either() -> None:
+    with open_shared("dynamodb") as shared:
+        for each in BLUES:
+            shared.registry.put(each, "blue=cluster")
+        visit(shared.provider)
+        shared.lose(BLUES)
+
+        held = visit(shared.provider)
+
+        assert held.status == SyncRun.Status.HELD
+        assert "all 11 claims of owners nobody could read" in shared.reasons()["store_emptied"]
+        assert {row[4] for row in mirrored(shared.provider) if row[0].startswith("job-")} == {"unknown"}
+
+
+def test_a_claim_before_its_record_set_may_move_to_the_zone_with_it() -> None:
+    late = make_record("late.example.org")
+    with open_shared("dynamodb") as shared:
+        shared.registry.put(late, "red-cluster")
+        visit(shared.provider)
+        shared.registry.remove(late)
+        claim = make_claim(late.dns_name, owner="red-cluster")
+        shared.reference.backend.apply(ChangeSet(create=(late, claim)))
+
+        stored = visit(shared.provider)
+
+        assert stored.status == SyncRun.Status.STORED
+        assert shared.world.owner_of(late.dns_name) == "red-cluster"
+
+
 def test_a_conflict_does_not_end_because_one_side_lost_all() -> None:
     with open_shared("dynamodb", *[make_claim(each.dns_name, owner=GREEN) for each in BLUES]) as shared:
         before = shared.owners()

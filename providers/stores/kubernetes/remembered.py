@@ -1,0 +1,53 @@
+"""The objects of one kind in one namespace, kept from one reading to the next for those who read often."""
+
+from typing import Final
+
+from providers.registries.kubernetes_object import KubernetesObject, read_metadata
+from providers.stores.kubernetes.client import KubernetesClient, ObjectVersion, Resource, read_version
+
+# More than that, and all of them are read in fewer requests.
+_MOST_CHANGED: Final = 12
+# How often it is begun: each time something was written between two requests.
+_MOST_BEGINNINGS: Final = 3
+
+
+class RememberedObjects:
+    """What stands unchanged is not fetched again, and is the same value as before. For one thread.
+
+    Each reading asks for the versions of all objects as they stood at one moment, and then for the objects
+    that are other versions than before. What comes back is that moment and nothing else: an object that was
+    written again in between is another version than was named, and the moment is asked for anew. An object is
+    only ever taken from a reading, never from the answer to a write.
+    """
+
+    def __init__(self, resource: Resource, namespace: str) -> None:
+        self._resource = resource
+        self._namespace = namespace
+        self._held: dict[str, KubernetesObject] = {}
+
+    def fetch(self, client: KubernetesClient) -> list[KubernetesObject]:
+        """All objects as they stood at one moment. Raises as `KubernetesClient.list_objects`; the deadline
+        is that of one request, for all of them."""
+        client = client.within(client.limits.seconds)
+        found = self._fetch_changed(client) if self._held else None
+        objects = client.list_objects(self._resource, self._namespace) if found is None else found
+        self._held = {read_metadata(obj, "name"): obj for obj in objects}
+        return objects
+
+    def _fetch_changed(self, client: KubernetesClient) -> list[KubernetesObject] | None:
+        """The objects of one moment; None where it is better to read all of them."""
+        for _ in range(_MOST_BEGINNINGS):
+            versions = client.list_versions(self._resource, self._namespace)
+            changed = [name for name, version in versions.items() if not self._holds(name, version)]
+            if len(changed) > _MOST_CHANGED:
+                return None
+            for name in changed:
+                obj = client.find_listed(self._resource, self._namespace, name)
+                if obj is not None:
+                    self._held[name] = obj
+            if all(self._holds(name, versions[name]) for name in changed):
+                return [self._held[name] for name in versions]
+        return None
+
+    def _holds(self, name: str, version: ObjectVersion) -> bool:
+        return name in self._held and read_version(self._held[name]) == version
