@@ -18,7 +18,7 @@ import requests
 from moto.server import ThreadedMotoServer
 
 _NAMESPACE = "https://route53.amazonaws.com/doc/2013-04-01/"
-_MOST_CHANGES, _MOST_CHARACTERS = 1000, 32_000
+_MOST_ELEMENTS, _MOST_CHARACTERS = 1000, 32_000
 _ERROR = (
     '<?xml version="1.0"?><ErrorResponse xmlns="{namespace}"><Error><Type>Sender</Type><Code>{code}</Code>'
     "<Message>{message}</Message></Error><RequestId>1</RequestId></ErrorResponse>"
@@ -32,12 +32,15 @@ CREDENTIALS = {
 
 @dataclass
 class StrictRoute53:
-    """The service. `throttle` of the next requests are throttled; `batches` are all that were sent."""
+    """The service. `throttle` of the next requests are throttled; `batches` are all that were sent. Of health
+    checks it has those in `health_checks`. `fail_after` batches it answers 500, and that one it applies."""
 
     moto_url: str
     url: str = ""
     throttle: int = 0
     refuse_keys: bool = False
+    health_checks: set[str] = field(default_factory=set)
+    fail_after: int = -1
     batches: list[list[tuple[str, str, str]]] = field(default_factory=list)
 
     def client(self) -> Any:
@@ -80,6 +83,9 @@ class StrictRoute53:
         zone_id = path.rstrip("/").split("/")[-2]
         changes = [_read_change(each) for each in ET.fromstring(body).iter(f"{{{_NAMESPACE}}}Change")]
         self.batches.append([(each.action, each.name, each.record_type) for each in changes])
+        missing = {change.health_check for change in changes} - self.health_checks - {""}
+        if missing:
+            return 400, "NoSuchHealthCheck", f"No health check found with id: {min(missing)}"
         problem = _find_problem(changes, self.held(zone_id))
         return (400, "InvalidChangeBatch", problem) if problem else None
 
@@ -93,6 +99,7 @@ class _Change:
     ttl: str
     values: list[str]
     is_alias: bool
+    health_check: str
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -101,7 +108,8 @@ class _Change:
 
 def _find_problem(changes: list[_Change], held: dict[tuple[str, str, str], dict[str, Any]]) -> str:
     characters = sum(len(value) for change in changes for value in change.values)
-    if len(changes) > _MOST_CHANGES or characters > _MOST_CHARACTERS:
+    elements = sum(max(1, len(change.values)) for change in changes)
+    if elements > _MOST_ELEMENTS or characters > _MOST_CHARACTERS:
         return "Number of records or characters limit exceeded."
     standing = dict(held)
     for change in changes:
@@ -165,6 +173,7 @@ def _read_change(element: ET.Element) -> _Change:
         text(f"{record_set}/TTL"),
         [each.text or "" for each in element.iter(f"{{{_NAMESPACE}}}Value")],
         next(element.iter(f"{{{_NAMESPACE}}}AliasTarget"), None) is not None,
+        text(f"{record_set}/HealthCheckId"),
     )
 
 
@@ -212,6 +221,10 @@ def _handler_of(service: StrictRoute53) -> type[BaseHTTPRequestHandler]:
             passed = requests.request(
                 self.command, service.moto_url + self.path, data=body, headers=kept, timeout=60
             )
+            if body and service.fail_after == len(service.batches) - 1:
+                failed = _ERROR.format(namespace=_NAMESPACE, code="InternalFailure", message="Try later.")
+                self._answer(500, failed.encode())
+                return
             self._answer(passed.status_code, passed.content)
 
         def _answer(self, status: int, body: bytes) -> None:

@@ -3,19 +3,20 @@
 A change set goes in as few batches as the service's limits allow, a record and its claim always in one; each
 is applied as a whole or not at all. An update is a DELETE of exactly what was read and a CREATE in one batch:
 never an UPSERT, so that nothing is overwritten that nobody saw. When a batch is refused, its parts are tried
-apart, so that one bad record does not keep the others from being made; the answer then says which were not.
+apart, and what cannot be asked for at all is left out, so that one bad record does not keep the others from
+being made; the answer then says which were not.
 """
 
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from providers.backends.backend import Capabilities
 from providers.backends.closest_zone import find_closest_zone
 from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused
 from providers.backends.route53_api import BatchRefused, HostedZone, Route53Api
+from providers.backends.route53_batches import Group, find_subject, split_groups
 from providers.backends.route53_value import RecordSet, adjust, build_endpoint, build_record_set
 from providers.backends.single_change import (
     SingleChange,
@@ -24,32 +25,9 @@ from providers.backends.single_change import (
     key_of,
     single_changes,
 )
-from providers.registries.claim import DEFAULT_PROFILE
-from providers.registries.txt_changes import OWNED_RECORD
-from providers.registries.txt_names import parse_txt_name
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint, EndpointKey
-
-# Of one batch: the service's own limits, with room.
-_MOST_CHANGES = 900
-_MOST_CHARACTERS = 30_000
-
-
-@dataclass
-class _Group:
-    """Changes that are never apart: those of one name and of the claims for it."""
-
-    changes: list[dict[str, Any]] = field(default_factory=list)
-    keys: list[EndpointKey] = field(default_factory=list)
-
-    @property
-    def characters(self) -> int:
-        return sum(
-            len(each["Value"])
-            for change in self.changes
-            for each in change["ResourceRecordSet"].get("ResourceRecords", ())
-        )
 
 
 class Route53Backend:
@@ -84,25 +62,23 @@ class Route53Backend:
     def apply(self, change_set: ChangeSet) -> None:
         zones = self._fetch_zones()
         by_zone: dict[str, list[SingleChange]] = defaultdict(list)
+        outcome = _Outcome()
         for change in single_changes(change_set):
-            by_zone[find_closest_zone(change.key, zones).id].append(change)
-        batches = [
-            (zone_id, batch)
-            for zone_id, changes in by_zone.items()
-            for batch in _split(self._build_groups(zone_id, changes))
-        ]
-        refused: list[str] = []
+            try:
+                by_zone[find_closest_zone(change.key, zones).id].append(change)
+            except ChangeImpossible as error:
+                outcome.refuse([change.key], error)
+        batches: list[tuple[str, list[Group]]] = []
+        for zone_id, changes in by_zone.items():
+            groups = self._build_groups(zone_id, changes, outcome)
+            batches += [(zone_id, batch) for batch in split_groups(groups)]
         for place, (zone_id, batch) in enumerate(batches):
             try:
-                refused += self._submit(zone_id, batch)
+                self._submit(zone_id, batch, outcome)
             except BackendError as error:
-                left = sum(len(group.keys) for _, each in batches[place:] for group in each)
-                raise BackendError(f"{error} {left} of {_count(batches)} changes were not made.") from error
-        if refused:
-            raise ChangeRefused(
-                f"{len(refused)} of {_count(batches)} changes were not made, the others were: "
-                f"{'; '.join(refused)[:1500]}"
-            )
+                left = sum(len(group.keys) for _, each in batches[place + 1 :] for group in each)
+                raise outcome.describe_stop(error, left) from error
+        outcome.raise_if_refused()
 
     def adjust(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
         return adjust(endpoints, prefer_cname=self._prefer_cname)
@@ -157,25 +133,30 @@ class Route53Backend:
             held[key] = record_set, endpoint
         return held
 
-    def _build_groups(self, zone_id: str, changes: Sequence[SingleChange]) -> list[_Group]:
+    def _build_groups(
+        self, zone_id: str, changes: Sequence[SingleChange], outcome: "_Outcome"
+    ) -> list[Group]:
+        """The groups that can be asked for. Of the others `outcome` is told."""
         with self._lock:
             read = self._read.get(zone_id)
         if read is None or any(change.old is not None and change.key not in read for change in changes):
             read = {key: raw for key, (raw, _) in self._read_zone(zone_id).items()}
-        names = {change.key.name for change in changes}
-        groups: dict[str, _Group] = defaultdict(_Group)
+        names = {change.key.name for change in changes if change.key.record_type != "TXT"}
+        groups: dict[str, Group] = defaultdict(Group)
+        problems: dict[str, BackendError] = {}
         for change in changes:
-            group = groups[_find_subject(change, names)]
-            group.keys.append(change.key)
-            if change.old is not None:
-                group.changes.append(_delete(change, read))
-            if change.new is not None:
-                record_set = build_record_set(change.new, zone_id)
-                group.changes.append({"Action": "CREATE", "ResourceRecordSet": record_set})
-        return [groups[name] for name in sorted(groups)]
+            subject = find_subject(change, names)
+            groups[subject].keys.append(change.key)
+            try:
+                groups[subject].changes += _build_changes(change, read, zone_id)
+            except (ChangeRefused, ChangeImpossible) as error:
+                problems.setdefault(subject, error)
+        for subject, problem in problems.items():
+            outcome.refuse(groups[subject].keys, problem)
+        return [groups[name] for name in sorted(groups.keys() - problems.keys())]
 
-    def _submit(self, zone_id: str, batch: Sequence[_Group]) -> list[str]:
-        """Send a batch, apart where it is refused. What was not made, each with the service's reason."""
+    def _submit(self, zone_id: str, batch: Sequence[Group], outcome: "_Outcome") -> None:
+        """Send a batch, apart where it is refused."""
         changes = [change for group in batch for change in group.changes]
         # Deletes first: a record set replaced within one batch does not meet itself.
         changes.sort(key=lambda change: change["Action"] == "CREATE")
@@ -183,25 +164,71 @@ class Route53Backend:
             self._api.change(zone_id, changes)
         except BatchRefused as error:
             if len(batch) == 1:
-                return [f"{describe(key)} ({error})" for key in batch[0].keys]
+                outcome.refuse(batch[0].keys, error)
+                return
             middle = len(batch) // 2
-            return self._submit(zone_id, batch[:middle]) + self._submit(zone_id, batch[middle:])
+            self._submit(zone_id, batch[:middle], outcome)
+            self._submit(zone_id, batch[middle:], outcome)
+        else:
+            outcome.made += sum(len(group.keys) for group in batch)
         finally:
             with self._lock:
                 self._read.pop(zone_id, None)
-        return []
 
 
-def _find_subject(change: SingleChange, names: set[str]) -> str:
-    """The name a change is about: for a claim, that of the record it speaks for, where that changes too."""
-    endpoint = change.new or change.old
-    if change.key.record_type != "TXT" or endpoint is None:
-        return change.key.name
-    owned = endpoint.labels.get(OWNED_RECORD, "")
-    if owned:
-        return owned.lower().removesuffix(".")
-    reading = parse_txt_name(change.key.name, DEFAULT_PROFILE)
-    return reading.record_name if reading is not None and reading.record_name in names else change.key.name
+class _Outcome:
+    """What became of the changes of one request so far."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self._refused: list[str] = []
+        self._problems: list[BackendError] = []
+
+    def refuse(self, keys: Sequence[EndpointKey], problem: BackendError) -> None:
+        """These cannot be made, or the service did not take them."""
+        reason = str(problem).removesuffix(" Nothing was applied.")
+        self._refused += [f"{describe(key)} ({reason})" for key in keys]
+        self._problems.append(problem)
+
+    def describe_stop(self, error: BackendError, left: int) -> BackendError:
+        """The error for a request that broke off: what is true of its other changes."""
+        told = [f"{self.made} changes of this request were made before"] if self.made else []
+        told += [f"{left} were not tried"] if left else []
+        told += (
+            [f"{len(self._refused)} were not made: {'; '.join(self._refused)[:1000]}"]
+            if self._refused
+            else []
+        )
+        return BackendError(f"{error} {', '.join(told)}.".strip() if told else str(error))
+
+    def raise_if_refused(self) -> None:
+        """Raise where not all was made. ChangeImpossible, the request must change, where nothing was made and
+        nothing ever could be."""
+        if not self._refused:
+            return
+        if not self.made and len(self._problems) == 1:
+            raise self._problems[0]
+        total = self.made + len(self._refused)
+        others = "the others were" if self.made else "so nothing was applied"
+        kinds = {type(each) for each in self._problems}
+        kind = ChangeImpossible if kinds == {ChangeImpossible} and not self.made else ChangeRefused
+        raise kind(
+            f"{len(self._refused)} of {total} changes were not made, {others}: "
+            f"{'; '.join(self._refused)[:1500]}"
+        )
+
+
+def _build_changes(
+    change: SingleChange, read: dict[EndpointKey, RecordSet], zone_id: str
+) -> list[dict[str, Any]]:
+    """The service's own changes for one of ours. Raises ChangeRefused, ChangeImpossible."""
+    changes: list[dict[str, Any]] = []
+    if change.old is not None:
+        changes.append(_delete(change, read))
+    if change.new is not None:
+        record_set = build_record_set(change.new, zone_id)
+        changes.append({"Action": "CREATE", "ResourceRecordSet": record_set})
+    return changes
 
 
 def _delete(change: SingleChange, read: dict[EndpointKey, RecordSet]) -> dict[str, Any]:
@@ -216,29 +243,3 @@ def _delete(change: SingleChange, read: dict[EndpointKey, RecordSet]) -> dict[st
             "Read the records again and build the change from what they say."
         )
     return {"Action": "DELETE", "ResourceRecordSet": raw}
-
-
-def _split(groups: Sequence[_Group]) -> list[list[_Group]]:
-    """Groups in batches within the limits, in their order. Raises ChangeImpossible for one beyond them."""
-    batches: list[list[_Group]] = []
-    count = characters = 0
-    for group in groups:
-        if len(group.changes) > _MOST_CHANGES or group.characters > _MOST_CHARACTERS:
-            raise ChangeImpossible(
-                f"The changes of {group.keys[0].name} are more than one batch of Route 53 can hold. "
-                "Nothing was applied."
-            )
-        is_full = (
-            count + len(group.changes) > _MOST_CHANGES or characters + group.characters > _MOST_CHARACTERS
-        )
-        if not batches or is_full:
-            batches.append([])
-            count = characters = 0
-        batches[-1].append(group)
-        count += len(group.changes)
-        characters += group.characters
-    return batches
-
-
-def _count(batches: Sequence[tuple[str, Sequence[_Group]]]) -> int:
-    return sum(len(group.keys) for _, batch in batches for group in batch)

@@ -32,6 +32,9 @@ _KEYS_REFUSED = {
     "InvalidAccessKeyId",
     "AuthFailure",
 }
+# Of a health check that is not there the batch is not to blame as a whole: its parts may do.
+_BATCH_REFUSED = {"InvalidChangeBatch", "InvalidInput", "NoSuchHealthCheck"}
+_FAILED_INSIDE = 500
 _PAGE = 300
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 
@@ -107,7 +110,7 @@ class Route53Api:
                 code = str(error.response.get("Error", {}).get("Code", ""))
                 wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
                 if code not in _THROTTLED or time.monotonic() + wait >= ends_at:
-                    raise _translate(code, error) from error
+                    raise _translate(code, error, writes=writes) from error
                 # Throttled means that it was not looked at: asking again is not sending twice.
                 time.sleep(wait)
                 pause = min(2 * pause, _LONGEST_PAUSE)
@@ -134,9 +137,9 @@ def _build_following(page: dict[str, Any]) -> dict[str, Any]:
     return {ours: page[theirs] for theirs, ours in names.items() if page.get(theirs)}
 
 
-def _translate(code: str, error: botocore.exceptions.ClientError) -> BackendError:
+def _translate(code: str, error: botocore.exceptions.ClientError, *, writes: bool) -> BackendError:
     told = str(error.response.get("Error", {}).get("Message", ""))[:500]
-    if code in {"InvalidChangeBatch", "InvalidInput"}:
+    if code in _BATCH_REFUSED:
         return BatchRefused(f"Route 53 does not take the batch: {told}")
     if code in _KEYS_REFUSED:
         return BackendError(f"AWS does not accept the credentials ({code}). Nothing was changed.")
@@ -149,7 +152,10 @@ def _translate(code: str, error: botocore.exceptions.ClientError) -> BackendErro
         return BackendError("The hosted zone is gone. Nothing was changed there.")
     if code in _THROTTLED:
         return BackendError(f"Route 53 throttles ({code}), also after waiting. Nothing was changed.")
-    return BackendError(f"Route 53 answered {code}: {told} Nothing was changed.")
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    is_unknown = writes and status >= _FAILED_INSIDE
+    true_now = "It may have been applied: read the records again." if is_unknown else "Nothing was changed."
+    return BackendError(f"Route 53 answered {code}: {told} {true_now}")
 
 
 def _say(error: Exception) -> str:

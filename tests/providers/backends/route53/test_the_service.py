@@ -14,14 +14,15 @@ import requests
 from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused
 from providers.backends.route53 import Route53Backend
 from providers.backends.route53_api import Route53Api
+from providers.registries.claim import TxtProfile
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
-from providers.wire.endpoint import Endpoint
+from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from providers.wire.media_type import PLUGIN_MEDIA_TYPE
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.strict_route53 import CREDENTIALS, StrictRoute53, strict_route53
 
-WWW = make_record("www.example.org")
+WWW, WWW2 = make_record("www.example.org"), make_record("www2.example.org")
 
 
 @pytest.fixture
@@ -114,6 +115,111 @@ def test_one_bad_record_does_not_keep_the_others_from_being_made(service: Strict
     assert "2 of 18 changes were not made" in str(caught.value)
     assert "A bad.example.org" in str(caught.value)
     assert _names(backend) == {each.dns_name for each in good}
+
+
+def _weighted(name: str, *, health_check: str = "", weight: str = "10") -> Endpoint:
+    properties = {"aws/weight": weight} | ({"aws/health-check-id": health_check} if health_check else {})
+    found = tuple(ProviderSpecificProperty(*each) for each in properties.items())
+    return msgspec.structs.replace(
+        make_record(name, set_identifier="one", targets=("192.0.2.7",)), provider_specific=found
+    )
+
+
+_MANY = [f"192.0.2.{number}" for number in range(200)]
+# Of 200 values each, four go in one batch.
+TEN_LARGE = tuple(make_record(f"n{number}.example.org", targets=_MANY) for number in range(10))
+BAD: dict[str, Endpoint] = {
+    "no address": make_record("bad.example.org", targets=("999.0.2.1",)),
+    "a health check that is not there": _weighted("bad.example.org", health_check="nowhere"),
+    "a weight that is none": _weighted("bad.example.org", weight="many"),
+    "in none of the zones": make_record("bad.example.com"),
+    "too long for any batch": make_record("bad.example.org", "TXT", [f'"{"x" * 3_900}"'] * 9),
+}
+
+
+@pytest.mark.parametrize("reason", BAD)
+def test_whatever_is_wrong_with_one_record_the_others_are_made(service: StrictRoute53, reason: str) -> None:
+    service.create_zone("example.org")
+    good = [*make_zone(count=3), _weighted("checked.example.org", health_check="here")]
+    service.health_checks = {"here"}
+    backend = _backend()
+
+    with pytest.raises(ChangeRefused) as caught:
+        backend.apply(ChangeSet(create=(*good, BAD[reason])))
+
+    assert "1 of 8 changes were not made, the others were" in str(caught.value)
+    assert BAD[reason].dns_name in str(caught.value)
+    assert _names(backend) == {each.dns_name for each in good}
+
+
+def test_one_old_value_that_moved_does_not_keep_the_others_from_being_changed(service: StrictRoute53) -> None:
+    service.create_zone("example.org")
+    backend = _backend()
+    backend.apply(ChangeSet(create=tuple(make_zone(count=2))))
+    held = [each for each in backend.records() if each.record_type == "A"]
+    stale = [msgspec.structs.replace(held[0], targets=("192.0.2.200",)), held[1]]
+    new = [msgspec.structs.replace(each, targets=("192.0.2.99",)) for each in held]
+
+    with pytest.raises(ChangeRefused, match="1 of 2 changes were not made, the others were"):
+        backend.apply(ChangeSet(update_old=tuple(stale), update_new=tuple(new)))
+
+    shown = {each.dns_name: each.targets for each in backend.records() if each.record_type == "A"}
+    assert shown == {held[0].dns_name: held[0].targets, held[1].dns_name: ("192.0.2.99",)}
+
+
+def test_a_request_of_which_nothing_can_ever_be_made_must_change(service: StrictRoute53) -> None:
+    service.create_zone("example.org")
+
+    with pytest.raises(ChangeImpossible, match="2 of 2 changes were not made, so nothing was applied"):
+        _backend().apply(ChangeSet(create=(BAD["a weight that is none"], BAD["in none of the zones"])))
+
+    assert service.batches == []
+
+
+def test_batches_keep_within_the_values_of_one_request(service: StrictRoute53) -> None:
+    service.create_zone("example.org")
+
+    _backend().apply(ChangeSet(create=TEN_LARGE))
+
+    # None was refused, and tried again in parts.
+    assert [len(batch) for batch in service.batches] == [4, 4, 2]
+
+
+@pytest.mark.parametrize(
+    ("profile", "record"),
+    [
+        (TxtProfile(prefix="extdns."), "www.example.org"),
+        (TxtProfile(prefix="x-%{record_type}-"), "www.example.org"),
+        (TxtProfile(suffix="-owner"), "www.example.org"),
+        (TxtProfile(wildcard_replacement="any"), "*.example.org"),
+    ],
+)
+def test_a_claim_under_any_profile_goes_with_its_record(
+    service: StrictRoute53, profile: TxtProfile, record: str
+) -> None:
+    service.create_zone("example.org")
+    backend = _backend()
+    bad = make_record(record, targets=("999.0.2.1",))
+    claim = make_claim(record, profile=profile)
+
+    with pytest.raises(ChangeRefused):
+        backend.apply(ChangeSet(create=(WWW2, bad, claim, make_claim(WWW2.dns_name))))
+
+    assert _names(backend) == {WWW2.dns_name, f"a-{WWW2.dns_name}"}
+
+
+def test_a_request_that_breaks_off_says_what_was_made_and_what_may_have_been(service: StrictRoute53) -> None:
+    service.create_zone("example.org")
+    service.fail_after = 1
+    backend = _backend()
+
+    with pytest.raises(BackendError) as caught:
+        backend.apply(ChangeSet(create=TEN_LARGE))
+
+    assert "It may have been applied: read the records again." in str(caught.value)
+    assert "Nothing was changed" not in str(caught.value)
+    assert "4 changes of this request were made before, 2 were not tried" in str(caught.value)
+    assert len(_names(backend)) == 8
 
 
 def test_what_somebody_changed_since_it_was_read_is_not_deleted(service: StrictRoute53) -> None:
