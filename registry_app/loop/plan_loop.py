@@ -16,6 +16,8 @@ from registry_app.mirror.owner_registry import fetch_owner_registry
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.queries.loop import is_first_contact, names_held_by_transfers
 
+_LEFT_OUT = "The provider left it out when it adjusted what is wanted."
+
 
 @dataclass(frozen=True)
 class LoopPlan:
@@ -104,6 +106,10 @@ class _Reasons:
         self._missing = plan.left_out_by_provider
         self._orphans = _orphans_of_others(snapshot, plan.settings)
 
+    def list_left_out(self, told: Collection[EndpointKey]) -> list[LeftAlone]:
+        """What is wanted and not in the plan at all, for the provider left it out."""
+        return [LeftAlone(key, _LEFT_OUT) for key in self._missing.difference(told)]
+
     def find(self, key: EndpointKey, *, is_create: bool = False) -> str:
         """One sentence, or nothing."""
         if key.name in self._held_names:
@@ -111,7 +117,7 @@ class _Reasons:
         if key.name in self._shadowed:
             return "Something at its name could not be read this time."
         if key in self._missing:
-            return "The provider left it out when it adjusted what is wanted."
+            return _LEFT_OUT
         if is_create and key in self._orphans:
             return f"An orphaned claim says that it is {self._orphans[key]}'s: clean it up first."
         return ""
@@ -139,6 +145,7 @@ def _leave_more_alone(changes: PlannedChanges, reasons: _Reasons) -> PlannedChan
     creates = tuple(each for each in changes.creates if may_change(endpoint_key(each), is_create=True))
     updates = tuple(each for each in changes.updates if may_change(each.current.key))
     deletes = tuple(each for each in changes.deletes if may_change(each.key))
+    left += reasons.list_left_out([each.key for each in (*changes.left_alone, *left)])
     told = sorted((*changes.left_alone, *left), key=lambda each: (each.key, each.reason))
     return PlannedChanges(creates, updates, deletes, tuple(told))
 
@@ -146,16 +153,24 @@ def _leave_more_alone(changes: PlannedChanges, reasons: _Reasons) -> PlannedChan
 def _adjust(hold: Hold, desired: Sequence[Endpoint]) -> tuple[tuple[Endpoint, ...], frozenset[EndpointKey]]:
     """What is wanted in the form the provider would store it, and what it left out.
 
-    What nobody asked for is not taken from it.
+    It may give other types at a name that was asked for, as Route 53 does with a CNAME that becomes an alias
+    of A and AAAA. Names nobody asked for are not taken from it.
     """
     if not desired:
         return (), frozenset()
-    adjusted = hold.client.adjust_endpoints(desired)
+    adjusted = [(_key_of(each), each) for each in hold.client.adjust_endpoints(desired)]
     asked = _keys_of(desired)
-    kept = tuple(each for each in adjusted if _key_of(each) in asked)
+    places = {_place_of(key) for key in asked}
+    kept = {key: each for key, each in adjusted if key is not None and _place_of(key) in places}
+    turned = {_place_of(key) for key in kept.keys() - asked}
     # What cannot have a key is told of by the plan itself.
     impossible = tuple(each for each in desired if _key_of(each) is None)
-    return kept + impossible, frozenset(asked - _keys_of(adjusted))
+    missing = frozenset(key for key in asked - kept.keys() if _place_of(key) not in turned)
+    return (*(each for key, each in adjusted if key in kept), *impossible), missing
+
+
+def _place_of(key: EndpointKey) -> tuple[str, str]:
+    return key.name, key.set_identifier
 
 
 def _keys_of(endpoints: Iterable[Endpoint]) -> set[EndpointKey]:

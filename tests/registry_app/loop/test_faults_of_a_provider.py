@@ -191,6 +191,5 @@ def test_an_adjustment_neither_adds_nor_takes_away(answer: bytes) -> None:
 
         assert ended.status == STATUS.UNCHANGED
         assert world.reference.zone_bytes() == before
-        assert [each["reason"] for each in ended.left_alone] == [
-            "The provider left it out when it adjusted what is wanted."
-        ]
+        reason = "The provider left it out when it adjusted what is wanted."
+        assert [(each["name"], each["reason"]) for each in ended.left_alone] == [(API, reason), (WWW, reason)]
