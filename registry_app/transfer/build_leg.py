@@ -71,6 +71,15 @@ def _judge_unfit(each: LegItem, builder: ChangeBuilder, problem: str) -> ItemOut
 def _raise_if_record_moved(each: LegItem, builder: ChangeBuilder) -> None:
     if any(key in builder.earlier.sent for key in each.plan.written):
         return  # sent once already: its claims are what counts now
-    difference = find_record_difference(each.item, builder.zone.endpoints.get(key_of(each.item)))
+    record = builder.zone.endpoints.get(key_of(each.item))
+    difference = find_record_difference(each.item, record)
     if difference:
         raise Moved(difference)
+    # Claims of the zone that decide nothing: one that speaks for what came since, does. (A row of a store may
+    # have been meant for another record set of this name.)
+    if (
+        each.item.record_before is None
+        and record is not None
+        and not any(key.store for key in each.plan.changed)
+    ):
+        raise Moved(f"{each.item.name} {each.item.record_type} stands there now, and its claim decides.")

@@ -1,9 +1,12 @@
 """A fresh snapshot, ready to be asked what stands at a place and what it decides. Pure."""
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from operator import attrgetter
 
 from providers.registries.claim import TXT_REGISTRY, Claim, ClaimVerdict, OwnershipState
+from providers.registries.ownership import is_alias
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.mirror.snapshot import Snapshot
@@ -15,6 +18,7 @@ from registry_app.transfer.claim_key import (
     describe_place,
     endpoint_key_of,
 )
+from registry_app.transfer.given_back import Standing
 
 
 class LiveFacts:
@@ -41,6 +45,15 @@ class LiveFacts:
             return self._standing.get(key)
         record = self.records.get(endpoint_key_of(key))
         return self._standing.get(key) or (record.endpoint if record else None)
+
+    def standing_at(self, name: str) -> Iterator[Standing]:
+        """All record sets at a canonical name."""
+        records = self.snapshot.records
+        for place in range(bisect_left(records, (name,), key=attrgetter("key")), len(records)):
+            record = records[place]
+            if record.key.name != name:
+                return
+            yield Standing(record.key, record.owner_id, is_alias(record.endpoint))
 
     def decided_by(self, key: ClaimKey, target: str) -> EndpointKey | None:
         """A record set whose owner this claim decides, or helps to leave undecided."""

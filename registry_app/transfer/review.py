@@ -11,6 +11,7 @@ from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificPrope
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.claim_key import ClaimKey, describe_place
+from registry_app.transfer.given_back import find_objection
 from registry_app.transfer.item_plan import ItemPlan, build_item_plan
 from registry_app.transfer.live_facts import LiveFacts, claim_key_of_claim
 from registry_app.transfer.provider_plan import EndpointDict
@@ -80,6 +81,9 @@ def _find_difference(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: 
             return describe_moved(key, live.standing(key), reviewed, live.stores)
     if kind == _KIND.CLEAN_UP:
         return _find_revived(live, plan)
+    if kind == _KIND.UNDO and item.record_before is None:  # of a clean-up: all others are about record sets
+        places = [key.name for key in plan.after]
+        return find_objection(item, item.owner_before, places, live.standing_at(item.name))
     record = live.records.get(key_of(item))
     difference = find_record_difference(item, record.endpoint if record else None)
     if difference:

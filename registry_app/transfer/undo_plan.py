@@ -2,18 +2,20 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
+from providers.registries.ownership import is_alias
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.models import Grant, Owner, RecordSet, Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer_access import find_denied_side
 from registry_app.transfer.build_plan import leave_out_locked
-from registry_app.transfer.claim_key import ClaimKey, format_endpoint
+from registry_app.transfer.claim_key import ClaimKey, claim_key_of, format_endpoint
 from registry_app.transfer.confirmation import build_confirmation_text
 from registry_app.transfer.fingerprint import PlanHead, compute_fingerprint
+from registry_app.transfer.given_back import Standing, find_objection
 from registry_app.transfer.load_subjects import to_record_facts
 from registry_app.transfer.plan_group import assign_batches, find_stores_of_items
 from registry_app.transfer.premises import build_premises
@@ -78,12 +80,15 @@ def _build_items(actor: Actor, original: Transfer) -> Iterator[PlannedItem]:
     for item in original.items.filter(status=TransferItem.Status.VERIFIED).order_by("ordinal"):
         by_batch[item.batch].append(item)
     policies = dict(Owner.objects.values_list("owner_id", "policy"))
+    is_clean_up = original.kind == _KIND.CLEAN_UP
     for batch, items in by_batch.items():
         written = _load_written(original, batch)
         records = _load_records(original, items)
+        standing = _group_by_name(records) if is_clean_up else {}
         for item in items:
             verdict = _compute_verdict(actor, original, item, policies)
-            yield _invert(original, item, written, records.get(key_of(item)), verdict)
+            inverse = _invert(original, item, written, records.get(key_of(item)), verdict)
+            yield _leave_out_if_it_decides(inverse, standing[item.name]) if is_clean_up else inverse
 
 
 def _invert(
@@ -114,6 +119,20 @@ def _invert(
         problem_code="missing" if is_gone else "",
         source_owner_id=owner_now,
     )
+
+
+def _leave_out_if_it_decides(item: PlannedItem, standing: list[Standing]) -> PlannedItem:
+    places = [claim_key_of(endpoint).name for endpoint in item.after]
+    objection = find_objection(item, item.source_owner_id, places, standing)
+    return replace(item, problem=objection, problem_code="claim_decides") if objection else item
+
+
+def _group_by_name(records: dict[EndpointKey, RecordSet]) -> dict[str, list[Standing]]:
+    found: dict[str, list[Standing]] = defaultdict(list)
+    for key, row in records.items():
+        facts = to_record_facts(row)
+        found[key.name].append(Standing(key, facts.owner_id, is_alias(facts.to_endpoint())))
+    return found
 
 
 def _load_written(original: Transfer, batch: int) -> dict[ClaimKey, _Written]:

@@ -1,6 +1,7 @@
 """What changed at the provider between the review and the sending, and who holds the lease by then."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from registry_app.transfer.claim_key import ZONE
 from registry_app.transfer.item_plan import Leg
 from registry_app.transfer.run import Run
 from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.selection import Selection
 from registry_app.transfer.steps import send_step, store_step
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (
@@ -172,3 +174,20 @@ def test_a_claim_that_also_speaks_for_a_record_set_that_moved_under_way_stays(ki
         assert {item.status for item in transfer.items.all()} == {TransferItem.Status.STALE}
         assert world.change_sets() == []
         assert world.zone()[WWW, "TXT"] == legacy
+
+
+def test_a_claim_that_came_to_decide_under_way_is_not_cleaned_away() -> None:
+    alice = make_alice()
+    names = ("gone-1.example.org", "gone-2.example.org")
+    with open_world([make_claim(name) for name in names], batch_size=1) as world:
+        transfer = request(alice, ask("clean_up", Selection(names=names)))
+        came = partial(create, world, make_record(names[1]))
+        world.reference.faults.plan("POST /records", write_faults.meanwhile(came))
+
+        run(transfer)
+
+        assert transfer.status == STATUS.FAILED
+        assert list(transfer.items.values_list("status", flat=True)) == ["verified", "stale"]
+        assert "stands there now, and its claim decides" in transfer.items.get(ordinal=1).status_reason
+        world.visit()
+        assert world.owner_of(names[1]) == BLUE
