@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import DisallowedHost, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -27,6 +27,16 @@ class Trouble:
 
 def show_bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """400. Outside the theme: what cannot be trusted may be the name of the host itself."""
+    if isinstance(exception, DisallowedHost):
+        return _show_plain(
+            request,
+            Trouble(
+                400,
+                "Not under this name",
+                "dnsadmin does not answer to the host name in this address.",
+                "Use the name it was set up with. An operator adds names to DNSADMIN_ALLOWED_HOSTS.",
+            ),
+        )
     return _show_plain(
         request,
         Trouble(

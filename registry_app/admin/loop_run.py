@@ -13,8 +13,10 @@ from registry_app.admin.record_set import link_to
 from registry_app.admin.wording import NOTHING, describe_trigger, format_ago, format_badge
 from registry_app.loop.step_changes import parse_items
 from registry_app.models import Loop, LoopRun, Provider
+from registry_app.queries.transfer_page import SHOWN_CHARACTERS
 
 _SHOWN_STEPS = 50
+_SHOWN_ITEMS = 100
 _SHOWN_LEFT_ALONE = 200
 
 
@@ -65,6 +67,8 @@ class LoopRunPageAdmin(ListPage[LoopRun]):
         return {
             "row": row,
             "steps": [(step, parse_items(step)) for step in steps[:_SHOWN_STEPS]],
+            "shown_items": f":{_SHOWN_ITEMS}",
+            "shown_characters": f":{SHOWN_CHARACTERS}",
             "step_count": steps.count(),
             "left_alone": row.left_alone[:_SHOWN_LEFT_ALONE],
             "facts": [

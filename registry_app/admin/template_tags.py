@@ -14,6 +14,7 @@ register.filter("due", wording.format_due)
 register.filter("foreign", wording.format_foreign)
 register.filter("targets", wording.format_targets)
 register.filter("as_json", wording.format_json)
+register.filter("json_text", wording.format_json_text)
 register.filter("claim_lines", wording.format_claim_endpoints)
 
 

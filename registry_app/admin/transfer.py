@@ -1,5 +1,6 @@
 """Transfers: the list, the form, and the page of one with its progress and what may be done."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
@@ -26,13 +27,14 @@ from registry_app.errors import DnsadminError
 from registry_app.models import Grant, Owner, Provider, Transfer, TransferItem
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.transfer import allowed_actions, progress
-from registry_app.queries.transfer_page import transfers_for_display
+from registry_app.queries.transfer_page import SHOWN_CHARACTERS, steps_for_display, transfers_for_display
 from registry_app.transfer.approve_transfer import approve_transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
 from registry_app.transfer.decide_transfer import decide_transfer
 from registry_app.transfer.reject_transfer import reject_transfer
 
 ITEMS_A_PAGE = 100
+_SHOWN_STEPS = 50
 _Act = Callable[[Actor, Transfer, Mapping[str, str]], Transfer]
 
 
@@ -124,6 +126,7 @@ class TransferPageAdmin(ListPage[Transfer]):
             self.page_path("request/", self.request_view, "request"),
             self.page_path("<int:pk>/undo/", self.undo_view, "undo"),
             self.page_path("<int:pk>/progress/", self.progress_view, "progress"),
+            self.page_path("<int:pk>/steps/<int:step_pk>/<str:part>/", self.step_view, "step"),
             self.page_path("<int:pk>/<str:action>/act/", self.act_view, "act"),
         ]
 
@@ -188,7 +191,9 @@ class TransferPageAdmin(ListPage[Transfer]):
             "undo_url": self.url_of("undo", row.pk),
             "progress_url": self.url_of("progress", row.pk),
             "items": page,
-            "steps": row.steps.prefetch_related("registry_profile").order_by("id")[:200],
+            "steps": steps_for_display(row)[:_SHOWN_STEPS],
+            "step_count": row.steps.count(),
+            "shown_characters": SHOWN_CHARACTERS,
             "actions": [
                 (action, self.url_of("act", row.pk, action.action))
                 for action in allowed_actions(actor_of(request), row)
@@ -212,6 +217,14 @@ class TransferPageAdmin(ListPage[Transfer]):
             "is_moving": state.is_moving,
         }
         return JsonResponse(values)
+
+    def step_view(self, request: HttpRequest, pk: int, step_pk: int, part: str) -> HttpResponse:
+        """The whole of what a step was about to send, or of what was read after it: plain text."""
+        step = self.find_row(request, pk).steps.filter(pk=step_pk).first()
+        if step is None or part not in ("sent", "read-back"):
+            raise Http404("There is no such step.")
+        text = step.change_set if part == "sent" else json.dumps(step.read_back, indent=2)
+        return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
     def act_view(self, request: HttpRequest, pk: int, action: str) -> HttpResponse:
         if request.method != "POST":

@@ -145,6 +145,14 @@ def format_json(value: Any) -> str:
     )
 
 
+def format_json_text(text: str) -> str:
+    """JSON text for people; the beginning of a longer one as it stands."""
+    try:
+        return format_json(json.loads(text))
+    except ValueError:
+        return format_foreign(text)
+
+
 def describe_claim_change(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> list[str]:
     """What happens to the claims of one record set, one line a place: `~` changed, `+` new, `-` gone."""
     old, new = _by_place(before), _by_place(after)

@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping
 
-from django.db.models import QuerySet
+from django.db.models import Case, IntegerField, QuerySet, TextField, Value, When
+from django.db.models.functions import Cast, Length, Substr
 
 from registry_app.actor import Actor
-from registry_app.models import Transfer
+from registry_app.models import Transfer, TransferStep
+
+# A change set may be megabytes, and a transfer may have hundreds: a page shows how each begins.
+SHOWN_CHARACTERS = 4_000
+_NEEDS_EYES = (TransferStep.Status.NEEDS_OPERATOR, TransferStep.Status.UNKNOWN)
 
 
 def transfers_for_display() -> QuerySet[Transfer]:
@@ -27,3 +32,17 @@ def find_already_requested(actor: Actor, fingerprints: Mapping[int, str]) -> lis
             status__in=Transfer.OPEN_STATUSES,
         )
     )
+
+
+def steps_for_display(transfer: Transfer) -> QuerySet[TransferStep]:
+    """The steps of a transfer, those that need eyes first, without their long texts: how these begin
+    (`sent_start`, `read_back_start`) and how long they are (`sent_length`, `read_back_length`)."""
+    first = Case(When(status__in=_NEEDS_EYES, then=Value(0)), default=Value(1), output_field=IntegerField())
+    read_back = Cast("read_back", TextField())
+    rows = transfer.steps.defer("change_set", "read_back").prefetch_related("registry_profile")
+    return rows.annotate(
+        sent_start=Substr("change_set", 1, SHOWN_CHARACTERS),
+        sent_length=Length("change_set"),
+        read_back_start=Substr(read_back, 1, SHOWN_CHARACTERS),
+        read_back_length=Length(read_back),
+    ).order_by(first, "id")

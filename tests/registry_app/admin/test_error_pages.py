@@ -97,6 +97,14 @@ def test_a_filter_that_does_not_exist_is_refused_in_words() -> None:
     assert "This request makes no sense" in read_text(response)
 
 
+def test_a_host_name_that_is_not_ours_names_the_setting() -> None:
+    response = Client().get("/admin/login/", headers={"host": "evil.example.com"})
+
+    assert response.status_code == 400
+    assert "DNSADMIN_ALLOWED_HOSTS" in read_text(response)
+    assert "evil.example.com" not in read_text(response)
+
+
 def test_a_page_that_fails_asks_the_database_nothing() -> None:
     request = RequestFactory().get("/admin/")
 
