@@ -30,9 +30,11 @@ def is_visit_due(provider_id: int, now: datetime) -> bool:
 
 def find_silent(now: datetime) -> list[Provider]:
     """Providers that should have been visited and were not, for five intervals. One that failed last is
-    among them: whoever should try again does not."""
+    among them: whoever should try again does not. One whose lease somebody has is not: a long transfer
+    keeps visits waiting."""
     silent: list[Provider] = []
-    for provider in Provider.objects.filter(is_enabled=True, next_visit_at__lt=now - SHORTEST_SILENCE):
+    overdue = Provider.objects.filter(is_enabled=True, next_visit_at__lt=now - SHORTEST_SILENCE)
+    for provider in overdue.filter(build_free_query(now)):
         patience = max(provider.interval_seconds * SILENT_INTERVALS, SHORTEST_SILENCE.seconds)
         last = provider.last_visit_at or provider.created_at
         if (now - last).total_seconds() > patience:

@@ -17,7 +17,7 @@ from registry_app.reconcile.failure import resolve_failing
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity, compute_fingerprint
 from registry_app.reconcile.lease import raise_if_lost
 from registry_app.reconcile.look import Look, Visit
-from registry_app.reconcile.schedule import compute_next_visit
+from registry_app.reconcile.plan_next_visit import build_next_visit
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
 from registry_app.reconcile.suspicion import Suspicion
 from registry_app.reconcile.sync_run import close_run
@@ -133,7 +133,7 @@ def _store_provider(visit: Visit, now: datetime) -> None:
         last_error_code="",
         last_error="",
         last_visit_at=now,
-        next_visit_at=compute_next_visit(now, visit.provider.interval_seconds),
+        next_visit_at=build_next_visit(visit.provider),
     )
     resolve_failing(visit.provider, now)
 

@@ -27,8 +27,8 @@ from registry_app.reconcile.lease import raise_if_lost
 from registry_app.reconcile.look import Look, Visit
 from registry_app.reconcile.mirror_writes import iterate_claim_writes, iterate_record_writes
 from registry_app.reconcile.missing_records import count_absence, has_missing, purge_missing
+from registry_app.reconcile.plan_next_visit import build_next_visit
 from registry_app.reconcile.record_rows import RowMaker
-from registry_app.reconcile.schedule import compute_next_visit
 from registry_app.reconcile.slices import Write, store_in_slices
 from registry_app.reconcile.store_findings import iterate_finding_writes
 from registry_app.reconcile.sync_run import close_run
@@ -134,7 +134,7 @@ def _store_provider(visit: Visit, now: datetime, **values: object) -> None:
         last_error_code="",
         last_error="",
         last_visit_at=now,
-        next_visit_at=compute_next_visit(now, provider.interval_seconds),
+        next_visit_at=build_next_visit(provider),
         **values,
     )
     resolve_failing(provider, now)

@@ -8,12 +8,12 @@ class AfterReading:
     """Lets something happen right after a table is read, or written, the first time, or so many times."""
 
     def __init__(
-        self, table: str, happen: Callable[[], None], *, times: int = 1, verb: str = "SELECT"
+        self, table: str, happen: Callable[[], object], *, times: int = 1, verb: str = "SELECT"
     ) -> None:
         self.table = table
         self.verb = verb
         self.times = times
-        self.happen: Callable[[], None] | None = happen
+        self.happen: Callable[[], object] | None = happen
 
     def __call__(self, execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
         result = execute(sql, *rest)

@@ -98,6 +98,14 @@ def test_a_provider_nobody_visits_gets_one_finding() -> None:
     assert Finding.objects.get().kind == Finding.Kind.PROVIDER_FAILING
 
 
+def test_one_that_a_long_transfer_is_busy_at_is_not_silent() -> None:
+    long_ago = timezone.now() - timedelta(hours=1)
+    provider = make_provider(next_visit_at=long_ago, last_visit_at=long_ago)
+    take_lease(provider.pk, "transfer 7")
+
+    assert note_silent_providers() == 0
+
+
 def test_one_that_failed_last_is_told_of_too_when_nobody_tries_again() -> None:
     long_ago = timezone.now() - timedelta(hours=1)
     provider = make_provider(next_visit_at=long_ago, last_visit_at=long_ago, status="failing")

@@ -1,16 +1,23 @@
 """A person wants a provider visited now."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
+from providers.servers import read_faults
+from providers.servers.faults import Fault
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import NotAllowed, RefusedBySafety
 from registry_app.models import AuditEntry
 from registry_app.queries.provider import find_due
 from registry_app.reconcile.request_visit import request_visit
 from tests.factories import make_provider
+from tests.reference_server import ReferenceProvider, make_zone
+from tests.registry_app.reconcile.interrupting import AfterReading
+from tests.registry_app.reconcile.visiting import visit
 
 pytestmark = pytest.mark.django_db
 
@@ -22,6 +29,22 @@ def test_it_is_due_at_once() -> None:
 
     assert find_due(timezone.now()) == [provider.pk]
     assert AuditEntry.objects.get().action == "provider.visit_requested"
+
+
+@pytest.mark.parametrize("fault", [read_faults.shuffled, read_faults.empty_list])
+def test_what_is_asked_for_while_a_visit_goes_on_is_due_after_it(fault: Callable[[], Fault]) -> None:
+    with ReferenceProvider(make_zone(count=3)) as reference:
+        provider = make_provider(url=reference.url, interval_seconds=86_400)
+        visit(provider)
+        settled = find_due(timezone.now())
+        reference.faults.plan("GET /records", fault())
+        asking = AfterReading("registry_app_claim", lambda: request_visit(SYSTEM, provider.pk))
+
+        with connection.execute_wrapper(asking):
+            visit(provider)
+
+    assert settled == []
+    assert find_due(timezone.now()) == [provider.pk]
 
 
 def test_one_that_is_switched_off_is_not_visited() -> None:
