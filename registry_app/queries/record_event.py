@@ -9,11 +9,13 @@ from registry_app.models import RecordEvent
 
 
 def count_changing_runs(provider_id: int, since: datetime, *, at_least: int) -> dict[EndpointKey, int]:
-    """In how many visits since then each record set had another value or owner, where at least so many."""
+    """In how many visits since then each record set had another value or owner, where at least so many. What
+    transfers of ours changed is nobody's quarrel."""
     rows = (
         RecordEvent.objects.filter(
             provider_id=provider_id,
             at__gte=since,
+            transfer_id__isnull=True,
             kind__in=[RecordEvent.Kind.CHANGED, RecordEvent.Kind.OWNER_CHANGED],
         )
         .order_by()

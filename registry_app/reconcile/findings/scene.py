@@ -67,14 +67,16 @@ def fetch_scene(visit: Visit, look: Look, now: datetime) -> Scene:
         owners=visit.reading.owners,
         profiles={profile.reference: profile for profile in visit.reading.profiles},
         domain_filter=look.domain_filter or look.known_filter,
-        changing=_count_changes(provider_id, look, now),
+        changing=_count_changes(visit, look, now),
         verified=tuple(verified_since(provider_id, now - TRANSFER_WATCH)),
     )
 
 
-def _count_changes(provider_id: int, look: Look, now: datetime) -> dict[EndpointKey, int]:
-    earlier = count_changing_runs(provider_id, now - FLAPPING_WINDOW, at_least=FLAPPING_CHANGES - 1)
+def _count_changes(visit: Visit, look: Look, now: datetime) -> dict[EndpointKey, int]:
+    since = now - FLAPPING_WINDOW
+    earlier = count_changing_runs(visit.provider.pk, since, at_least=FLAPPING_CHANGES - 1)
     if not earlier:
         return {}
     changed_now = {look.snapshot.records[index].key for _, index in look.plan.changed}
+    changed_now -= visit.transfers.keys()
     return {key: count + (key in changed_now) for key, count in earlier.items()}

@@ -3,7 +3,7 @@
 import pytest
 
 from providers.wire.change_set import ChangeSet
-from registry_app.models import Finding, Transfer
+from registry_app.models import Finding, RecordEvent, Transfer
 from registry_app.transfer.request_undo import preview_undo, request_undo
 from registry_app.transfer.run_transfer import run_transfer
 from registry_app.transfer.selection import Selection
@@ -53,6 +53,20 @@ def test_an_undo_is_no_change_behind_the_back_of_what_it_undoes() -> None:
         look_again(world)
 
         assert _accusations() == []
+
+
+def test_nor_is_moving_them_to_and_fro_a_quarrel_of_two_writers() -> None:
+    alice = make_alice()
+    with open_world(approval_policy="none") as world:
+        for _ in range(2):
+            transfer = request(alice, ask())
+            _run(transfer)
+            text = preview_undo(alice, transfer.public_id).confirmation_text
+            _run(request_undo(alice, transfer.public_id, reason="Back.", confirmation=text))
+        look_again(world)
+
+        assert RecordEvent.objects.filter(kind=RecordEvent.Kind.OWNER_CHANGED).count() == 40
+        assert not Finding.objects.filter(kind=Finding.Kind.FLAPPING).exists()
 
 
 def test_nor_is_a_second_transfer_of_the_same_record_sets() -> None:
