@@ -11,6 +11,7 @@ from registry_app.audit import record_audit
 from registry_app.crash_point import crash_point
 from registry_app.errors import StateMoved
 from registry_app.models import Transfer
+from registry_app.transfer.name_transfer import name_transfer
 
 _STATUS = Transfer.Status
 
@@ -58,7 +59,7 @@ def advance(
 def _moved(transfer: Transfer, was: str | None) -> StateMoved:
     label = _STATUS(was).label.lower() if was else "gone"
     return StateMoved(
-        f"The transfer {transfer.public_id} is {label} by now.",
+        f"{name_transfer(transfer).capitalize()} is {label} by now.",
         now="This request changed nothing.",
         todo="Look at the transfer again: somebody, or its worker, was first.",
     )

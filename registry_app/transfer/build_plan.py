@@ -26,6 +26,7 @@ from registry_app.transfer.load_subjects import (
     load_txt_record_sets,
 )
 from registry_app.transfer.lock_key import compute_lock_key
+from registry_app.transfer.name_transfer import name_transfer
 from registry_app.transfer.plan_clean_up import build_clean_up_items
 from registry_app.transfer.plan_edits import PlanContext
 from registry_app.transfer.plan_group import (
@@ -230,11 +231,11 @@ def leave_out_locked(provider: Provider, items: tuple[PlannedItem, ...]) -> tupl
             .select_related("transfer")
             .only("lock_key", "transfer__public_id", "transfer__kind")
         )
-        locked.update({keys[row.lock_key]: str(row.transfer.public_id) for row in rows if row.lock_key})
+        locked.update({keys[row.lock_key]: name_transfer(row.transfer) for row in rows if row.lock_key})
     return tuple(
         replace(
             item,
-            problem=f"Its name is part of the open transfer {locked[item.name]}.",
+            problem=f"Its name is part of another open transfer: {locked[item.name]}.",
             problem_code="in_open_transfer",
         )
         if not item.problem and item.name in locked

@@ -15,6 +15,7 @@ from registry_app.reconcile.store_findings import open_finding, resolve_finding
 from registry_app.reconcile.visit import visit_under_lease
 from registry_app.transfer.advance import advance
 from registry_app.transfer.item_outcomes import judge_outstanding
+from registry_app.transfer.name_transfer import name_transfer
 from registry_app.transfer.run import Hold, store_outcomes
 
 _STATUS = Transfer.Status
@@ -129,10 +130,10 @@ def _roll_back_original(original: Transfer, undo: Transfer) -> None:
             before=[_STATUS.VERIFIED, _STATUS.FAILED],
             after=_STATUS.ROLLED_BACK,
             actor=SYSTEM,
-            reason=f"Undone by the transfer {undo.public_id}.",
+            reason=f"Undone by {name_transfer(undo)}.",
             # It was over before its undo was: the order of the two is what later visits go by.
             finished_at=original.finished_at,
-            status_reason=f"Undone by the transfer {undo.public_id}.",
+            status_reason=f"Undone by {name_transfer(undo)}.",
         )
     except StateMoved:
         return  # an earlier undo of it was verified before
@@ -143,7 +144,7 @@ def _open_stuck_finding(transfer: Transfer, reason: str) -> None:
         kind=Finding.Kind.TRANSFER_STUCK,
         severity=Finding.Severity.ERROR,
         subject=str(transfer.public_id),
-        explanation=f"The transfer {transfer.public_id} needs an operator. {reason}",
+        explanation=f"{name_transfer(transfer).capitalize()} needs an operator. {reason}",
         suggestion={"kind": "look_at_transfer", "transfer_id": transfer.pk},
     )
     open_finding(transfer.provider_id, draft, timezone.now())

@@ -9,6 +9,7 @@ from registry_app.models import Finding, Transfer
 from registry_app.reconcile.findings.draft import FindingDraft
 from registry_app.reconcile.store_findings import open_finding
 from registry_app.transfer.conclude import compute_stuck_fingerprint
+from registry_app.transfer.name_transfer import name_transfer
 
 UNFINISHED_AFTER = timedelta(minutes=15)
 
@@ -35,8 +36,8 @@ def _describe(transfer: Transfer) -> FindingDraft:
         severity=Finding.Severity.WARNING,
         subject=str(transfer.public_id),
         explanation=(
-            f"The transfer {transfer.public_id} began at {transfer.started_at:%Y-%m-%d %H:%M} UTC and is not "
-            f"finished. {transfer.status_reason or 'A worker goes on with it when it comes to it.'}"
+            f"{name_transfer(transfer).capitalize()} began at {transfer.started_at:%Y-%m-%d %H:%M} UTC and "
+            f"is not finished. {transfer.status_reason or 'A worker goes on with it when it comes to it.'}"
         ),
         suggestion={"kind": "look_at_transfer", "transfer_id": transfer.pk},
     )

@@ -244,6 +244,21 @@ def test_a_transfer_nobody_approved_expires() -> None:
         request(alice, ask())
 
 
+def test_one_that_was_approved_and_did_not_begin_in_time_expires_too() -> None:
+    alice, bob = make_alice(), make_bob()
+    with open_world(approval_policy="other_person") as world:
+        transfer = approve(bob, request(alice, ask()))
+        Transfer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+        run_transfer(transfer.pk)
+        expired = expire_transfers()
+
+        transfer.refresh_from_db()
+        assert expired == 1
+        assert transfer.status == STATUS.EXPIRED
+        assert world.change_sets() == []
+
+
 def test_it_can_be_cancelled_until_something_is_sent() -> None:
     alice = make_alice()
     with open_world():
@@ -254,6 +269,18 @@ def test_it_can_be_cancelled_until_something_is_sent() -> None:
 
         with pytest.raises(StateMoved):
             cancel_transfer(alice, second.public_id, reason="Too late.")
+
+
+def test_nobody_cancels_what_is_not_theirs_to_request() -> None:
+    alice, bob = make_alice(), make_bob()
+    with open_world(approval_policy="other_person"):
+        transfer = request(alice, ask())
+
+        with pytest.raises(NotAllowed):
+            cancel_transfer(bob, transfer.public_id, reason="No.")
+
+        transfer.refresh_from_db()
+        assert transfer.status == STATUS.REQUESTED
 
 
 def test_a_rejection_needs_a_reason_and_ends_it() -> None:

@@ -5,10 +5,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from providers.wire.change_set import ChangeSet
 from registry_app.models import Provider, RegistryProfile, Transfer, TransferItem
 from registry_app.queries.transfer import due_transfers
 from registry_app.transfer.run_transfer import run_transfer
-from tests.reference_server import make_claim, make_record
+from registry_app.transfer.selection import Selection
+from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.transfer.forking import Forks
 from tests.registry_app.transfer.world import (
     BLUE,
@@ -136,6 +138,25 @@ def test_a_step_that_may_have_been_sent_is_never_sent_again(forks: Forks) -> Non
         again = request(alice, ask())
         run_transfer(again.pk)
         assert world.owner_of("app-00000.example.org") == GREEN
+
+
+def test_what_was_verified_and_reverted_since_is_not_written_again(forks: Forks) -> None:
+    alice = make_alice()
+    profile = RegistryProfile.objects.create(name="green's", prefix="own-")
+    name = "www.example.org"
+    with open_world([make_record(name), make_claim(name), *make_zone(BLUE, 4)]) as world:
+        register_owner(GREEN, registry_profile=profile)
+        transfer = request(alice, ask(selection=Selection(names=(name,))))
+
+        run_and_die(forks, transfer, "transfer.remove_stored")
+        written = world.zone()[f"own-a-{name}", "TXT"]
+        world.reference.backend.apply(ChangeSet(delete=(written,)))
+        resume(transfer)
+
+        raise_if_anything_was_asked_twice(world)
+        assert transfer.status == Transfer.Status.NEEDS_OPERATOR
+        assert "was read back, and is not there any more" in transfer.items.get().status_reason
+        assert f"owner={BLUE}" in world.claim_text(f"a-{name}")
 
 
 def test_a_removal_that_may_have_been_sent_waits_for_an_operator_with_both_claims_standing(

@@ -2,11 +2,12 @@
 
 import msgspec
 import pytest
+from django.utils import timezone
 
 from providers.servers import write_faults
 from providers.wire.endpoint import Endpoint
-from registry_app.errors import InvalidRequest, NotAllowed, StateMoved
-from registry_app.models import Finding, Transfer
+from registry_app.errors import InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
+from registry_app.models import Finding, Freeze, Transfer
 from registry_app.queries.transfer import allowed_actions
 from registry_app.transfer.decide_transfer import decide_transfer
 from registry_app.transfer.run_transfer import run_transfer
@@ -69,6 +70,23 @@ def test_an_operator_sends_again_what_stands_as_it_was() -> None:
 
         assert transfer.status == STATUS.VERIFIED, transfer.status_reason
         assert owners(world) == {GREEN: 10}
+
+
+def test_nothing_is_sent_again_under_a_freeze() -> None:
+    alice = make_alice()
+    with open_world() as world:
+        transfer = request(alice, ask())
+        world.reference.faults.plan("POST /records", write_faults.success_with_something_else(_to_red))
+        run(transfer)
+        Freeze.objects.create(reason="change stop", starts_at=timezone.now(), created_by="bob")
+
+        with pytest.raises(RefusedBySafety) as refused:
+            decide_transfer(alice, transfer.public_id, decision="send_again", reason="Now.")
+
+        transfer.refresh_from_db()
+        assert refused.value.code == "frozen"
+        assert transfer.status == STATUS.NEEDS_OPERATOR
+        assert len(world.change_sets()) == 1
 
 
 def test_what_is_kept_as_it_is_gives_its_names_free() -> None:

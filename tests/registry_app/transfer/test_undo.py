@@ -2,6 +2,8 @@
 
 import pytest
 
+from providers.servers import write_faults
+from providers.wire.change_set import ChangeSet
 from registry_app.errors import RefusedBySafety, StateMoved
 from registry_app.models import Transfer
 from registry_app.transfer.request_undo import preview_undo, request_undo
@@ -89,6 +91,43 @@ def test_an_undo_can_be_undone() -> None:
         run_transfer(again.pk)
 
         assert world.reference.zone_bytes() == moved
+
+
+def test_what_a_transfer_that_failed_did_write_is_given_back_and_it_is_rolled_back() -> None:
+    alice = make_alice()
+    with open_world(batch_size=5) as world:
+        before = world.reference.zone_bytes()
+        transfer = request(alice, ask())
+        world.reference.faults.plan("POST /records", write_faults.error_before_applying(), after=1)
+        run_transfer(transfer.pk)
+        assert owners(world) == {GREEN: 5, BLUE: 5}
+
+        text = preview_undo(alice, transfer.public_id).confirmation_text
+        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=text)
+        run_transfer(undo.pk)
+
+        transfer.refresh_from_db()
+        assert transfer.status == Transfer.Status.ROLLED_BACK
+        # People see the number, programs know the id.
+        assert transfer.status_reason == f"Undone by transfer #{undo.pk} ({undo.public_id})."
+        assert world.reference.zone_bytes() == before
+
+
+def test_a_record_set_that_is_gone_since_is_not_given_back() -> None:
+    alice = make_alice()
+    with open_world() as world:
+        transfer = request(alice, ask())
+        run_transfer(transfer.pk)
+        mine = [each for (name, _), each in world.zone().items() if name.endswith("app-00003.example.org")]
+        world.reference.backend.apply(ChangeSet(delete=tuple(mine)))
+        world.visit()
+
+        plan = preview_undo(alice, transfer.public_id)
+
+        assert [(item.name, item.problem_code) for item in plan.left_out] == [
+            ("app-00003.example.org", "missing")
+        ]
+        assert len(plan.included) == 9
 
 
 def test_what_was_never_sent_cannot_be_undone() -> None:

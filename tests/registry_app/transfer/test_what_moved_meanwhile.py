@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
 from providers.servers import write_faults
 from providers.wire.change_set import ChangeSet
@@ -137,6 +138,24 @@ def test_a_worker_stopped_longer_than_its_lease_sends_nothing_when_it_goes_on() 
                 send_step(stopped, step)
 
         assert world.change_sets() == []
+
+
+def test_a_worker_stopped_after_its_mark_sends_nothing_once_its_lease_is_over(settings: Settings) -> None:
+    alice = make_alice()
+    with open_world() as world:
+        before = world.reference.zone_bytes()
+        transfer = request(alice, ask())
+        # Over in the moment it is taken or renewed, as for whoever was stopped for that long.
+        settings.DNSADMIN_LEASE = timedelta(seconds=-60)
+
+        run(transfer)
+
+        assert transfer.steps.get().status == TransferStep.Status.SENDING
+        settings.DNSADMIN_LEASE = timedelta(seconds=60)
+        run(transfer)
+        assert transfer.status == STATUS.FAILED
+        assert world.change_sets() == []
+        assert world.reference.zone_bytes() == before
 
 
 def test_a_step_that_another_run_called_off_is_not_sent() -> None:
