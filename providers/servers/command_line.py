@@ -23,6 +23,7 @@ from providers.servers.provider_server import ProviderServer
 from providers.servers.webhook_server import WebhookServer
 from providers.wire.errors import WireError
 
+_USUAL_PORT, _USUAL_OPERATIONS_PORT = 8888, 8080
 _BASIC_VARIABLE = "PROVIDER_SERVER_BASIC"
 _BEARER_VARIABLE = "PROVIDER_SERVER_BEARER"
 _EPILOG = f"""\
@@ -84,20 +85,30 @@ def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
         "port": server.port,
     }
     servers: list[HttpServer] = [server]
-    if options.operations_port is not None:
-        operations = HttpServer(
-            OperationsApplication(metrics), host=options.host, port=options.operations_port
-        )
+    operations_port = choose_operations_port(options.port, options.operations_port)
+    if operations_port is not None:
+        operations = HttpServer(OperationsApplication(metrics), host=options.host, port=operations_port)
         try:
             operations.start()
-        except OSError:
+        except OSError as error:
             server.stop()
-            raise
+            raise _CannotStart(
+                f"/healthz and /metrics cannot be served on port {operations_port}: {error}. Say another one "
+                "with --operations-port, or off."
+            ) from error
         servers.append(operations)
         ready |= {"operations_url": operations.url, "operations_port": operations.port}
     sys.stdout.write(json.dumps(ready) + "\n")
     sys.stdout.flush()
     return servers
+
+
+def choose_operations_port(port: int, told: int | None) -> int | None:
+    """Where /healthz and /metrics are: as it was told (below zero: nowhere), else beside the usual port on
+    the usual second one, and nowhere beside any other, of which there may be several."""
+    if told is None:
+        return _USUAL_OPERATIONS_PORT if port == _USUAL_PORT else None
+    return told if told >= 0 else None
 
 
 def _make_parser() -> argparse.ArgumentParser:
@@ -121,9 +132,14 @@ def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
         "--protocol", choices=sorted(_PROTOCOLS), default="webhook", help="what is spoken (%(default)s)"
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
-    parser.add_argument("--port", type=_port, default=8888, help="port, 0 for a free one (%(default)s)")
     parser.add_argument(
-        "--operations-port", type=_port, help="port of /healthz and /metrics, 0 for a free one (off)"
+        "--port", type=_port, default=_USUAL_PORT, help="port, 0 for a free one (%(default)s)"
+    )
+    parser.add_argument(
+        "--operations-port",
+        type=_operations_port,
+        help="port of /healthz and /metrics, 0 for a free one, or off "
+        f"({_USUAL_OPERATIONS_PORT} beside port {_USUAL_PORT}, else off)",
     )
     add_filter_argument(parser)
     parser.add_argument("--tls-certificate", type=Path, metavar="FILE", help="certificate chain, PEM")
@@ -168,6 +184,10 @@ def _port(text: str) -> int:
     if not 0 <= port <= 65535:
         raise ValueError(text)
     return port
+
+
+def _operations_port(text: str) -> int:
+    return -1 if text == "off" else _port(text)
 
 
 def main() -> int:

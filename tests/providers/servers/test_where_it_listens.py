@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from providers.servers.backend_catalogue import BACKENDS
+from providers.servers.command_line import choose_operations_port
 from tests.reference_server import ReferenceProvider
 
 
@@ -41,3 +42,25 @@ def test_every_backend_is_served_on_localhost_8888_unless_told_otherwise(backend
     words = " ".join(said.split())
     assert "address to listen on (127.0.0.1)" in words
     assert "port, 0 for a free one (8888)" in words
+
+
+@pytest.mark.parametrize(
+    ("port", "told", "chosen"),
+    [(8888, None, 8080), (8888, 0, 0), (8888, 9090, 9090), (8888, -1, None), (0, None, None), (9999, 0, 0)],
+)
+def test_health_and_metrics_are_on_a_second_port(port: int, told: int | None, chosen: int | None) -> None:
+    assert choose_operations_port(port, told) == chosen
+
+
+def test_a_second_port_that_is_taken_is_told_with_the_way_out() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "providers.servers", "memory", "--port", "0"]
+
+        ended = subprocess.run(
+            [*command, "--operations-port", port], capture_output=True, text=True, timeout=30, check=False
+        )
+
+    assert ended.returncode == 1
+    assert f"cannot be served on port {port}" in ended.stderr
+    assert "--operations-port, or off" in ended.stderr
