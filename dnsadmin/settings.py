@@ -155,6 +155,7 @@ AUTH_PASSWORD_VALIDATORS = [
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_LOCKOUT_CALLABLE = "registry_app.admin.error_pages.show_locked_out"
 
 # Served over HTTPS unless a deployment (or `make run`, on loopback) says otherwise.
 HTTPS = env.bool("DNSADMIN_HTTPS", default=True)

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from typing import Final
 
+from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import DisallowedHost, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from registry_app.admin.actor import actor_of, request_id_of
+from registry_app.admin.wording import format_span
 from registry_app.queries.access import may_read
 
 _NOTHING_CHANGED: Final = "Nothing was changed."
@@ -70,6 +72,21 @@ def show_expired_form(request: HttpRequest, reason: str = "") -> HttpResponse:
             "This form has expired",
             "It was opened before you logged in or out, or the browser sends no cookies.",
             "Go back, reload the page, and send it again.",
+        ),
+    )
+
+
+def show_locked_out(
+    request: HttpRequest, _response: HttpResponse | None = None, _credentials: object = None
+) -> HttpResponse:
+    """429: too many wrong passwords. It says the same whether there is such a user or not."""
+    return _show_plain(
+        request,
+        Trouble(
+            429,
+            "Too many failed logins",
+            f"This name is locked for this address, for {format_span(settings.AXES_COOLOFF_TIME)}.",
+            "Wait, then log in again; or have an operator run: manage.py axes_reset_username NAME",
         ),
     )
 

@@ -97,6 +97,18 @@ def test_a_filter_that_does_not_exist_is_refused_in_words() -> None:
     assert "This request makes no sense" in read_text(response)
 
 
+def test_too_many_wrong_passwords_say_how_long_to_wait() -> None:
+    client = Client()
+
+    for _ in range(5):
+        response = client.post(reverse("admin:login"), {"username": "alice", "password": "wrong"})
+
+    page = read_text(response)
+    assert response.status_code == 429
+    assert "for 15 min" in page
+    assert "axes_reset_username" in page
+
+
 def test_a_host_name_that_is_not_ours_names_the_setting() -> None:
     response = Client().get("/admin/login/", headers={"host": "evil.example.com"})
 
