@@ -20,7 +20,7 @@ from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage, build_colum
 from registry_app.admin.suggestion import build_fix, build_joint_fix
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
 from registry_app.errors import DnsadminError
-from registry_app.models import Finding, Grant, Provider
+from registry_app.models import Finding, Grant, Owner, Provider
 from registry_app.queries.access import may_act_somewhere, may_administer, may_operate
 from registry_app.queries.name_range import build_prefix_query, read_name
 from registry_app.reconcile.acknowledge_finding import acknowledge_finding
@@ -73,6 +73,7 @@ class FindingPageAdmin(ListPage[Finding]):
         build_choice_filter("severity", "severity", Finding.Severity.choices),
         StateFilter,
         build_row_filter("provider", "provider", Provider),
+        build_row_filter("owner", "owner", Owner, label_column="owner_id"),
         FindingNameFilter,
     )
     list_select_related = ("provider", "owner")

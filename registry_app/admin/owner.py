@@ -141,6 +141,7 @@ class OwnerPageAdmin(ConfigPage[Owner]):
                 for count in counts
             ],
             "total": sum(count.record_sets for count in counts),
+            "all_findings": f"{reverse('admin:registry_app_finding_changelist')}?owner={row.pk}",
             "findings": row.findings.exclude(state=Finding.State.RESOLVED)[:20],
         }
 

@@ -161,6 +161,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
             "freshness": describe_freshness(row, now),
             "may_operate": may_operate(actor_of(request), row),
             "freeze_form": freeze_form,
+            "all_findings": f"{reverse('admin:registry_app_finding_changelist')}?provider={row.pk}",
         }
 
     def facts(self, row: Provider) -> list[tuple[str, object]]:

@@ -203,7 +203,9 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
 
     def page_context(self, request: HttpRequest, row: RecordSet) -> dict[str, Any]:
         page = fetch_record_set_page(row)
-        may_request = may_act_somewhere(actor_of(request), Grant.Action.REQUEST)
+        # What is missing has no claim to write: nothing can be asked for until it is back.
+        is_there = row.missing_since is None
+        may_request = is_there and may_act_somewhere(actor_of(request), Grant.Action.REQUEST)
         selection = Selection(record_set_ids=(row.pk,))
         return {
             "row": row,

@@ -102,7 +102,6 @@ def build_preview_context(draft: Draft, plans: Sequence[ProviderPlan], number: i
         "kind_label": Transfer.Kind(draft.kind).label,
         "intent_label": Transfer.TargetIntent(draft.target_intent).label,
         "target": Owner.objects.filter(owner_id=draft.target_owner_id).first(),
-        "verdicts": _sum_verdicts(plans),
         "moved": _describe_move(draft, plans),
     }
 
@@ -120,6 +119,7 @@ def build_plan_context(
         "included": sum(len(plan.included) for plan in plans),
         "left_out": sum(len(plan.left_out) for plan in plans),
         "confirmations": list(confirmations),
+        "verdicts": _sum_verdicts(plans),
         "is_refused": any(not refusal.is_warning for plan in plans for refusal in plan.refusals),
     }
 

@@ -44,15 +44,21 @@ def fetch_record_set_page(record_set: RecordSet) -> RecordSetPage:
     return RecordSetPage(
         record_set=record_set,
         claims=claims,
-        why=explain_ownership(
-            key,
-            [_to_wire(claim) for claim in claims],
-            is_known=record_set.state != OwnershipState.UNKNOWN,
-        ),
+        why=_explain(record_set, key, claims),
         events=list(RecordEvent.objects.filter(**exact)[:MOST_EVENTS]),
         findings=list(findings.exclude(state=Finding.State.RESOLVED)[:MOST_FINDINGS]),
         transfers=list(transfers.order_by("-id")[:MOST_TRANSFERS]),
     )
+
+
+def _explain(record_set: RecordSet, key: EndpointKey, claims: list[Claim]) -> str:
+    """One sentence. What is missing lost its claims with it: they say nothing of whose it was."""
+    if record_set.missing_since is not None:
+        owner = record_set.owner
+        whose = f"{owner.owner_id} owned it" if owner else f"it was {record_set.get_state_display().lower()}"
+        return f"{key.name} {key.record_type} is not there any more; when it was last read, {whose}."
+    is_known = record_set.state != OwnershipState.UNKNOWN
+    return explain_ownership(key, [_to_wire(claim) for claim in claims], is_known=is_known)
 
 
 def fetch_claims_of(record_set: RecordSet) -> list[Claim]:

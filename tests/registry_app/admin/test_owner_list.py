@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.factories import make_administrator, make_owner
+from tests.factories import make_administrator, make_finding, make_owner
 from tests.registry_app.admin.world import address, make_claimed, make_fresh_provider, read_text, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -18,3 +18,15 @@ def test_an_owner_in_its_list_leads_to_what_it_holds() -> None:
 
     query = f"?owner={owner.pk}&amp;provider={provider.pk}"
     assert f'href="{address("recordset_changelist")}{query}">1 at blue-zone</a>' in page
+
+
+def test_all_findings_of_an_owner_are_one_click_away() -> None:
+    blue, green = make_owner(), make_owner("green-cluster")
+    for number in range(25):
+        make_finding(owner=blue, name=f"{number}.example.org")
+    make_finding(owner=green, name="green.example.org")
+    client = sign_in(make_administrator())
+
+    url = client.get(address("owner_change", blue.pk)).context["all_findings"]
+
+    assert client.get(url).context["cl"].result_count == 25

@@ -183,6 +183,7 @@ def test_what_may_be_deleted_is_requested_only_with_the_words_typed() -> None:
     agreed = _request(client, refused, confirmation=words)
 
     assert words in read_text(preview)
+    assert "The next sync deletes 3 of them. " in read_text(preview)
     assert (refused.status_code, agreed.status_code) == (409, 302)
     assert 'value="yes"' in read_text(refused)
     assert Transfer.objects.get().confirmation == words
