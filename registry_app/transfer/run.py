@@ -5,9 +5,9 @@ import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import cached_property
 
+from django.conf import settings
 from django.db import transaction
 
 from providers.client.provider_client import ProviderClient
@@ -24,8 +24,6 @@ from registry_app.transfer.claim_key import ZONE
 from registry_app.transfer.live_zone import LiveZone, build_live_zone
 from registry_app.transfer.store_changes import list_changes_to_make
 
-# A run gives way after this time and is picked up again: no task lives for ever.
-LONGEST_RUN = timedelta(minutes=10)
 _ROWS = 500
 
 
@@ -78,7 +76,8 @@ class Run(Hold):
         return {reference: opened.name for reference, opened in self.stores.items()}
 
     def is_over_time(self) -> bool:
-        return time.monotonic() - self.started > LONGEST_RUN.total_seconds()
+        """Whether it is to give way: no task lives for ever."""
+        return time.monotonic() - self.started > settings.DNSADMIN_LONGEST_RUN.total_seconds()
 
     def read(self, names: set[str]) -> LiveZone:
         """What provider and stores show now at `names`. Raises ProviderError, WireError, LeaseLost."""

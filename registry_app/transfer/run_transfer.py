@@ -169,7 +169,7 @@ def _run_batches(run: Run, numbers: list[int]) -> str | None:
     held: set[str] = set()
     failed_in_a_row = 0
     for place, number in enumerate(numbers):
-        if run.is_over_time():
+        if place and run.is_over_time():  # not before the first: a slow provider's would never come
             _postpone(run.transfer, "", at_once=True)
             return None
         for freeze in fetch_active_freezes(run.provider):

@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.db.models import ProtectedError
 from django.utils import timezone
+from pytest_django import Settings
 
 from providers.registries.claim import TxtProfile
 from providers.servers import read_faults, write_faults
@@ -248,3 +249,24 @@ def _run_until_it_ends(transfer: Transfer) -> int:
         if transfer.status not in (STATUS.APPROVED, STATUS.SENDING, STATUS.SENT):
             return number
     raise AssertionError(f"still {transfer.status}: {transfer.status_reason}")
+
+
+def test_a_run_that_takes_too_long_gives_way_after_each_batch_and_comes_to_its_end(
+    settings: Settings,
+) -> None:
+    settings.DNSADMIN_LONGEST_RUN = timedelta(0)
+    alice = make_alice()
+    with open_world(batch_size=4) as world:
+        transfer = request(alice, ask())
+        sent = []
+
+        for _ in range(4):
+            assert transfer.pk in due_transfers()
+            run_transfer(transfer.pk)
+            sent.append(len(world.change_sets()))
+            transfer.refresh_from_db()
+            if transfer.status == Transfer.Status.VERIFIED:
+                break
+
+        assert sent == [1, 2, 3]
+        assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
