@@ -14,6 +14,7 @@ from registry_app.models import Grant, Provider, Transfer, TransferItem
 from registry_app.queries.access import may_operate
 from registry_app.queries.lease import build_free_query
 from registry_app.queries.transfer_access import may_act_on_transfer, may_cancel
+from registry_app.queries.transfer_items import find_left_to_undo
 
 _STATUS = Transfer.Status
 _ITEM = TransferItem.Status
@@ -164,11 +165,11 @@ def _list_cancel(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
 
 
 def _list_undo(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
-    verified = transfer.items.filter(status=_ITEM.VERIFIED).count()
-    if not verified or not may_act_on_transfer(actor, Grant.Action.REQUEST, transfer):
+    left = find_left_to_undo(transfer).count()
+    if not left or not may_act_on_transfer(actor, Grant.Action.REQUEST, transfer):
         return []
     consequence = (
-        f"A new transfer is requested that gives back the claims of {_count(verified)} as they were, byte "
+        f"A new transfer is requested that gives back the claims of {_count(left)} as they were, byte "
         "for byte, where the provider still shows what this one wrote. It needs the same approval."
     )
     return [AllowedAction("undo", "Undo", consequence)]

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from providers.wire.endpoint import EndpointKey
-from registry_app.models import Transfer, TransferItem
+from registry_app.models import RecordSet, Transfer, TransferItem
 
 _SENT = (
     Transfer.Status.SENDING,
@@ -17,6 +17,8 @@ _SENT = (
     Transfer.Status.ROLLED_BACK,
     Transfer.Status.NEEDS_OPERATOR,
 )
+# An undo that is over, or waits for an operator, has given back what was verified of it.
+_GAVE_BACK = (Transfer.Status.VERIFIED, Transfer.Status.FAILED, Transfer.Status.NEEDS_OPERATOR)
 _RUNNING = (Transfer.Status.SENDING, Transfer.Status.SENT)
 
 
@@ -73,6 +75,34 @@ def verified_since(provider_id: int, since: datetime) -> list[VerifiedItem]:
         key = EndpointKey(name, kind, identifier)
         latest[key] = VerifiedItem(key, transfer_id, source, target or "")
     return list(latest.values())
+
+
+def find_left_to_undo(original: Transfer) -> QuerySet[TransferItem]:
+    """What a transfer wrote and no undo of it has given back yet."""
+    given_back = TransferItem.objects.filter(
+        transfer__undo_of=OuterRef("transfer"),
+        transfer__status__in=_GAVE_BACK,
+        status=TransferItem.Status.VERIFIED,
+        name=OuterRef("name"),
+        record_type=OuterRef("record_type"),
+        set_identifier=OuterRef("set_identifier"),
+    )
+    return original.items.filter(~Exists(given_back), status=TransferItem.Status.VERIFIED)
+
+
+def is_given_back(original: Transfer) -> bool:
+    """Whether nothing of a transfer is left that could be given back: record sets that are gone are not."""
+    left = find_left_to_undo(original)
+    if original.kind == Transfer.Kind.CLEAN_UP:
+        return not left.exists()
+    standing = RecordSet.objects.filter(
+        provider=original.provider_id,
+        missing_since__isnull=True,
+        name=OuterRef("name"),
+        record_type=OuterRef("record_type"),
+        set_identifier=OuterRef("set_identifier"),
+    )
+    return not left.filter(Exists(standing)).exists()
 
 
 def _items_sent_since(provider_id: int, since: datetime | None) -> QuerySet[TransferItem]:

@@ -9,6 +9,7 @@ from registry_app.actor import SYSTEM
 from registry_app.crash_point import crash_point
 from registry_app.errors import StateMoved
 from registry_app.models import Finding, SyncRun, Transfer, TransferItem, TransferStep
+from registry_app.queries.transfer_items import is_given_back
 from registry_app.reconcile.findings.draft import FindingDraft, compute_fingerprint
 from registry_app.reconcile.lease import raise_if_lost
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
@@ -119,7 +120,7 @@ def _end(hold: Hold, status: str, counts: Counter[str], stop_reason: str) -> Non
         resolve_stuck_finding(transfer)
         if status == _STATUS.NEEDS_OPERATOR:
             _open_stuck_finding(transfer, reason)
-        if status == _STATUS.VERIFIED and transfer.undo_of is not None:
+        if transfer.undo_of is not None and counts[_ITEM.VERIFIED] and is_given_back(transfer.undo_of):
             _roll_back_original(transfer.undo_of, transfer)
 
 

@@ -5,18 +5,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import msgspec
+from django.db.models import Max
 
 from providers.registries.ownership import is_alias
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.models import Grant, Owner, RecordSet, Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer_access import find_denied_side
+from registry_app.queries.transfer_items import find_left_to_undo
 from registry_app.transfer.build_plan import leave_out_locked
-from registry_app.transfer.claim_key import ClaimKey, claim_key_of, format_endpoint
+from registry_app.transfer.claim_key import ClaimKey, claim_key_of, describe_place, format_endpoint
 from registry_app.transfer.confirmation import build_confirmation_text
 from registry_app.transfer.fingerprint import PlanHead, compute_fingerprint
 from registry_app.transfer.given_back import Standing, find_objection
-from registry_app.transfer.load_subjects import to_record_facts
+from registry_app.transfer.load_subjects import load_claims, load_contents, to_record_facts
 from registry_app.transfer.plan_group import assign_batches, find_stores_of_items
 from registry_app.transfer.premises import build_premises
 from registry_app.transfer.provider_plan import PlannedItem, ProviderPlan, Refusal
@@ -27,6 +29,7 @@ from registry_app.transfer.refusals import (
 )
 from registry_app.transfer.review import key_of, plan_of
 from registry_app.transfer.steps import changes_of_step, claim_key_of_row
+from registry_app.transfer.subjects import ClaimFacts
 from registry_app.transfer.verdicts import Verdict, compute_verdict, compute_verdict_without_change
 
 _KIND = Transfer.Kind
@@ -43,7 +46,8 @@ class _Written:
 
 
 def build_undo_plan(actor: Actor, original: Transfer) -> ProviderPlan:
-    """The inverse of every verified item of `original`, with what speaks against it."""
+    """The inverse of every verified item of `original` that no undo has given back yet, with what speaks
+    against it."""
     items: tuple[PlannedItem, ...] = tuple(_build_items(actor, original))
     items = leave_out_locked(original.provider, items)
     items = assign_batches(items, original.provider.effective_batch_size)
@@ -77,17 +81,21 @@ def build_undo_plan(actor: Actor, original: Transfer) -> ProviderPlan:
 
 def _build_items(actor: Actor, original: Transfer) -> Iterator[PlannedItem]:
     by_batch: dict[int, list[TransferItem]] = defaultdict(list)
-    for item in original.items.filter(status=TransferItem.Status.VERIFIED).order_by("ordinal"):
+    for item in find_left_to_undo(original).order_by("ordinal"):
         by_batch[item.batch].append(item)
     policies = dict(Owner.objects.values_list("owner_id", "policy"))
     is_clean_up = original.kind == _KIND.CLEAN_UP
+    is_fresh = _is_mirror_fresh(original)
     for batch, items in by_batch.items():
         written = _load_written(original, batch)
         records = _load_records(original, items)
+        shown = _load_shown(original, items) if is_fresh else None
         standing = _group_by_name(records) if is_clean_up else {}
         for item in items:
             verdict = _compute_verdict(actor, original, item, policies)
             inverse = _invert(original, item, written, records.get(key_of(item)), verdict)
+            if shown is not None:
+                inverse = _leave_out_if_changed(inverse, shown)
             yield _leave_out_if_it_decides(inverse, standing[item.name]) if is_clean_up else inverse
 
 
@@ -119,6 +127,33 @@ def _invert(
         problem_code="missing" if is_gone else "",
         source_owner_id=owner_now,
     )
+
+
+def _is_mirror_fresh(original: Transfer) -> bool:
+    """Whether the mirror is of a time when all was written: an older one cannot tell what came since."""
+    last = original.steps.aggregate(last=Max("read_back_at"))["last"]
+    accepted_at = original.provider.accepted_at
+    return last is not None and accepted_at is not None and accepted_at >= last
+
+
+def _load_shown(original: Transfer, items: list[TransferItem]) -> dict[ClaimKey, tuple[str, ...]]:
+    """What the mirror holds at the places of the claims for the names of these items."""
+    names = sorted({item.name for item in items})
+    facts: list[ClaimFacts] = []
+    for start in range(0, len(names), _CHUNK):
+        facts += load_claims(original.provider.claims.filter(record_name__in=names[start : start + _CHUNK]))
+    return load_contents(original.provider, facts)
+
+
+def _leave_out_if_changed(item: PlannedItem, shown: dict[ClaimKey, tuple[str, ...]]) -> PlannedItem:
+    """Where somebody wrote since, there is nothing of ours to take back (I9)."""
+    expected = {claim_key_of(endpoint): tuple(endpoint["targets"]) for endpoint in item.before}
+    empty = {claim_key_of(endpoint) for endpoint in item.after} - expected.keys()
+    for key, targets in [*expected.items(), *((key, ()) for key in sorted(empty))]:
+        if not item.problem and sorted(shown.get(key, ())) != sorted(targets):
+            problem = f"Somebody changed {describe_place(key, {})} since, and that is left as it is."
+            return replace(item, problem=problem, problem_code="changed_since")
+    return item
 
 
 def _leave_out_if_it_decides(item: PlannedItem, standing: list[Standing]) -> PlannedItem:

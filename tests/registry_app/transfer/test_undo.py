@@ -2,10 +2,11 @@
 
 import pytest
 
-from providers.servers import write_faults
+from providers.servers import read_faults, write_faults
 from providers.wire.change_set import ChangeSet
 from registry_app.errors import RefusedBySafety, StateMoved
-from registry_app.models import Transfer
+from registry_app.models import Provider, Transfer
+from registry_app.transfer.cancel_transfer import cancel_transfer
 from registry_app.transfer.request_undo import preview_undo, request_undo
 from registry_app.transfer.run_transfer import run_transfer
 from registry_app.transfer.selection import Selection
@@ -28,6 +29,7 @@ from tests.registry_app.transfer.world import (
 pytestmark = pytest.mark.django_db(transaction=True)
 
 TEXT = "undo 10 record sets"
+NINE = "undo 9 record sets"
 
 
 def test_it_does_not_overwrite_what_somebody_wrote_since() -> None:
@@ -46,6 +48,48 @@ def test_it_does_not_overwrite_what_somebody_wrote_since() -> None:
         assert undo.status == Transfer.Status.STALE
         assert transfer.status == Transfer.Status.VERIFIED
         assert owners(world) == {GREEN: 9, "red-cluster": 1}
+
+
+def test_what_somebody_wrote_since_is_left_out_and_the_others_are_given_back() -> None:
+    alice = make_alice()
+    with open_world() as world:
+        transfer = request(alice, ask())
+        run_transfer(transfer.pk)
+        red = '"heritage=external-dns,external-dns/owner=red-cluster"'
+        rewrite(world, "a-app-00004.example.org", "TXT", red)
+        world.visit()
+
+        found = preview_undo(alice, transfer.public_id)
+        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=NINE)
+        run_transfer(undo.pk)
+
+        undo.refresh_from_db()
+        transfer.refresh_from_db()
+        assert [(item.name, item.problem_code) for item in found.left_out] == [
+            ("app-00004.example.org", "changed_since")
+        ]
+        assert undo.status == Transfer.Status.VERIFIED, undo.status_reason
+        assert owners(world) == {BLUE: 9, "red-cluster": 1}
+        assert transfer.status == Transfer.Status.VERIFIED
+
+
+def test_a_mirror_from_before_the_transfer_speaks_against_no_undo() -> None:
+    alice = make_alice()
+    with open_world() as world:
+        before = world.reference.zone_bytes()
+        transfer = request(alice, ask())
+        # The visit at its end failed, and the mirror is what it was.
+        world.reference.faults.plan("GET /records", read_faults.status(503), after=3)
+        run_transfer(transfer.pk)
+        Provider.objects.update(status=Provider.Status.OK)
+        assert world.owner_of("app-00004.example.org") == BLUE
+
+        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+        run_transfer(undo.pk)
+
+        undo.refresh_from_db()
+        assert undo.status == Transfer.Status.VERIFIED, undo.status_reason
+        assert world.reference.zone_bytes() == before
 
 
 def test_it_needs_the_same_approval() -> None:
@@ -110,6 +154,55 @@ def test_what_a_transfer_that_failed_did_write_is_given_back_and_it_is_rolled_ba
         assert transfer.status == Transfer.Status.ROLLED_BACK
         # People see the number, programs know the id.
         assert transfer.status_reason == f"Undone by transfer #{undo.pk} ({undo.public_id})."
+        assert world.reference.zone_bytes() == before
+
+
+def test_an_undo_that_came_half_way_is_asked_for_again_and_does_the_rest() -> None:
+    alice = make_alice()
+    with open_world(batch_size=5) as world:
+        before = world.reference.zone_bytes()
+        transfer = request(alice, ask())
+        run_transfer(transfer.pk)
+        first = request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+        world.reference.faults.plan("POST /records", write_faults.error_before_applying(), after=1)
+        run_transfer(first.pk)
+        half, half_way = owners(world), Transfer.objects.get(pk=transfer.pk).status
+
+        text = preview_undo(alice, transfer.public_id).confirmation_text
+        rest = request_undo(alice, transfer.public_id, reason="The rest.", confirmation=text)
+        run_transfer(rest.pk)
+
+        rest.refresh_from_db()
+        transfer.refresh_from_db()
+        assert (half, half_way) == ({BLUE: 5, GREEN: 5}, Transfer.Status.VERIFIED)
+        assert text == "undo 5 record sets"
+        assert rest.status == Transfer.Status.VERIFIED, rest.status_reason
+        assert world.reference.zone_bytes() == before
+        assert transfer.status == Transfer.Status.ROLLED_BACK
+
+
+def test_what_an_undo_had_to_leave_out_is_not_called_rolled_back() -> None:
+    alice, bob = make_alice(), make_bob()
+    one = Selection(names=("app-00003.example.org",))
+    with open_world() as world:
+        before = world.reference.zone_bytes()
+        transfer = request(alice, ask())
+        run_transfer(transfer.pk)
+        Provider.objects.update(approval_policy="other_person")
+        elsewhere = request(alice, ask("release", selection=one))
+        undo = approve(bob, request_undo(alice, transfer.public_id, reason="Back.", confirmation=NINE))
+        run_transfer(undo.pk)
+        cancel_transfer(alice, elsewhere.public_id, reason="It was a mistake.")
+        transfer.refresh_from_db()
+        left_over = transfer.status
+
+        text = preview_undo(alice, transfer.public_id).confirmation_text
+        rest = request_undo(alice, transfer.public_id, reason="The rest.", confirmation=text)
+        run_transfer(approve(bob, rest).pk)
+
+        transfer.refresh_from_db()
+        assert left_over == Transfer.Status.VERIFIED
+        assert transfer.status == Transfer.Status.ROLLED_BACK
         assert world.reference.zone_bytes() == before
 
 
