@@ -25,6 +25,8 @@ _FURTHER: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("mx", "MX", ("10 mail.example.org",)),
     ("ns", "NS", ("ns1.example.org", "ns2.example.org")),
     ("ptr", "PTR", ("target.example.org",)),
+    ("naptr", "NAPTR", ('100 50 "s" "SIP+D2U" "" _sip._udp.example.org.',)),
+    ("dname", "DNAME", ("target.example.org",)),
     ("spaces", "TXT", ('"two words; and = a sign"',)),
     ("long", "TXT", (f'"heritage=external-dns,external-dns/owner=check,external-dns/resource={"x" * 300}"',)),
 )

@@ -11,6 +11,7 @@ from providers.http.address_policy import AddressPolicy
 from providers.servers.plugin_server import PluginServer
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
+from providers.wire.endpoint import KNOWN_RECORD_TYPES
 from tests.reference_server import ReferenceProvider, make_zone
 
 
@@ -98,6 +99,15 @@ def test_a_plugin_is_asked_about_property_values_too() -> None:
         assert told(report, "A value equals itself")[0] == Verdict.PASSED
         assert told(report, "Its Vary header names Content-Type")[0] == Verdict.PASSED
         assert provider.history.requests("POST /propertyvaluesequal")
+
+
+def test_every_record_type_makes_its_round_trip() -> None:
+    with ReferenceProvider(make_zone(count=5)) as provider:
+        report = ask(provider.url, zone="example.org")
+
+    ended = ") comes back as it was written"
+    shown = {each.title.partition(" (")[0] for each in report.observations if each.title.endswith(ended)}
+    assert shown == set(KNOWN_RECORD_TYPES)
 
 
 def test_what_was_refused_is_not_waited_for() -> None:
