@@ -99,7 +99,9 @@ class Route53Api:
             yield page
             if not page.get("IsTruncated"):
                 return
-            following = _build_following(page)
+            last, following = following, _build_following(page)
+            if following == last:
+                raise BackendError("Route 53 gives one page again and again, so nothing of it is believed.")
 
     def _call(self, call: Callable[[], _T], *, writes: bool = False) -> _T:
         ends_at, pause = time.monotonic() + self._seconds, _FIRST_PAUSE

@@ -5,6 +5,7 @@ import pytest
 from providers.backends.memory import ApplyMode
 from providers.servers import read_faults, write_faults
 from providers.servers.faults import Fault
+from providers.wire.json_codec import encode_endpoints
 from registry_app.loop.finish_run import finish_loop_run
 from registry_app.models import LoopRun, LoopStep
 from registry_app.queries.loop import unfinished_loop_runs
@@ -193,3 +194,17 @@ def test_an_adjustment_neither_adds_nor_takes_away(answer: bytes) -> None:
         assert world.reference.zone_bytes() == before
         reason = "The provider left it out when it adjusted what is wanted."
         assert [(each["name"], each["reason"]) for each in ended.left_alone] == [(API, reason), (WWW, reason)]
+
+
+def test_a_name_at_which_something_cannot_be_read_is_left_alone() -> None:
+    poisoned = b',{"dnsName":"www.example.org","recordType":"A","targets":["\\u0000"]}]'
+    with open_parking(owned(API, "192.0.2.7")) as world:
+        shown = encode_endpoints(world.reference.endpoints())
+        world.reference.faults.plan("GET /records", read_faults.body(shown[:-1] + poisoned))
+
+        ended = run(world, [wanted(WWW), wanted(API, "192.0.2.7")])
+
+        assert ended.status == STATUS.UNCHANGED, ended.reason
+        assert [(each["name"], each["reason"]) for each in ended.left_alone] == [
+            (WWW, "Something at its name could not be read this time.")
+        ]

@@ -56,6 +56,17 @@ def test_every_page_of_every_zone_that_matches_is_read(service: StrictRoute53) -
     }
 
 
+def test_a_page_that_comes_again_and_again_is_not_read_for_ever(service: StrictRoute53) -> None:
+    service.create_zone("example.org")
+    one = _weighted("www.example.org")
+    sets = [msgspec.structs.replace(one, set_identifier=f"s{number:03}") for number in range(310)]
+    _backend().apply(ChangeSet(create=tuple(sets)))
+
+    # moto knows no place within the sets of one name, and begins with the first each time.
+    with pytest.raises(BackendError, match="one page again and again"):
+        _backend().records()
+
+
 def test_a_name_goes_to_the_zone_that_fits_it_best(service: StrictRoute53) -> None:
     parent, child = service.create_zone("example.org"), service.create_zone("shop.example.org")
 
@@ -267,6 +278,8 @@ def test_throttling_is_not_waited_out_for_ever(service: StrictRoute53) -> None:
     with pytest.raises(BackendError, match="throttles"):
         _backend(seconds=0.5).records()
 
+    # A pause that doubles leaves room for few.
+    assert service.throttle > 990
     service.throttle = 0
     assert _names(_backend()) == set()
 
