@@ -127,9 +127,13 @@ class StrictDynamoDb:
                 RequestItems={table: [{"PutRequest": {"Item": each}} for each in batch]}
             )
 
-    def delete(self, stored_key: str) -> None:
-        """Delete an item as another writer does."""
-        self.client.delete_item(TableName=TABLE, Key={"k": {"S": stored_key}})
+    def delete(self, *stored_keys: str) -> None:
+        """Delete items as another writer does."""
+        for start in range(0, len(stored_keys), _MOST_IN_A_BATCH):
+            batch = stored_keys[start : start + _MOST_IN_A_BATCH]
+            self.client.batch_write_item(
+                RequestItems={TABLE: [{"DeleteRequest": {"Key": {"k": {"S": each}}}} for each in batch]}
+            )
 
     def items(self, table: str = TABLE) -> dict[str, Item]:
         """All items that stand now, by their `k`."""

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from django.db.models import Count
 
 from providers.registries.aws_sd_label import AWS_SD
-from providers.registries.claim import TXT_REGISTRY, OwnershipState, PairedEndpoint
+from providers.registries.claim import TXT_REGISTRY, ClaimVerdict, OwnershipState, PairedEndpoint
+from providers.registries.claim import Claim as FoundClaim
 from providers.wire.endpoint import EndpointKey
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Claim
@@ -23,6 +24,7 @@ from registry_app.models import Claim
 _SHRINK_FLOOR = 10
 _SHRINK_PERCENT = 70
 _CHUNK = 5_000
+_VERDICT = Claim.Verdict
 
 
 class Holding(NamedTuple):
@@ -33,11 +35,13 @@ class Holding(NamedTuple):
 
 
 class KnownClaim(NamedTuple):
-    """A claim as the last believed reading had it. `decided`: by it the record set was its owner's."""
+    """A claim as the last believed reading had it: whether a record set stood where it pointed, and was its
+    owner's by it."""
 
     holding: Holding
     key: EndpointKey
-    decided: bool
+    has_record: bool
+    is_decisive: bool
 
 
 @dataclass(frozen=True)
@@ -133,13 +137,13 @@ def _is_suspicious(lost: LostClaims) -> bool:
 def _is_lost(claim: KnownClaim, record: PairedEndpoint | None) -> bool:
     """Whether a record set that stands is not its owner's any more only because its claim is gone."""
     owner_id = claim.holding.owner_id
-    if record is None or record.state is OwnershipState.UNKNOWN:
+    if not claim.has_record or record is None or record.state is OwnershipState.UNKNOWN:
         return False
     if not owner_id:
         return record.state is OwnershipState.UNMANAGED  # nobody could touch it before
     if record.state is OwnershipState.OWNED:
         # Claimed elsewhere too, or given away; but a conflict does not end because one side is gone.
-        return record.owner_id != owner_id and not claim.decided
+        return record.owner_id != owner_id and not claim.is_decisive
     return True
 
 
@@ -149,16 +153,20 @@ def _stores_of(snapshot: Snapshot) -> set[str]:
 
 
 def _list_shown(snapshot: Snapshot) -> Iterator[tuple[Holding, EndpointKey]]:
-    for claim in snapshot.claims:
-        if claim.registry != TXT_REGISTRY:
-            key = EndpointKey(claim.record_name, claim.record_type, claim.set_identifier)
-            yield Holding(claim.profile.reference, claim.owner_id), key
+    return (_place_of(claim) for claim in snapshot.claims if claim.registry != TXT_REGISTRY)
+
+
+def _place_of(claim: FoundClaim) -> tuple[Holding, EndpointKey]:
+    key = EndpointKey(claim.record_name, claim.record_type, claim.set_identifier)
+    return Holding(claim.profile.reference, claim.owner_id), key
 
 
 def _read_known(baseline: Snapshot) -> Iterator[KnownClaim]:
-    owners = {record.key: record.owner_id for record in baseline.records}
-    for holding, key in _list_shown(baseline):
-        yield KnownClaim(holding, key, bool(holding.owner_id) and owners.get(key) == holding.owner_id)
+    for claim in baseline.claims:
+        if claim.registry != TXT_REGISTRY:
+            verdict = claim.verdict
+            has_record, is_decisive = verdict is not ClaimVerdict.ORPHAN, verdict is ClaimVerdict.EFFECTIVE
+            yield KnownClaim(*_place_of(claim), has_record, is_decisive)
 
 
 def _count_known(provider_id: int, snapshot: Snapshot) -> dict[Holding, int]:
@@ -180,4 +188,5 @@ def _known_claims(provider_id: int, suspects: Collection[Holding]) -> Iterator[K
         for owner_id, verdict, *key in rows.values_list(*fields).iterator(chunk_size=_CHUNK):
             holding = Holding(store, owner_id or "")
             if holding in wanted:
-                yield KnownClaim(holding, EndpointKey(*key), verdict == Claim.Verdict.EFFECTIVE)
+                has_record, is_decisive = verdict != _VERDICT.ORPHAN, verdict == _VERDICT.EFFECTIVE
+                yield KnownClaim(holding, EndpointKey(*key), has_record, is_decisive)

@@ -84,6 +84,19 @@ def test_what_is_not_as_it_was_read_is_not_written(
         assert not provider.history.requests("POST /records")
 
 
+def test_an_endpoint_that_is_listed_twice_is_not_believed_and_not_written() -> None:
+    record = described()
+    with ReferenceProvider([record]) as provider:
+        provider.faults.plan("GET /records", read_faults.duplicated(), times=2)
+
+        claims = store_of(provider).fetch_claims()
+        with pytest.raises(NothingSent, match="listed more than once"):
+            store_of(provider).write([StoredClaimChange(record, BLUE, GREEN)])
+
+        assert [claim.problem != "" for claim in claims] == [True]
+        assert provider.history.requests("POST /records") == ()
+
+
 def test_nothing_is_sent_while_the_records_cannot_be_read() -> None:
     with ReferenceProvider([described()]) as provider:
         provider.faults.plan("GET /records", read_faults.status(503))

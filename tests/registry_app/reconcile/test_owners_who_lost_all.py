@@ -116,16 +116,15 @@ def test_a_configmap_that_was_deleted_whole_waits_for_a_person() -> None:
         assert world.owner_of(BLUES[0].dns_name) == BLUE
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_deletion_under_way_is_not_believed_either(kind: str) -> None:
-    with open_shared(kind) as shared:
+def test_a_deletion_under_way_is_not_believed_either() -> None:
+    with open_shared("crd") as shared:
         shared.lose(BLUES[:4])
 
         held = visit(shared.provider)
 
         assert held.status == SyncRun.Status.HELD
         assert list(shared.reasons()) == ["store_shrunk"]
-        assert f"4 of the 11 claims of {BLUE} in the {kind} registry" in shared.reasons()["store_shrunk"]
+        assert f"4 of the 11 claims of {BLUE} in the crd registry" in shared.reasons()["store_shrunk"]
         assert shared.owners() == {BLUE}
 
 
@@ -190,9 +189,8 @@ def test_a_release_of_all_that_was_reviewed_here_is_no_loss(kind: str) -> None:
         assert shared.owners() == {None}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_another_tool_gave_to_somebody_is_no_loss(kind: str) -> None:
-    with open_shared(kind) as shared:
+def test_what_another_tool_gave_to_somebody_is_no_loss() -> None:
+    with open_shared("crd") as shared:
         for each in BLUES:
             shared.registry.rewrite(each, GREEN)
 
@@ -214,8 +212,7 @@ def test_what_its_owner_claims_in_the_zone_too_is_no_loss() -> None:
 
 def test_claims_that_nobody_can_read_any_more_make_their_owner_unknown_and_are_no_loss() -> None:
     with open_shared("dynamodb") as shared:
-        for each in BLUES:
-            shared.registry.put(each, "blue=cluster")
+        shared.registry.put_all(BLUES, "blue=cluster")
 
         stored = visit(shared.provider)
 
@@ -226,8 +223,7 @@ def test_claims_that_nobody_can_read_any_more_make_their_owner_unknown_and_are_n
 
 def test_claims_that_nobody_could_read_are_not_believed_to_be_gone_either() -> None:
     with open_shared("dynamodb") as shared:
-        for each in BLUES:
-            shared.registry.put(each, "blue=cluster")
+        shared.registry.put_all(BLUES, "blue=cluster")
         visit(shared.provider)
         shared.lose(BLUES)
 
@@ -238,19 +234,31 @@ def test_claims_that_nobody_could_read_are_not_believed_to_be_gone_either() -> N
         assert {row[4] for row in mirrored(shared.provider) if row[0].startswith("job-")} == {"unknown"}
 
 
-def test_a_claim_before_its_record_set_may_move_to_the_zone_with_it() -> None:
+def test_an_intent_that_its_owner_drops_is_no_loss_though_somebody_else_made_the_record_set() -> None:
     late = make_record("late.example.org")
     with open_shared("dynamodb") as shared:
         shared.registry.put(late, "red-cluster")
         visit(shared.provider)
         shared.registry.remove(late)
-        claim = make_claim(late.dns_name, owner="red-cluster")
-        shared.reference.backend.apply(ChangeSet(create=(late, claim)))
+        shared.reference.backend.apply(ChangeSet(create=(late,)))
 
         stored = visit(shared.provider)
 
         assert stored.status == SyncRun.Status.STORED
-        assert shared.world.owner_of(late.dns_name) == "red-cluster"
+        assert shared.world.owner_of(late.dns_name) == "unmanaged"
+
+
+def test_a_conflict_that_ends_for_the_owner_who_moved_to_the_zone_is_no_loss() -> None:
+    greens = [make_claim(each.dns_name, owner=GREEN) for each in BLUES]
+    with open_shared("dynamodb", *greens) as shared:
+        blues = tuple(make_claim(each.dns_name, owner=BLUE) for each in BLUES)
+        shared.reference.backend.apply(ChangeSet(update_old=tuple(greens), update_new=blues))
+        shared.lose(BLUES)
+
+        stored = visit(shared.provider)
+
+        assert stored.status == SyncRun.Status.STORED
+        assert shared.owners() == {BLUE}
 
 
 def test_a_conflict_does_not_end_because_one_side_lost_all() -> None:

@@ -69,24 +69,19 @@ class DynamoDbRegistry:
         )
 
     def put(self, record: Endpoint, owner: str) -> None:
-        labels = parse_labels(heritage(owner, record.dns_name)) or {}
-        kept = {label: {"S": text} for label, text in labels.items() if label != OWNER}
-        self._service.put({"k": {"S": format_key(record)}, "o": {"S": owner}, "l": {"M": kept}})
+        self.put_all([record], owner)
 
     def put_all(self, records: Iterable[Endpoint], owner: str) -> None:
-        """As `put`, for many."""
-        for record in records:
-            self.put(record, owner)
+        """As `put`, for many at once."""
+        self._service.put(*(_build_item(each, owner) for each in records))
 
     def remove(self, *records: Endpoint) -> None:
         """An instance gives up what it claimed."""
-        for record in records:
-            self._service.delete(format_key(record))
+        self._service.delete(*map(format_key, records))
 
     def lose_all(self) -> None:
         """Somebody made the table anew."""
-        for key in list(self._service.items()):
-            self._service.delete(key)
+        self._service.delete(*self._service.items())
 
     def plan_read(self, fault: Fault) -> None:
         """Let the next reading of all claims meet this fault."""
@@ -111,6 +106,12 @@ class DynamoDbRegistry:
 
     def clear_faults(self) -> None:
         self._service.faults.clear()
+
+
+def _build_item(record: Endpoint, owner: str) -> dynamodb.Item:
+    labels = parse_labels(heritage(owner, record.dns_name)) or {}
+    kept = {label: {"S": text} for label, text in labels.items() if label != OWNER}
+    return {"k": {"S": format_key(record)}, "o": {"S": owner}, "l": {"M": kept}}
 
 
 class KubernetesRegistry:

@@ -175,6 +175,16 @@ def test_a_registry_that_is_not_whole_fails_the_reading_and_is_named(what: str) 
         assert len(writes_to(api)) == writes
 
 
+def test_a_single_map_that_lost_its_rows_and_not_its_index_fails_the_reading() -> None:
+    with KubernetesApi() as api:
+        make_store(api).write([adopt("www.example.org", BLUE), adopt("green.example.org", GREEN)])
+        index = read_data(api, FIRST)["index"]
+        api.put_object("configmaps", {"metadata": {"name": FIRST}, "data": {"index": index}})
+
+        with pytest.raises(MalformedAnswer, match=f"{FIRST} has lost its `records`"):
+            make_store(api).fetch_claims()
+
+
 def test_many_namespaces_maps_are_read_page_by_page() -> None:
     with KubernetesApi() as api:
         for number in range(1_100):
