@@ -79,15 +79,20 @@ def verified_since(provider_id: int, since: datetime) -> list[VerifiedItem]:
 
 def find_left_to_undo(original: Transfer) -> QuerySet[TransferItem]:
     """What a transfer wrote and no undo of it has given back yet."""
+    verified = original.items.filter(status=TransferItem.Status.VERIFIED)
+    undos = list(
+        Transfer.objects.filter(undo_of=original, status__in=_GAVE_BACK).values_list("pk", flat=True)
+    )
+    if not undos:
+        return verified  # the usual case: nothing has to be looked up for each of them
     given_back = TransferItem.objects.filter(
-        transfer__undo_of=OuterRef("transfer"),
-        transfer__status__in=_GAVE_BACK,
+        transfer__in=undos,
         status=TransferItem.Status.VERIFIED,
         name=OuterRef("name"),
         record_type=OuterRef("record_type"),
         set_identifier=OuterRef("set_identifier"),
     )
-    return original.items.filter(~Exists(given_back), status=TransferItem.Status.VERIFIED)
+    return verified.filter(~Exists(given_back))
 
 
 def is_given_back(original: Transfer) -> bool:

@@ -58,6 +58,16 @@ def test_what_is_not_there_is_a_problem_and_never_an_error_of_ours(method: str, 
     assert response["Cache-Control"] == "no-store"
 
 
+@pytest.mark.parametrize(("method", "path"), [entry for entry in _operations() if entry[0] != "get"])
+def test_a_token_that_only_reads_opens_no_other_door(method: str, path: str) -> None:
+    client = make_client(make_administrator(), "read")
+
+    response = getattr(client, method)(_fill(path, 1), {})
+
+    assert response.status_code == 403
+    assert read(response)["code"] == "missing_scope"
+
+
 @pytest.mark.parametrize(
     ("method", "path"), [entry for entry in _operations() if entry[0] in {"post", "patch"}]
 )

@@ -1,10 +1,12 @@
 """A token is shown once, stored as a hash, and never stronger than the one who issues it."""
 
+import hashlib
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
+from pytest_django import Settings
 
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
@@ -31,6 +33,27 @@ def test_the_text_leads_to_the_row_and_the_secret_is_nowhere_in_it() -> None:
     assert token.secret_hash == compute_secret_hash(secret)
     assert secret not in str(ApiToken.objects.values().get())
     assert secret not in str(AuditEntry.objects.values().get())
+
+
+def test_the_stored_hash_tells_nothing_to_who_has_not_the_key(settings: Settings) -> None:
+    secret = "0" * 64
+    stored = compute_secret_hash(secret)
+
+    settings.DNSADMIN_ENCRYPTION_KEYS = (b"another key of thirty-two bytes!",)
+
+    assert stored != compute_secret_hash(secret)
+    assert stored != hashlib.sha256(secret.encode()).hexdigest()
+
+
+def test_a_newer_key_leaves_tokens_valid(settings: Settings) -> None:
+    stored = compute_secret_hash("0" * 64)
+
+    settings.DNSADMIN_ENCRYPTION_KEYS = (
+        b"another key of thirty-two bytes!",
+        *settings.DNSADMIN_ENCRYPTION_KEYS,
+    )
+
+    assert stored == compute_secret_hash("0" * 64)
 
 
 @pytest.mark.django_db
