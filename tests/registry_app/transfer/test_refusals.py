@@ -225,3 +225,22 @@ def test_record_sets_of_the_target_are_left_out_without_a_word_of_refusal() -> N
 
         assert found.refusals == ()
         assert [each.problem_code for each in found.left_out] == ["already_there"]
+
+
+def test_what_externaldns_cannot_own_is_not_adopted() -> None:
+    alice = make_alice()
+    with open_world([make_record("www.example.org", "CAA", ('0 issue "ca.example.net"',))]):
+        found = plan(alice, ask("adopt", Selection(names=("www.example.org",))))
+
+        assert [item.problem_code for item in found.left_out] == ["unclaimable_type"]
+
+
+def test_what_the_provider_no_longer_shows_is_not_written() -> None:
+    alice = make_alice()
+    with open_world():
+        row = RecordSet.objects.get(name="app-00000.example.org")
+        RecordSet.objects.filter(pk=row.pk).update(missing_since=timezone.now(), missing_snapshots=1)
+
+        found = plan(alice, ask(selection=Selection(record_set_ids=(row.pk,))))
+
+        assert [item.problem_code for item in found.left_out] == ["missing"]
