@@ -62,7 +62,7 @@ def measure_transfer_run(provider_id: int, said: Connection) -> None:
     moments.append(time.perf_counter())
     (transfer,) = request_transfer(alice, asked)
     moments.append(time.perf_counter())
-    # A run gives way after ten minutes and is picked up again, as by the scheduler.
+    # A run gives way to others and is picked up again, as by the scheduler.
     until = moments[0] + _PATIENCE
     while transfer.status in (Transfer.Status.APPROVED, Transfer.Status.SENDING, Transfer.Status.SENT):
         run_transfer(transfer.pk)

@@ -259,8 +259,9 @@ DNSADMIN_RETENTION_FINDINGS = timedelta(days=env.int("DNSADMIN_RETENTION_FINDING
 DNSADMIN_PURGE_MISSING_AFTER = timedelta(hours=24)
 DNSADMIN_PURGE_MISSING_SNAPSHOTS = 3
 
-# A run of a transfer gives way after this time, and goes on when others had their turn.
-DNSADMIN_LONGEST_RUN = timedelta(minutes=10)
+# A run of a transfer or loop gives way after this time, and goes on when others had their turn: with as many
+# long ones as workers, visits would wait for all of them.
+DNSADMIN_LONGEST_RUN = timedelta(minutes=5)
 DNSADMIN_LEASE = timedelta(seconds=env.int("DNSADMIN_LEASE_SECONDS", default=120))
 DNSADMIN_REGISTRY_RESYNC = timedelta(seconds=env.int("DNSADMIN_REGISTRY_RESYNC_SECONDS", default=600))
 DNSADMIN_TRANSFER_EXPIRY = timedelta(days=env.int("DNSADMIN_TRANSFER_EXPIRY_DAYS", default=7))

@@ -3,8 +3,9 @@
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from itertools import zip_longest
+
+from django.conf import settings
 
 from providers.wire.endpoint import EndpointKey
 from registry_app.loop.batches import cut_into_batches, list_keys, select_changes
@@ -15,8 +16,6 @@ from registry_app.loop.send_batch import send_batch
 from registry_app.loop.step_changes import StepItem
 from registry_app.models import LoopRun
 
-# A run gives way after this time, and the next one goes on: no task lives for ever.
-_LONGEST_RUN = timedelta(minutes=10)
 # A provider that refuses everything is not asked a thousand times.
 _MOST_FAILED_IN_A_ROW = 3
 _MOST_FAILED_IN_A_ROW_ALONE = 10
@@ -24,9 +23,11 @@ _MOST_FAILED_IN_A_ROW_ALONE = 10
 
 @dataclass
 class _Progress:
+    is_begun: bool = False
     failed_in_a_row: int = 0
 
     def note(self, items: Sequence[StepItem]) -> None:
+        self.is_begun = True
         is_moving = any(item.outcome == "verified" for item in items)
         self.failed_in_a_row = 0 if is_moving else self.failed_in_a_row + 1
 
@@ -66,8 +67,9 @@ def _names_of(keys: Iterable[EndpointKey]) -> frozenset[str]:
 def _find_reason_to_stop(hold: Hold, progress: _Progress, size: int) -> str:
     for refusal in find_freeze_refusals(hold.provider):
         return str(refusal)
-    if time.monotonic() - hold.started > _LONGEST_RUN.total_seconds():
-        return "It gave way to others after ten minutes. The next run goes on."
+    # Not before the first batch: a slow provider's would never come.
+    if progress.is_begun and time.monotonic() - hold.started > settings.DNSADMIN_LONGEST_RUN.total_seconds():
+        return "It gave way to others. The next run goes on."
     most = _MOST_FAILED_IN_A_ROW_ALONE if size == 1 else _MOST_FAILED_IN_A_ROW
     if progress.failed_in_a_row >= most:
         return f"{progress.failed_in_a_row} requests in a row changed nothing, so no more were sent."

@@ -1,8 +1,10 @@
 """After each batch the next one is planned from what stands at its names then."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 import pytest
+from pytest_django import Settings
 
 from providers.backends.memory import MemoryBackend
 from providers.wire.change_set import ChangeSet
@@ -73,6 +75,19 @@ def test_what_is_as_wanted_meanwhile_is_sent_no_more() -> None:
         assert (ended.status, ended.updated) == (STATUS.VERIFIED, 2), ended.reason
         assert outcomes(ended) == {f"{FIRST} A": "verified", f"{THIRD} A": "verified"}
         assert world.reference.endpoints().count(new) == 1
+
+
+def test_a_run_that_takes_too_long_gives_way_after_its_first_batch_and_the_next_one_goes_on(
+    settings: Settings,
+) -> None:
+    settings.DNSADMIN_LONGEST_RUN = timedelta(0)
+    everything = [wanted(name) for name in (FIRST, SECOND, THIRD)]
+    with open_parking(batch_size=1) as world:
+        runs = [run(world, everything) for _ in range(3)]
+
+        assert [ended.created for ended in runs] == [1, 1, 1]
+        assert [ended.status for ended in runs] == [STATUS.INCOMPLETE, STATUS.INCOMPLETE, STATUS.VERIFIED]
+        assert {(FIRST, "A"), (SECOND, "A"), (THIRD, "A")} <= world.zone().keys()
 
 
 def test_a_txt_record_that_came_to_stand_where_a_claim_would_go_stops_its_record_set() -> None:
