@@ -35,11 +35,11 @@ def measure_transfer_run(provider_id: int, said: Connection) -> None:
     from registry_app.actor import SYSTEM, Actor
     from registry_app.models import Owner, Provider, RecordSet, Transfer
     from registry_app.reconcile.visit import visit_provider
-    from registry_app.transfer.preview import preview_transfer
+    from registry_app.transfer.plan.preview import preview_transfer
+    from registry_app.transfer.plan.selection import Selection
+    from registry_app.transfer.plan.transfer_request import TransferRequest
     from registry_app.transfer.request_transfer import request_transfer
-    from registry_app.transfer.run_transfer import run_transfer
-    from registry_app.transfer.selection import Selection
-    from registry_app.transfer.transfer_request import TransferRequest
+    from registry_app.transfer.send.run_transfer import run_transfer
 
     Provider.objects.filter(pk=provider_id).update(
         batch_size=_BATCH,

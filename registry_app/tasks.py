@@ -20,8 +20,8 @@ from registry_app.reconcile.purge_history import purge_history
 from registry_app.reconcile.visit import visit_provider
 from registry_app.resync import resync_registry as resyncing
 from registry_app.transfer import expire_transfers as expiry
-from registry_app.transfer import note_unfinished_transfers as unfinished
-from registry_app.transfer import run_transfer as running
+from registry_app.transfer.send import note_unfinished_transfers as unfinished
+from registry_app.transfer.send import run_transfer as running
 
 # A visit that nobody began by then is asked for again by a later tick.
 VISIT_EXPIRES_SECONDS = 60

@@ -34,7 +34,7 @@ from registry_app.models import Transfer, TransferItem, TransferStep
 from registry_app.transfer.approve_transfer import approve_transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
 from registry_app.transfer.decide_transfer import decide_transfer
-from registry_app.transfer.preview import preview_transfer
+from registry_app.transfer.plan.preview import preview_transfer
 from registry_app.transfer.reject_transfer import reject_transfer
 from registry_app.transfer.request_transfer import request_transfer
 from registry_app.transfer.request_undo import request_undo

@@ -10,7 +10,7 @@ from registry_app.api.reference import OwnerIdField, ProviderReference
 from registry_app.api.row_serializer import ObjectOrNullField, ObjectsOrNullField, RowSerializer
 from registry_app.models import Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer import allowed_actions, progress
-from registry_app.transfer.provider_plan import ProviderPlan
+from registry_app.transfer.plan.provider_plan import ProviderPlan
 
 
 class TransferAnswer(RowSerializer[Transfer]):

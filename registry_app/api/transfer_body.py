@@ -7,9 +7,9 @@ from rest_framework import serializers
 from registry_app.api.body import StrictSerializer
 from registry_app.api.reference import RowIdField
 from registry_app.models import Transfer
-from registry_app.transfer.load_subjects import MOST_NAMED
-from registry_app.transfer.selection import Selection
-from registry_app.transfer.transfer_request import TransferRequest
+from registry_app.transfer.plan.load_subjects import MOST_NAMED
+from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import TransferRequest
 
 _FINGERPRINT_LENGTH = 64
 _KINDS = [choice for choice in Transfer.Kind.choices if choice[0] != Transfer.Kind.UNDO]

@@ -4,7 +4,7 @@ from typing import Any
 
 from registry_app.models import Transfer, TransferItem
 from registry_app.queries.transfer import progress
-from registry_app.transfer.provider_plan import PlannedItem, ProviderPlan, Refusal
+from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
 
 _MOST_LINES = 50
 

@@ -12,9 +12,9 @@ from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.models import HeldSnapshot, Provider
 from registry_app.queries.sync_run import last_stored_set_aside
 from registry_app.queries.transfer_items import count_claims_removed_since
-from registry_app.reconcile.comparison import compare_snapshots
 from registry_app.reconcile.look import Look, Visit
-from registry_app.reconcile.plan import Tally
+from registry_app.reconcile.rows.comparison import compare_snapshots
+from registry_app.reconcile.rows.plan import Tally
 from registry_app.reconcile.suspicion import Circumstances, Suspicion, find_suspicions
 
 

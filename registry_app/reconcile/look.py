@@ -10,7 +10,7 @@ from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import HeldSnapshot, Provider, SyncRun
 from registry_app.queries.loop_items import NOTHING_DELETED, DeletedByLoops
 from registry_app.reconcile.lease import Lease
-from registry_app.reconcile.plan import Plan
+from registry_app.reconcile.rows.plan import Plan
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from django.db.models import F
 
 from registry_app.models import Finding
-from registry_app.reconcile.bulk import Row, insert_rows, json_text, plain_text, stored_time, update_rows
 from registry_app.reconcile.findings.draft import FindingDraft, Kind
-from registry_app.reconcile.slices import Write, in_chunks
+from registry_app.reconcile.rows.bulk import Row, insert_rows, json_text, plain_text, stored_time, update_rows
+from registry_app.reconcile.rows.slices import Write, in_chunks
 
 # These tell of other things than what a snapshot holds; whoever opens them closes them.
 KINDS_BESIDE_SNAPSHOTS = (

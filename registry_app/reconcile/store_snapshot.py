@@ -16,8 +16,6 @@ from registry_app.crash_point import crash_point
 from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.reading import compute_accepted_digest
 from registry_app.models import Provider, SyncRun
-from registry_app.reconcile.bulk import rows_per_transaction
-from registry_app.reconcile.claim_rows import ClaimRowMaker
 from registry_app.reconcile.discover_owners import discover_owners
 from registry_app.reconcile.failure import resolve_failing
 from registry_app.reconcile.findings.find_all import find_all
@@ -25,11 +23,13 @@ from registry_app.reconcile.findings.scene import fetch_scene
 from registry_app.reconcile.hold import settle_waiting
 from registry_app.reconcile.lease import raise_if_lost
 from registry_app.reconcile.look import Look, Visit
-from registry_app.reconcile.mirror_writes import iterate_claim_writes, iterate_record_writes
-from registry_app.reconcile.missing_records import count_absence, has_missing, purge_missing
 from registry_app.reconcile.plan_next_visit import build_next_visit
-from registry_app.reconcile.record_rows import RowMaker
-from registry_app.reconcile.slices import Write, store_in_slices
+from registry_app.reconcile.rows.bulk import rows_per_transaction
+from registry_app.reconcile.rows.claim_rows import ClaimRowMaker
+from registry_app.reconcile.rows.mirror_writes import iterate_claim_writes, iterate_record_writes
+from registry_app.reconcile.rows.missing_records import count_absence, has_missing, purge_missing
+from registry_app.reconcile.rows.record_rows import RowMaker
+from registry_app.reconcile.rows.slices import Write, store_in_slices
 from registry_app.reconcile.store_findings import iterate_finding_writes
 from registry_app.reconcile.sync_run import close_run
 

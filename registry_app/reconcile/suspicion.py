@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from registry_app.mirror.lost_claims import LostClaims
-from registry_app.reconcile.plan import Tally
+from registry_app.reconcile.rows.plan import Tally
 
 SHRINK_FLOOR = 10
 SHRINK_PERCENT = 70

@@ -27,12 +27,12 @@ from registry_app.queries.held_snapshot import last_snapshot
 from registry_app.queries.loop_items import deleted_since
 from registry_app.queries.provider import is_visit_due
 from registry_app.queries.transfer_items import touched_since
-from registry_app.reconcile.comparison import compare_with_mirror
 from registry_app.reconcile.failure import mark_lost, store_failure
 from registry_app.reconcile.hold import note_still_held, store_held
 from registry_app.reconcile.judge import compute_sighting, is_still_held, judge, known_filter_of
 from registry_app.reconcile.lease import Lease, release_lease, renew_lease, take_lease
 from registry_app.reconcile.look import Look, Visit
+from registry_app.reconcile.rows.comparison import compare_with_mirror
 from registry_app.reconcile.store_findings import has_passing_findings
 from registry_app.reconcile.store_snapshot import note_unchanged, store_snapshot
 from registry_app.reconcile.sync_run import open_run

@@ -12,8 +12,8 @@ from registry_app.queries.transfer import needs_other_person
 from registry_app.queries.transfer_access import may_act_on_transfer
 from registry_app.transfer.advance import advance
 from registry_app.transfer.find_transfer import find_transfer
-from registry_app.transfer.premises import find_moved_place, find_moved_premise
-from registry_app.transfer.stored_fingerprint import compute_stored_fingerprint
+from registry_app.transfer.plan.premises import find_moved_place, find_moved_premise
+from registry_app.transfer.plan.stored_fingerprint import compute_stored_fingerprint
 
 _OTHER_PERSON = Provider.ApprovalPolicy.OTHER_PERSON
 
@@ -78,18 +78,6 @@ def raise_if_may_not_approve(actor: Actor, transfer: Transfer) -> None:
             f"{actor.name or 'Nobody'} may not approve transfers of these record sets.",
             todo="Ask somebody who may approve on both sides.",
         )
-
-
-def find_void_approval(transfer: Transfer) -> str:
-    """Why an approval given before does not hold any more; empty if it does."""
-    approver = transfer.approved_by
-    is_other = approver is not None and approver.pk != transfer.requested_by_id
-    if needs_other_person(transfer) and not is_other:
-        return f"{transfer.provider.name} asks for another person's approval, and there is none."
-    answerable = approver if approver is not None else transfer.requested_by
-    if answerable is not None and not answerable.is_active:
-        return f"{answerable.get_username()}, who answered for it, may not sign in any more."
-    return ""
 
 
 def raise_if_frozen(provider: Provider) -> None:

@@ -13,9 +13,9 @@ from registry_app.queries.access import may_operate
 from registry_app.queries.transfer import DECISIONS
 from registry_app.transfer.advance import advance
 from registry_app.transfer.approve_transfer import raise_if_frozen
-from registry_app.transfer.conclude import resolve_stuck_finding
 from registry_app.transfer.find_transfer import find_transfer
-from registry_app.transfer.steps import UNSETTLED
+from registry_app.transfer.send.conclude import resolve_stuck_finding
+from registry_app.transfer.send.steps import UNSETTLED
 
 _ITEM = TransferItem.Status
 _STEP = TransferStep.Status

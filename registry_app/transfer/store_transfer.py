@@ -11,8 +11,8 @@ from registry_app.audit import record_audit
 from registry_app.crash_point import crash_point
 from registry_app.models import Provider, Transfer, TransferItem
 from registry_app.transfer.advance import advance
-from registry_app.transfer.lock_key import compute_lock_key
-from registry_app.transfer.provider_plan import ProviderPlan
+from registry_app.transfer.plan.lock_key import compute_lock_key
+from registry_app.transfer.plan.provider_plan import ProviderPlan
 
 _ROWS = 500
 _MOST_LEFT_OUT = 200

@@ -13,24 +13,24 @@ from registry_app.actor import Actor
 from registry_app.models import Grant, Owner, RecordSet, Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer_access import find_denied_side
 from registry_app.queries.transfer_items import find_left_to_undo
-from registry_app.transfer.build_plan import leave_out_locked
-from registry_app.transfer.claim_key import ClaimKey, claim_key_of, describe_place, format_endpoint
-from registry_app.transfer.confirmation import build_confirmation_text
-from registry_app.transfer.fingerprint import PlanHead, compute_fingerprint
-from registry_app.transfer.given_back import Standing, find_objection
-from registry_app.transfer.load_subjects import load_claims, load_contents, to_record_facts
-from registry_app.transfer.plan_group import assign_batches, find_stores_of_items
-from registry_app.transfer.premises import build_premises
-from registry_app.transfer.provider_plan import PlannedItem, ProviderPlan, Refusal
-from registry_app.transfer.refusals import (
+from registry_app.transfer.plan.build_plan import leave_out_locked
+from registry_app.transfer.plan.claim_key import ClaimKey, claim_key_of, describe_place, format_endpoint
+from registry_app.transfer.plan.confirmation import build_confirmation_text
+from registry_app.transfer.plan.fingerprint import PlanHead, compute_fingerprint
+from registry_app.transfer.plan.group import assign_batches, find_stores_of_items
+from registry_app.transfer.plan.load_subjects import load_claims, load_contents, to_record_facts
+from registry_app.transfer.plan.premises import build_premises
+from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
+from registry_app.transfer.plan.refusals import (
     find_freeze_warnings,
     find_provider_refusals,
     find_registry_warnings,
 )
-from registry_app.transfer.review import key_of, plan_of
-from registry_app.transfer.steps import changes_of_step, claim_key_of_row
-from registry_app.transfer.subjects import ClaimFacts
-from registry_app.transfer.verdicts import Verdict, compute_verdict, compute_verdict_without_change
+from registry_app.transfer.plan.subjects import ClaimFacts
+from registry_app.transfer.plan.verdicts import Verdict, compute_verdict, compute_verdict_without_change
+from registry_app.transfer.send.given_back import Standing, find_objection
+from registry_app.transfer.send.review import key_of, plan_of
+from registry_app.transfer.send.steps import changes_of_step, claim_key_of_row
 
 _KIND = Transfer.Kind
 _OWNER_STAYS = (_KIND.REFORMAT, _KIND.CLEAN_UP)

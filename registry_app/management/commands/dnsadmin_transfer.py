@@ -24,12 +24,12 @@ from registry_app.queries.transfer import due_transfers
 from registry_app.transfer.approve_transfer import approve_transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
 from registry_app.transfer.find_transfer import find_transfer
-from registry_app.transfer.preview import preview_transfer
+from registry_app.transfer.plan.preview import preview_transfer
+from registry_app.transfer.plan.transfer_request import TransferRequest
 from registry_app.transfer.reject_transfer import reject_transfer
 from registry_app.transfer.request_transfer import request_transfer
 from registry_app.transfer.request_undo import request_undo
-from registry_app.transfer.run_transfer import run_transfer
-from registry_app.transfer.transfer_request import TransferRequest
+from registry_app.transfer.send.run_transfer import run_transfer
 
 _Status = Transfer.Status
 _GOOD_ENDS = (_Status.VERIFIED, _Status.ROLLED_BACK)

@@ -13,7 +13,7 @@ from registry_app.reconcile.findings.words import (
     select_records,
     suggest_registering,
 )
-from registry_app.reconcile.record_digest import compute_claim_identity, txt_name_of
+from registry_app.reconcile.rows.record_digest import compute_claim_identity, txt_name_of
 
 
 def find_orphan_claims(scene: Scene) -> Iterator[FindingDraft]:

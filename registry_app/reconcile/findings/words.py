@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from providers.registries.claim import TXT_REGISTRY, Claim
 from providers.wire.endpoint import EndpointKey
 from registry_app.reconcile.findings.draft import JsonObject
-from registry_app.reconcile.record_digest import compute_claim_identity, txt_name_of
+from registry_app.reconcile.rows.record_digest import compute_claim_identity, txt_name_of
 
 ANY_TYPE = "of every type but AAAA"
 

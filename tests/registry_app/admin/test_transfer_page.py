@@ -7,9 +7,9 @@ from django.contrib.auth.models import User
 
 from registry_app.actor import Actor
 from registry_app.models import Grant, Owner, Provider, Transfer
+from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import TransferRequest
 from registry_app.transfer.request_transfer import request_transfer
-from registry_app.transfer.selection import Selection
-from registry_app.transfer.transfer_request import TransferRequest
 from tests.factories import make_administrator, make_owner, make_user
 from tests.registry_app.admin.world import (
     address,

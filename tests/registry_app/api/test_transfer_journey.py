@@ -11,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 from registry_app.actor import SYSTEM
 from registry_app.models import Provider, RecordSet, Transfer
 from registry_app.reconcile.visit import visit_provider
-from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator, make_owner, make_provider
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.api.client import API, make_token

@@ -4,8 +4,8 @@ import pytest
 from django.utils import timezone
 
 from registry_app.models import Loop, LoopRun, Transfer
-from registry_app.transfer.run_transfer import run_transfer
-from registry_app.transfer.selection import Selection
+from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_zone
 from tests.registry_app.loop.world import PARKED, declare, open_parking, run_declared, wanted
 from tests.registry_app.transfer.world import (

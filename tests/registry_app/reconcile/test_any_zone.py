@@ -17,7 +17,7 @@ from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.models import Claim, Finding, HeldSnapshot, Provider, RecordSet, RegistryProfile, SyncRun
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.lease import release_lease, take_lease
-from registry_app.reconcile.record_digest import compute_claim_identity
+from registry_app.reconcile.rows.record_digest import compute_claim_identity
 from registry_app.reconcile.visit import visit_under_lease
 from tests.factories import make_provider
 

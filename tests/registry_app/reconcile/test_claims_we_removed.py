@@ -3,7 +3,7 @@
 import pytest
 
 from registry_app.models import Provider
-from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import BLUE, ask, make_alice, open_world, request
 

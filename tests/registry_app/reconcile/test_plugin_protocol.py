@@ -9,7 +9,7 @@ from registry_app.inventory.probe_provider import probe_provider
 from registry_app.mirror.client import build_client
 from registry_app.models import Finding, Provider, Transfer
 from registry_app.transfer.request_undo import preview_undo, request_undo
-from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator, make_provider
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.transfer.world import (

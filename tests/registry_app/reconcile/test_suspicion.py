@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from registry_app.mirror.lost_claims import Holding, LostClaims
-from registry_app.reconcile.plan import Tally
+from registry_app.reconcile.rows.plan import Tally
 from registry_app.reconcile.suspicion import Circumstances, find_suspicions
 
 NORMAL = Circumstances(

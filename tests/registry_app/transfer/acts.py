@@ -15,7 +15,7 @@ from registry_app.transfer.decide_transfer import decide_transfer
 from registry_app.transfer.expire_transfers import expire_transfers
 from registry_app.transfer.reject_transfer import reject_transfer
 from registry_app.transfer.request_transfer import request_transfer
-from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.world import ask, make_actor
 
 

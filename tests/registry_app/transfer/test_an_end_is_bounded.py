@@ -18,12 +18,12 @@ from registry_app.mirror.written import Change
 from registry_app.models import Freeze, Provider, RegistryProfile, Transfer, TransferItem
 from registry_app.queries.transfer import due_transfers
 from registry_app.reconcile.lease import take_lease
-from registry_app.transfer.claim_key import build_txt_key
 from registry_app.transfer.decide_transfer import decide_transfer
-from registry_app.transfer.look import look
+from registry_app.transfer.plan.claim_key import build_txt_key
 from registry_app.transfer.request_transfer import request_transfer
-from registry_app.transfer.run import Run
-from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.send.look import look
+from registry_app.transfer.send.run import Run
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.transfer.world import (

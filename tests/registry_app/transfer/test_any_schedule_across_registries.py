@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from providers.wire.canonical_name import endpoint_key
 from registry_app.models import Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer_invariants import TRANSFER_INVARIANTS
-from registry_app.transfer.review import key_of
-from registry_app.transfer.run_transfer import run_transfer
-from registry_app.transfer.selection import Selection
+from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.send.review import key_of
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.registries import READ_FAULTS, WRITE_FAULTS
 from tests.registry_app.transfer.two_registries import PAIRS, RECORDS, Two, open_two, undo
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_actor, make_alice, plan, request

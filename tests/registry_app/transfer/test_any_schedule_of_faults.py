@@ -21,9 +21,9 @@ from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, RegistryProfile, Transfer, TransferItem, TransferStep
+from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo, request_undo
-from registry_app.transfer.run_transfer import run_transfer
-from registry_app.transfer.selection import Selection
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.neighbour import Neighbour
 from tests.registry_app.transfer.recording import RecordingProvider

@@ -7,12 +7,12 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from registry_app.mirror.written import is_as_written
 from registry_app.models import TransferStep
-from registry_app.transfer.change_guard import raise_if_touches_more
-from registry_app.transfer.change_sets import ChangeBuilder, changes_in
-from registry_app.transfer.claim_key import ZONE, build_claim_dict, build_txt_key
-from registry_app.transfer.item_plan import ItemPlan, Leg, build_item_plan
-from registry_app.transfer.live_zone import build_live_zone
-from registry_app.transfer.standing import Moved
+from registry_app.transfer.plan.claim_key import ZONE, build_claim_dict, build_txt_key
+from registry_app.transfer.send.change_guard import raise_if_touches_more
+from registry_app.transfer.send.change_sets import ChangeBuilder, changes_in
+from registry_app.transfer.send.item_plan import ItemPlan, Leg, build_item_plan
+from registry_app.transfer.send.live_zone import build_live_zone
+from registry_app.transfer.send.standing import Moved
 from tests.reference_server import make_claim, make_record
 
 A_WWW = build_txt_key("a-www.example.org")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from providers.wire.endpoint import EndpointKey
-from registry_app.transfer.given_back import Standing, find_objection
+from registry_app.transfer.send.given_back import Standing, find_objection
 from tests.registry_app.transfer.world import BLUE, GREEN
 
 WWW = "www.example.org"

@@ -5,9 +5,9 @@ import pytest
 from providers.wire.endpoint import EndpointKey
 from registry_app.errors import DnsadminError
 from registry_app.models import RecordSet, Transfer
-from registry_app.transfer.preview import preview_transfer
-from registry_app.transfer.run_transfer import run_transfer
-from registry_app.transfer.selection import Selection
+from registry_app.transfer.plan.preview import preview_transfer
+from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (
     BLUE,

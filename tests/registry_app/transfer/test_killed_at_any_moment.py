@@ -18,9 +18,9 @@ from django.utils import timezone
 from providers.backends.memory import ApplyMode
 from providers.wire.endpoint import Endpoint
 from registry_app.models import Owner, Provider, RegistryProfile, Transfer
+from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo, request_undo
-from registry_app.transfer.run_transfer import run_transfer
-from registry_app.transfer.selection import Selection
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.forking import Forks
 from tests.registry_app.transfer.holding import check_all_holds

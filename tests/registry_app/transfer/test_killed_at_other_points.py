@@ -11,7 +11,7 @@ from providers.servers import write_faults
 from registry_app.audit import verify_audit
 from registry_app.models import AuditEntry, Transfer, TransferItem
 from registry_app.transfer.request_undo import preview_undo, request_undo
-from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.forking import Forks
 from tests.registry_app.transfer.test_killed_workers import resume
 from tests.registry_app.transfer.world import (

@@ -8,9 +8,7 @@ from providers.registries.stored_claim import StoredClaim
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.mirror.written import Change
 from registry_app.models import TransferStep
-from registry_app.transfer.change_guard import raise_if_touches_more
-from registry_app.transfer.change_sets import ChangeBuilder, Earlier
-from registry_app.transfer.claim_key import (
+from registry_app.transfer.plan.claim_key import (
     ZONE,
     ClaimKey,
     build_claim_dict,
@@ -20,10 +18,12 @@ from registry_app.transfer.claim_key import (
     claim_key_of,
     endpoint_key_of,
 )
-from registry_app.transfer.item_plan import ItemPlan, Leg, build_item_plan
-from registry_app.transfer.live_zone import LiveZone, build_live_zone
-from registry_app.transfer.standing import Moved
-from registry_app.transfer.store_changes import (
+from registry_app.transfer.send.change_guard import raise_if_touches_more
+from registry_app.transfer.send.change_sets import ChangeBuilder, Earlier
+from registry_app.transfer.send.item_plan import ItemPlan, Leg, build_item_plan
+from registry_app.transfer.send.live_zone import LiveZone, build_live_zone
+from registry_app.transfer.send.standing import Moved
+from registry_app.transfer.send.store_changes import (
     encode_store_changes,
     list_changes_to_make,
     store_changes_in,

@@ -10,7 +10,7 @@ from registry_app.errors import InvalidRequest, NotAllowed, RefusedBySafety, Sta
 from registry_app.models import Finding, Freeze, Transfer
 from registry_app.queries.transfer import allowed_actions
 from registry_app.transfer.decide_transfer import decide_transfer
-from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.world import (
     GREEN,
     ask,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from registry_app.models import Owner, RegistryProfile, Transfer, TransferItem
-from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.registries import heritage
 from tests.registry_app.transfer.two_registries import RECORDS, RING, STORES, Two, open_two
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, request

@@ -7,9 +7,9 @@ from providers.wire.change_set import ChangeSet
 from registry_app.errors import RefusedBySafety, StateMoved
 from registry_app.models import Provider, Transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
+from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo, request_undo
-from registry_app.transfer.run_transfer import run_transfer
-from registry_app.transfer.selection import Selection
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (
     BLUE,

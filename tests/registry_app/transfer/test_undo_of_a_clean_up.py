@@ -10,9 +10,9 @@ from registry_app.errors import RefusedBySafety
 from registry_app.models import HeldSnapshot, SyncRun, Transfer
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.visit import visit_provider
+from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo, request_undo
-from registry_app.transfer.run_transfer import run_transfer
-from registry_app.transfer.selection import Selection
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (
     BLUE,

@@ -3,7 +3,7 @@
 import pytest
 
 from registry_app.models import Owner, Transfer, TransferItem
-from registry_app.transfer.verdicts import compute_verdict
+from registry_app.transfer.plan.verdicts import compute_verdict
 
 NO_OP, RETARGET, DELETE, UNKNOWN = TransferItem.Verdict.values
 

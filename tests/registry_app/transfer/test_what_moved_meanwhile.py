@@ -17,12 +17,12 @@ from registry_app.errors import LeaseLost
 from registry_app.mirror.client import build_client
 from registry_app.models import Provider, Transfer, TransferItem, TransferStep
 from registry_app.reconcile.lease import take_lease
-from registry_app.transfer.claim_key import ZONE
-from registry_app.transfer.item_plan import Leg
-from registry_app.transfer.run import Run
-from registry_app.transfer.run_transfer import run_transfer
-from registry_app.transfer.selection import Selection
-from registry_app.transfer.steps import send_step, store_step
+from registry_app.transfer.plan.claim_key import ZONE
+from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.send.item_plan import Leg
+from registry_app.transfer.send.run import Run
+from registry_app.transfer.send.run_transfer import run_transfer
+from registry_app.transfer.send.steps import send_step, store_step
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (
     BLUE,

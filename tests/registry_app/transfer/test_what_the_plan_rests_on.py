@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 
 from registry_app.errors import NotAllowed, StateMoved
 from registry_app.models import Owner, Provider, RegistryProfile, Transfer
-from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import ReferenceProvider
 from tests.registry_app.transfer.world import (
     GREEN,

@@ -10,7 +10,7 @@ from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.models import Provider, Transfer
 from registry_app.transfer.request_undo import preview_undo, request_undo
-from registry_app.transfer.run_transfer import run_transfer
+from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_record
 from tests.registry_app.transfer.recording import RecordingProvider
 from tests.registry_app.transfer.registries import Registry

@@ -17,10 +17,10 @@ from registry_app.actor import SYSTEM, Actor
 from registry_app.models import Grant, Owner, Provider, RecordSet, SyncRun, Transfer
 from registry_app.reconcile.visit import visit_provider
 from registry_app.transfer.approve_transfer import approve_transfer
-from registry_app.transfer.preview import ProviderPlan, preview_transfer
+from registry_app.transfer.plan.preview import ProviderPlan, preview_transfer
+from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import TransferRequest
 from registry_app.transfer.request_transfer import request_transfer
-from registry_app.transfer.selection import Selection
-from registry_app.transfer.transfer_request import TransferRequest
 from tests.factories import make_provider, make_user
 from tests.reference_server import ReferenceProvider, make_zone
 

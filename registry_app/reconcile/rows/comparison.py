@@ -1,0 +1,193 @@
+"""The mirror against a snapshot, in bulk: each known row is streamed past once, by its digest alone."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from providers.registries.claim import PairedEndpoint
+from providers.wire.endpoint import EndpointKey
+from registry_app.mirror.lost_claims import compare_claims, fetch_lost_claims
+from registry_app.mirror.snapshot import Snapshot
+from registry_app.models import Claim, Owner, RecordSet
+from registry_app.reconcile.rows.plan import SAMPLE_SIZE, Plan, Tally
+from registry_app.reconcile.rows.record_digest import (
+    compute_claim_digest,
+    compute_claim_identity,
+    compute_record_digest,
+)
+
+_CHUNK = 5_000
+
+
+def compare_with_mirror(
+    provider_id: int,
+    snapshot: Snapshot,
+    excused: Mapping[EndpointKey, int],
+    deleted: Collection[EndpointKey] = frozenset(),
+) -> Plan:
+    """The plan that makes the mirror match. Reads rows, writes nothing.
+
+    `excused` are the record sets that transfers of ours touched since the mirror was last true: that
+    their owners changed is no reason for suspicion; nor is it that what loops of ours `deleted` is gone.
+    """
+    tally = Tally(seen=len(snapshot.records), claims_seen=len(snapshot.claims))
+    records = _match_records(provider_id, snapshot, excused, deleted, tally)
+    claims = _match_claims(provider_id, snapshot, tally)
+    tally.lost_claims = fetch_lost_claims(provider_id, snapshot, (excused, deleted))
+    return Plan(
+        record_digests=records.digests,
+        created=records.created,
+        changed=records.changed,
+        vanished=records.vanished,
+        returned=records.returned,
+        claim_digests=claims.digests,
+        claims_created=claims.created,
+        claims_changed=claims.changed,
+        claims_gone=claims.gone,
+        claim_count=claims.count,
+        tally=tally,
+    )
+
+
+@dataclass
+class _RecordMatch:
+    digests: list[bytes]
+    created: list[int] = field(default_factory=list)
+    changed: list[tuple[int, int]] = field(default_factory=list)
+    vanished: list[int] = field(default_factory=list)
+    returned: int = 0
+
+
+def _match_records(
+    provider_id: int,
+    snapshot: Snapshot,
+    excused: Mapping[EndpointKey, int],
+    deleted: Collection[EndpointKey],
+    tally: Tally,
+) -> _RecordMatch:
+    records = snapshot.records
+    match = _RecordMatch([compute_record_digest(record, resource_of(snapshot, record)) for record in records])
+    unmatched = {record.key: index for index, record in enumerate(records)}
+    owner_ids = _fetch_owner_ids()
+    for pk, name, record_type, set_identifier, digest, owner, missing_since in _known_record_sets(
+        provider_id
+    ):
+        key = EndpointKey(name, record_type, set_identifier)
+        index = unmatched.pop(key, None)
+        is_present = missing_since is None
+        tally.known += is_present
+        if index is None:
+            tally.deleted_by_us += is_present and key in deleted
+            if is_present:
+                _note_absence(match, tally, snapshot, pk, name, record_type)
+            continue
+        is_same = bytes(digest) == match.digests[index]
+        if is_present:
+            tally.still_there += 1
+            tally.owned += owner is not None
+            if not is_same:
+                _note_change(tally, records[index], owner_ids.get(owner, ""), excused)
+        else:
+            match.returned += 1
+        if not is_same or not is_present:
+            match.changed.append((pk, index))
+    match.created = list(unmatched.values())
+    for index in match.created[:SAMPLE_SIZE]:
+        tally.sample("appeared", f"{records[index].key.name} {records[index].key.record_type}")
+    return match
+
+
+def _note_absence(
+    match: _RecordMatch, tally: Tally, snapshot: Snapshot, pk: int, name: str, record_type: str
+) -> None:
+    if name in snapshot.shadowed_names:
+        tally.still_there += 1  # it may be what was set aside: not known, so not gone
+        return
+    match.vanished.append(pk)
+    tally.sample("vanished", f"{name} {record_type}")
+
+
+def _note_change(
+    tally: Tally, record: PairedEndpoint, owner_id: str, excused: Mapping[EndpointKey, int]
+) -> None:
+    tally.value_changed += 1
+    if not owner_id or record.owner_id == owner_id or record.key in excused:
+        return
+    tally.owner_changed += 1
+    now = record.owner_id or record.state.value
+    tally.sample("owner_changed", f"{record.key.name} {record.key.record_type}: {owner_id} → {now}")
+
+
+def compare_snapshots(baseline: Snapshot, snapshot: Snapshot) -> Tally:
+    """How a snapshot differs from one that a person accepted. Pure."""
+    tally = Tally(
+        known=len(baseline.records),
+        seen=len(snapshot.records),
+        claims_known=len(baseline.claims),
+        claims_seen=len(snapshot.claims),
+    )
+    by_key = {record.key: record for record in snapshot.records}
+    for known in baseline.records:
+        record = by_key.get(known.key)
+        if record is None:
+            tally.sample("vanished", f"{known.key.name} {known.key.record_type}")
+            continue
+        tally.still_there += 1
+        tally.owned += bool(known.owner_id)
+        if record != known:
+            _note_change(tally, record, known.owner_id, {})
+    tally.lost_claims = compare_claims(baseline, snapshot)
+    return tally
+
+
+def resource_of(snapshot: Snapshot, record: PairedEndpoint) -> str:
+    """The Kubernetes resource that the effective claim names."""
+    return "" if record.effective_claim is None else snapshot.claims[record.effective_claim].resource
+
+
+@dataclass
+class _ClaimMatch:
+    count: int
+    digests: dict[int, tuple[bytes, bytes]] = field(default_factory=dict)
+    created: list[int] = field(default_factory=list)
+    changed: list[tuple[int, int]] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)
+
+
+def _match_claims(provider_id: int, snapshot: Snapshot, tally: Tally) -> _ClaimMatch:
+    unmatched: dict[bytes, int] = {}
+    for place, claim in enumerate(snapshot.claims):
+        # The same statement twice, from duplicate endpoints, is one claim.
+        unmatched.setdefault(compute_claim_identity(claim), place)
+    match = _ClaimMatch(len(unmatched))
+    for pk, identity, digest in _known_claims(provider_id):
+        tally.claims_known += 1
+        index = unmatched.pop(bytes(identity), None)
+        if index is None:
+            match.gone.append(pk)
+            continue
+        now = compute_claim_digest(snapshot.claims[index])
+        if now != bytes(digest):
+            match.changed.append((pk, index))
+            match.digests[index] = (bytes(identity), now)
+    for identity, place in unmatched.items():
+        match.digests[place] = (identity, compute_claim_digest(snapshot.claims[place]))
+    match.created = list(unmatched.values())
+    return match
+
+
+def _known_record_sets(
+    provider_id: int,
+) -> Iterator[tuple[int, str, str, str, bytes, int | None, datetime | None]]:
+    fields = ("pk", "name", "record_type", "set_identifier", "digest", "owner_id", "missing_since")
+    rows = RecordSet.objects.filter(provider_id=provider_id).order_by().values_list(*fields)
+    yield from rows.iterator(chunk_size=_CHUNK)
+
+
+def _known_claims(provider_id: int) -> Iterator[tuple[int, bytes | memoryview, bytes | memoryview]]:
+    rows = Claim.objects.filter(provider_id=provider_id).order_by()
+    yield from rows.values_list("pk", "identity", "digest").iterator(chunk_size=_CHUNK)
+
+
+def _fetch_owner_ids() -> dict[int | None, str]:
+    return dict(Owner.objects.values_list("pk", "owner_id"))

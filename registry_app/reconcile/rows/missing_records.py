@@ -1,0 +1,53 @@
+"""Record sets that a provider no longer lists: kept as missing, then purged by age (I4)."""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+
+from registry_app.models import RecordEvent, RecordSet
+from registry_app.reconcile.lease import Lease, raise_if_lost
+from registry_app.reconcile.rows.bulk import insert_rows
+from registry_app.reconcile.rows.record_rows import EVENT_COLUMNS, build_event
+
+_CHUNK = 500
+
+
+def has_missing(provider_id: int) -> bool:
+    """Whether any record set of the provider is missing."""
+    return RecordSet.objects.filter(provider_id=provider_id, missing_since__isnull=False).exists()
+
+
+def count_absence(provider_id: int) -> None:
+    """One more accepted snapshot without them. Inside the transaction that accepts it.
+
+    Counting ends where purging may begin, or each visit would write every missing row again.
+    """
+    RecordSet.objects.filter(
+        provider_id=provider_id,
+        missing_since__isnull=False,
+        missing_snapshots__lt=settings.DNSADMIN_PURGE_MISSING_SNAPSHOTS,
+    ).update(missing_snapshots=F("missing_snapshots") + 1)
+
+
+def purge_missing(lease: Lease, run_id: int, now: datetime) -> int:
+    """Delete what has been missing long enough, some hundreds a transaction. Raises LeaseLost."""
+    purged = 0
+    while rows := _fetch_overdue(lease.provider_id, now):
+        events = [build_event(row, RecordEvent.Kind.PURGED, run_id, now) for row in rows]
+        with transaction.atomic():
+            raise_if_lost(lease)
+            insert_rows(RecordEvent, EVENT_COLUMNS, events)
+            RecordSet.objects.filter(pk__in=[row.pk for row in rows]).delete()
+        purged += len(rows)
+    return purged
+
+
+def _fetch_overdue(provider_id: int, now: datetime) -> list[RecordSet]:
+    overdue = RecordSet.objects.filter(
+        provider_id=provider_id,
+        missing_since__lte=now - settings.DNSADMIN_PURGE_MISSING_AFTER,
+        missing_snapshots__gte=settings.DNSADMIN_PURGE_MISSING_SNAPSHOTS,
+    )
+    return list(overdue.select_related("owner").order_by("pk")[:_CHUNK])

@@ -1,0 +1,1 @@
+"""What a transfer would do, and why it may not: computed, shown, fingerprinted."""

@@ -1,0 +1,252 @@
+"""The plan of a request at one provider, from the mirror's rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from django.db.models import Q
+
+from providers.registries.claim import TxtProfile
+from registry_app.actor import Actor
+from registry_app.errors import SecretUnavailable
+from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filter
+from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
+from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.models import Owner, Provider, Transfer, TransferItem
+from registry_app.queries.declared import fetch_declared_set
+from registry_app.transfer.name_transfer import name_transfer
+from registry_app.transfer.plan.claim_key import ClaimKey, build_txt_key, claim_key_of
+from registry_app.transfer.plan.clean_up import build_clean_up_items
+from registry_app.transfer.plan.edits import PlanContext
+from registry_app.transfer.plan.fingerprint import PlanHead, compute_fingerprint
+from registry_app.transfer.plan.group import (
+    assign_batches,
+    changes_of,
+    find_stores_of_items,
+    leave_out_shared,
+)
+from registry_app.transfer.plan.items import build_item
+from registry_app.transfer.plan.load_subjects import (
+    Loaded,
+    find_claims,
+    find_record_sets,
+    load_claims,
+    load_contents,
+    load_selected,
+    load_shown_elsewhere,
+    load_txt_record_sets,
+)
+from registry_app.transfer.plan.lock_key import compute_lock_key
+from registry_app.transfer.plan.premises import Premises, build_premises
+from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
+from registry_app.transfer.plan.refusals import (
+    find_freeze_warnings,
+    find_item_refusals,
+    find_permission_refusals,
+    find_provider_refusals,
+    find_registry_warnings,
+    find_target_refusals,
+)
+from registry_app.transfer.plan.subjects import ClaimFacts
+from registry_app.transfer.plan.transfer_request import TransferRequest
+from registry_app.transfer.plan.verdicts import Verdict, compute_verdict, compute_verdict_without_change
+
+_KIND = Transfer.Kind
+_CHUNK = 500
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """A request as far as it concerns one provider."""
+
+    actor: Actor
+    request: TransferRequest
+    provider: Provider
+    target: Owner | None
+
+
+def build_provider_plan(asked: PlanRequest) -> ProviderPlan:
+    """Items, fingerprint and refusals; the confirmation text is counted over all providers, elsewhere."""
+    refusals: list[Refusal] = []
+    items: tuple[PlannedItem, ...] = ()
+    premises: Premises = {}
+    try:
+        items = _build_items(asked)
+        premises = _build_premises(asked, items)
+    except SecretUnavailable as error:
+        refusals.append(Refusal(error.code, error.happened, error.now, error.todo))
+    items = leave_out_locked(asked.provider, items)
+    items = assign_batches(items, asked.provider.effective_batch_size)
+    refusals += find_provider_refusals(asked.provider)
+    if asked.target is not None:
+        refusals += find_target_refusals(asked.target, asked.provider)
+    if items:
+        explicit = asked.request.selection.is_explicit
+        refusals += find_item_refusals(asked.provider, items, is_explicit=explicit)
+        refusals += find_permission_refusals(asked.actor, asked.provider, items, asked.target)
+    return build_plan_value(
+        provider=asked.provider,
+        kind=asked.request.kind,
+        items=items,
+        target=asked.target,
+        intent=asked.request.target_intent,
+        premises=premises,
+        refusals=tuple(refusals),
+    )
+
+
+def build_plan_value(
+    *,
+    provider: Provider,
+    kind: str,
+    items: tuple[PlannedItem, ...],
+    target: Owner | None,
+    intent: str,
+    premises: Premises,
+    refusals: tuple[Refusal, ...],
+) -> ProviderPlan:
+    """The plan with its fingerprint and, where all items have the same one, its source owner."""
+    included = [item for item in items if not item.problem]
+    source = _find_source(included, target)
+    head = PlanHead(
+        kind=kind,
+        provider_id=provider.pk,
+        source_owner_id=source.owner_id if source else "",
+        target_owner_id=target.owner_id if target else "",
+        target_intent=intent,
+        premises=premises,
+    )
+    return ProviderPlan(
+        provider=provider,
+        items=items,
+        fingerprint=compute_fingerprint(head, included),
+        refusals=refusals,
+        confirmation_text="",
+        approval_policy=provider.approval_policy,
+        verdict_counts={},
+        source_owner=source,
+        target_owner=target,
+        premises=premises,
+        warnings=(*find_freeze_warnings(provider), *find_registry_warnings(premises)),
+    )
+
+
+def _build_items(asked: PlanRequest) -> tuple[PlannedItem, ...]:
+    provider, selection = asked.provider, asked.request.selection
+    if asked.request.kind == _KIND.CLEAN_UP:
+        claims = load_claims(find_claims(selection).filter(provider=provider))
+        # Other claims at the same places stay where they are.
+        registered = Owner.objects.filter(status=Owner.Status.REGISTERED).values_list("owner_id", flat=True)
+        contents = _load_whole_contents(provider, claims)
+        elsewhere = load_shown_elsewhere(provider, claims)
+        known = read_known_filter(provider.domain_filter) or NegotiatedFilter()
+        return build_clean_up_items(claims, contents, frozenset(registered), elsewhere, known.matches)
+    loaded = load_selected(provider, find_record_sets(selection))
+    context = _build_context(asked, loaded)
+    items = [build_item(subject, context) for subject in loaded.selected]
+    taken = _find_taken(provider, items)
+    if taken:
+        context = replace(context, taken=taken)
+        items = [build_item(subject, context) for subject in loaded.selected]
+    return leave_out_shared(items, loaded.neighbours)
+
+
+def _build_premises(asked: PlanRequest, items: Sequence[PlannedItem]) -> Premises:
+    owners = [asked.target] if asked.target is not None else []
+    if asked.request.kind == _KIND.REFORMAT:
+        owner_ids = {item.source_owner_id for item in items if not item.problem}
+        owners = list(Owner.objects.prefetch_related("registry_profile").filter(owner_id__in=owner_ids))
+    stores = find_stores_of_items(items)
+    return build_premises(asked.provider, asked.request.kind, owners, stores)
+
+
+def _load_whole_contents(provider: Provider, claims: Sequence[ClaimFacts]) -> dict[ClaimKey, tuple[str, ...]]:
+    """All targets at the places of `claims`; those that share one are found by the name they claim."""
+    names = sorted({claim.record_name for claim in claims})
+    facts: list[ClaimFacts] = []
+    for start in range(0, len(names), _CHUNK):
+        facts += load_claims(provider.claims.filter(record_name__in=names[start : start + _CHUNK]))
+    return load_contents(provider, facts)
+
+
+def _build_context(asked: PlanRequest, loaded: Loaded) -> PlanContext:
+    profiles = fetch_txt_profiles(asked.provider)
+    return PlanContext(
+        kind=asked.request.kind,
+        owner_id=asked.target.owner_id if asked.target else "",
+        verdict=_compute_verdict(asked),
+        registries=_fetch_registries(asked, loaded, profiles),
+        profiles={profile.reference: profile for profile in profiles},
+        contents=loaded.contents,
+        declared=fetch_declared_set(asked.target, asked.provider) if asked.target else None,
+    )
+
+
+def _find_taken(provider: Provider, items: Sequence[PlannedItem]) -> frozenset[ClaimKey]:
+    """Where a foreign TXT record stands in the place of a claim that would be new."""
+    created = {
+        key.name
+        for item in items
+        for key in changes_of(item).keys() - {claim_key_of(endpoint) for endpoint in item.before}
+        if not key.store
+    }
+    rows = load_txt_record_sets(provider, created)
+    return frozenset(build_txt_key(row.name, row.set_identifier) for row in rows)
+
+
+def _fetch_registries(
+    asked: PlanRequest, loaded: Loaded, profiles: Sequence[TxtProfile]
+) -> Mapping[str, OwnerRegistry]:
+    if asked.target is not None:
+        return {asked.target.owner_id: fetch_owner_registry(asked.target, profiles)}
+    if asked.request.kind != _KIND.REFORMAT:
+        return {}
+    owner_ids = {owner_id for subject in loaded.selected for owner_id in subject.owner_ids}
+    owners = Owner.objects.filter(owner_id__in=owner_ids).prefetch_related("registry_profile")
+    return {owner.owner_id: fetch_owner_registry(owner, profiles) for owner in owners}
+
+
+def _compute_verdict(asked: PlanRequest) -> Verdict:
+    if asked.target is not None:
+        word = asked.actor.name or "The requester"
+        return compute_verdict(asked.target.owner_id, asked.target.policy, asked.request.target_intent, word)
+    if asked.request.kind == _KIND.RELEASE:
+        return compute_verdict_without_change(
+            "Nobody owns it afterwards: no instance changes or deletes it any more."
+        )
+    return compute_verdict_without_change("It keeps its owner.")
+
+
+def leave_out_locked(provider: Provider, items: tuple[PlannedItem, ...]) -> tuple[PlannedItem, ...]:
+    """Leave out the items whose names are part of an open transfer."""
+    is_open = Q(transfer__provider=provider, transfer__status__in=Transfer.OPEN_STATUSES)
+    if not TransferItem.objects.filter(is_open).exists():
+        return items
+    keys = {compute_lock_key(provider.pk, item.name): item.name for item in items if not item.problem}
+    ordered = sorted(keys)
+    locked: dict[str, str] = {}
+    for start in range(0, len(ordered), _CHUNK):
+        chunk = ordered[start : start + _CHUNK]
+        rows = (
+            TransferItem.objects.filter(lock_key__in=chunk)
+            .select_related("transfer")
+            .only("lock_key", "transfer__public_id", "transfer__kind")
+        )
+        locked.update({keys[row.lock_key]: name_transfer(row.transfer) for row in rows if row.lock_key})
+    return tuple(
+        replace(
+            item,
+            problem=f"Its name is part of another open transfer: {locked[item.name]}.",
+            problem_code="in_open_transfer",
+        )
+        if not item.problem and item.name in locked
+        else item
+        for item in items
+    )
+
+
+def _find_source(items: Sequence[PlannedItem], target: Owner | None) -> Owner | None:
+    owner_ids = {item.source_owner_id for item in items}
+    if len(owner_ids) != 1:
+        return None
+    source = Owner.objects.filter(owner_id=owner_ids.pop()).first()
+    return None if source is None or source == target else source

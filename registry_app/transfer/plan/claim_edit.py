@@ -1,0 +1,103 @@
+"""The claims of one item, before and after, while its plan is being built. Pure."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from providers.registries.claim import TxtProfile
+from providers.registries.encryption import decrypt_labels_text
+from providers.registries.errors import RegistryError
+from providers.wire.endpoint import Endpoint
+from registry_app.transfer.plan.claim_key import (
+    ClaimKey,
+    build_claim_dict,
+    build_row,
+    claim_key_of,
+    format_endpoint,
+)
+from registry_app.transfer.plan.provider_plan import EndpointDict
+from registry_app.transfer.plan.subjects import ClaimFacts
+
+
+class UnusableClaim(RegistryError):
+    """A claim that cannot be rewritten; `code` says why, for programs."""
+
+    def __init__(self, code: str, problem: str) -> None:
+        super().__init__(problem)
+        self.code = code
+
+
+class _Target(msgspec.Struct, frozen=True):
+    text: str
+    encrypt_with: str = ""
+
+
+def read_plain_text(claim: ClaimFacts, profiles: Mapping[str, TxtProfile]) -> str:
+    """The heritage text of a claim, in quotes if its target is. Raises UnusableClaim."""
+    if not claim.is_encrypted:
+        return claim.raw
+    profile = profiles.get(claim.profile_reference)
+    key = profile.encryption_key if profile else None
+    decrypted = decrypt_labels_text(claim.raw, key) if key else None
+    if decrypted is None:
+        raise UnusableClaim(
+            "encryption_key_missing",
+            f"Its claim at {claim.place.name} is encrypted, and no registry profile has the key that opens "
+            "it.",
+        )
+    return claim.raw.replace(claim.raw.strip('"'), decrypted.plain, 1)
+
+
+class ClaimEdit:
+    """Collects changes at the places an item touches; `before()` and `after()` are the result.
+
+    `contents` gives all targets of each place of the mirror, those that are no claims included.
+    """
+
+    def __init__(self, contents: Mapping[ClaimKey, tuple[str, ...]]) -> None:
+        self._contents = contents
+        self._before: dict[ClaimKey, tuple[str, ...]] = {}
+        self._after: dict[ClaimKey, list[_Target]] = {}
+        self._created: dict[ClaimKey, EndpointDict] = {}
+
+    def replace(self, claim: ClaimFacts, text: str, encrypt_with: str = "") -> None:
+        """Put `text` where the claim's target stands; the place's other targets stay, in their order."""
+        self._open(claim.place)
+        new = _Target(text, encrypt_with)
+        replaced = [new if target.text == claim.raw else target for target in self._after[claim.place]]
+        # Claims that disagreed may now say the same, and a provider refuses a target twice.
+        self._after[claim.place] = list(dict.fromkeys(replaced))
+
+    def remove(self, claim: ClaimFacts) -> None:
+        """Take the claim's target from its place."""
+        self._open(claim.place)
+        stay = [target for target in self._after[claim.place] if target.text != claim.raw]
+        self._after[claim.place] = stay
+
+    def add(self, endpoint: Endpoint, encrypt_with: str = "") -> None:
+        """A TXT record that does not stand there yet."""
+        values: EndpointDict = msgspec.to_builtins(endpoint)
+        if encrypt_with:
+            values["encrypt"] = {"0": encrypt_with}
+        self._created[claim_key_of(values)] = values
+
+    def add_row(self, key: ClaimKey, text: str) -> None:
+        """A row of a registry store that does not stand there yet."""
+        self._created[key] = format_endpoint(build_row(key, (text,)), key.store)
+
+    def before(self) -> list[EndpointDict]:
+        return [build_claim_dict(key, targets) for key, targets in self._before.items()]
+
+    def after(self) -> list[EndpointDict]:
+        kept = [_format(key, targets) for key, targets in self._after.items() if targets]
+        return kept + list(self._created.values())
+
+    def _open(self, key: ClaimKey) -> None:
+        if key not in self._before:
+            self._before[key] = self._contents[key]
+            self._after[key] = [_Target(text) for text in self._contents[key]]
+
+
+def _format(key: ClaimKey, targets: list[_Target]) -> EndpointDict:
+    seals = {str(place): each.encrypt_with for place, each in enumerate(targets) if each.encrypt_with}
+    return build_claim_dict(key, [each.text for each in targets], seals)

@@ -1,0 +1,222 @@
+"""What each kind of transfer does to the claims of one record set. Pure."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+
+from providers.registries.claim import TxtProfile
+from providers.registries.errors import ForeignText
+from providers.registries.labels import OWNER, RESOURCE, format_labels, parse_labels, replace_owner
+from providers.registries.txt_changes import build_new_claim
+from providers.registries.txt_names import format_txt_name, parse_txt_name
+from providers.wire.endpoint import Endpoint
+from registry_app.mirror.owner_registry import OwnerRegistry
+from registry_app.models import Transfer
+from registry_app.queries.declared import DeclaredSet
+from registry_app.transfer.plan.claim_edit import ClaimEdit, UnusableClaim, read_plain_text
+from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, build_row, build_row_key, build_txt_key
+from registry_app.transfer.plan.subjects import ClaimFacts, Subject
+from registry_app.transfer.plan.verdicts import Verdict, compute_declared_verdict
+
+_KIND = Transfer.Kind
+
+
+@dataclass(frozen=True)
+class PlanContext:
+    """All a plan of one provider rests on beside its subjects.
+
+    `registries` gives the registry of an owner id; `owner_id` is the target's, empty for kinds that keep
+    or remove the owner. `profiles` are the TXT profiles by reference. `taken` are places at which a TXT
+    record stands that is no claim. `declared` is what the target's own loop keeps here, where one runs.
+    """
+
+    kind: str
+    owner_id: str
+    verdict: Verdict
+    registries: Mapping[str, OwnerRegistry]
+    profiles: Mapping[str, TxtProfile]
+    contents: Mapping[ClaimKey, tuple[str, ...]]
+    taken: frozenset[ClaimKey] = frozenset()
+    declared: DeclaredSet | None = None
+
+
+def find_verdict(subject: Subject, context: PlanContext) -> Verdict:
+    """What the next sync of the target does to a record set."""
+    if context.declared is None:
+        return context.verdict
+    return compute_declared_verdict(context.owner_id, subject.record.to_endpoint(), context.declared)
+
+
+class _Said(NamedTuple):
+    """A heritage text in plain, and where it stood, if it did."""
+
+    text: str
+    place: ClaimKey | None
+
+
+def edit_claims(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
+    """Make the edits of the context's kind. Raises RegistryError, InvalidName."""
+    _EDITS[context.kind](edit, subject, context)
+
+
+def _edit_transfer(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
+    """All claims name the target. Where none of them is one that the target's instance reads, a new one
+    comes under the target's settings and the old ones go."""
+    registry = context.registries[context.owner_id]
+    kept = _choose_kept(subject, registry, context)
+    if kept is None:
+        first = subject.readable[0]
+        text = replace_owner(read_plain_text(first, context.profiles), context.owner_id)
+        _add_claim(edit, subject, _Said(text, first.place), registry, context)
+        _remove_others(edit, subject, None)
+        return
+    text = replace_owner(read_plain_text(kept, context.profiles), context.owner_id)
+    edit.replace(kept, text, _sealing_reference(registry.txt))
+    for claim in subject.readable:
+        if claim is kept:
+            continue
+        if claim.place == kept.place or claim.place.store != ZONE or kept.place.store != ZONE:
+            # One place with two claims of one owner: instances read only one. In another registry than its
+            # own nobody hears the target.
+            edit.remove(claim)
+        else:
+            own = context.profiles.get(claim.profile_reference) if claim.is_encrypted else None
+            plain = replace_owner(read_plain_text(claim, context.profiles), context.owner_id)
+            edit.replace(claim, plain, _sealing_reference(own or TxtProfile()))
+
+
+def _choose_kept(subject: Subject, registry: OwnerRegistry, context: PlanContext) -> ClaimFacts | None:
+    """The claim that the target's instance will read: its own if it has one, else the first it can read."""
+    legible = [claim for claim in subject.readable if _reads(registry, claim, subject, context)]
+    own = [claim for claim in legible if claim.owner_id == context.owner_id]
+    return next(iter(own + legible), None)
+
+
+def _edit_reformat(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
+    """One new-format claim as the owner's instance writes it now; every other claim goes."""
+    registry = context.registries[subject.owner_ids[0]]
+    wanted = _place_of(subject, registry)
+    standing = next((claim for claim in subject.readable if claim.place == wanted), None)
+    first = standing or subject.readable[0]
+    text = read_plain_text(first, context.profiles)
+    if standing is None:
+        _add_claim(edit, subject, _Said(text, first.place), registry, context)
+    elif wanted.store == ZONE and not _is_sealed_as(standing, registry.txt, context.profiles):
+        edit.replace(standing, text, _sealing_reference(registry.txt))
+    _remove_others(edit, subject, standing)
+
+
+def _edit_release(edit: ClaimEdit, subject: Subject, _context: PlanContext) -> None:
+    _remove_others(edit, subject, None)
+
+
+def _edit_adopt(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
+    said = _Said(format_labels({OWNER: context.owner_id}), None)
+    _add_claim(edit, subject, said, context.registries[context.owner_id], context)
+
+
+_EDITS: dict[str, Callable[[ClaimEdit, Subject, PlanContext], None]] = {
+    _KIND.TRANSFER: _edit_transfer,
+    _KIND.REFORMAT: _edit_reformat,
+    _KIND.RELEASE: _edit_release,
+    _KIND.ADOPT: _edit_adopt,
+}
+
+
+def _remove_others(edit: ClaimEdit, subject: Subject, kept: ClaimFacts | None) -> None:
+    for claim in subject.readable:
+        if claim is not kept:
+            edit.remove(claim)
+
+
+def _add_claim(
+    edit: ClaimEdit, subject: Subject, said: _Said, registry: OwnerRegistry, context: PlanContext
+) -> None:
+    """A claim at a place of its own that says the same."""
+    key = _place_of(subject, registry)
+    _raise_if_taken(key, subject, context)
+    if key.store != ZONE:
+        edit.add_row(key, _normalize(said.text))
+    elif said.place is not None and said.place.store == ZONE:
+        # What a TXT claim says is kept byte for byte where a TXT claim takes its place.
+        edit.add(build_row(key, (said.text,)), _sealing_reference(registry.txt))
+    else:
+        edit.add(_build_txt_claim(subject, said.text, registry.txt), _sealing_reference(registry.txt))
+
+
+def _build_txt_claim(subject: Subject, text: str, profile: TxtProfile) -> Endpoint:
+    """The TXT endpoint ExternalDNS would write for these labels, in plain text."""
+    labels = parse_labels(text) or {}
+    return build_new_claim(
+        subject.record.to_endpoint(),
+        labels.get(OWNER, ""),
+        msgspec.structs.replace(profile, encryption_key=None),
+        resource=labels.get(RESOURCE, ""),
+        extra_labels=labels,
+    )
+
+
+def _normalize(text: str) -> str:
+    """A heritage text as every registry store writes and reads it: known labels, sorted, without quotes."""
+    labels = parse_labels(text)
+    if labels is None:
+        raise ForeignText("The claim carries no ExternalDNS heritage; it was left as it is.")
+    return format_labels(labels, quoted=False)
+
+
+def _raise_if_taken(key: ClaimKey, subject: Subject, context: PlanContext) -> None:
+    if key in context.taken:
+        raise UnusableClaim(
+            "txt_name_taken",
+            f"Its claim would have to stand at {key.name}, where another TXT record stands already.",
+        )
+    if key.store != ZONE and any(claim.place == key for claim in subject.claims):
+        raise UnusableClaim(
+            "row_taken", "Its claim would have to stand where a row that cannot be read stands already."
+        )
+
+
+def _place_of(subject: Subject, registry: OwnerRegistry) -> ClaimKey:
+    """Where this owner's instance keeps the claim of a record set."""
+    key = subject.record.key
+    if registry.is_blind:
+        raise UnusableClaim("no_registry", "Its owner keeps no registry (noop), so no claim can name it.")
+    if registry.store != ZONE:
+        return build_row_key(registry.store, key)
+    return build_txt_key(format_txt_name(key.name, key.record_type, registry.txt), key.set_identifier)
+
+
+def _reads(registry: OwnerRegistry, claim: ClaimFacts, subject: Subject, context: PlanContext) -> bool:
+    """Whether an instance with this registry takes this claim for one of this record set."""
+    if claim.place.store != registry.store:
+        return False
+    if registry.store != ZONE:
+        return True
+    own = context.profiles.get(claim.profile_reference) if claim.profile_reference else None
+    if own is not None and _naming(own) == _naming(registry.txt):
+        return True
+    reading = parse_txt_name(claim.place.name, registry.txt)
+    if reading is None or reading.record_type != claim.record_type:
+        return False
+    name = subject.record.key.name
+    first, dot, rest = name.partition(".")
+    if first == "*" and registry.txt.wildcard_replacement:
+        name = f"{registry.txt.wildcard_replacement.lower()}{dot}{rest}"
+    return reading.record_name == name
+
+
+def _naming(profile: TxtProfile) -> tuple[str, str, str]:
+    return profile.prefix.lower(), profile.suffix.lower(), profile.wildcard_replacement.lower()
+
+
+def _sealing_reference(profile: TxtProfile) -> str:
+    return profile.reference if profile.encryption_key is not None else ""
+
+
+def _is_sealed_as(claim: ClaimFacts, profile: TxtProfile, profiles: Mapping[str, TxtProfile]) -> bool:
+    if not claim.is_encrypted:
+        return profile.encryption_key is None
+    own = profiles.get(claim.profile_reference)
+    return own is not None and own.encryption_key == profile.encryption_key

@@ -1,0 +1,78 @@
+"""From subjects to planned items: the claims of each record set before and after. Pure."""
+
+from dataclasses import replace
+
+from providers.registries.claim import OwnershipState
+from providers.registries.errors import RegistryError
+from providers.registries.txt_names import CLAIMABLE_TYPES
+from providers.wire.canonical_name import InvalidName
+from registry_app.models import Transfer
+from registry_app.transfer.plan.claim_edit import ClaimEdit, UnusableClaim
+from registry_app.transfer.plan.edits import PlanContext, edit_claims, find_verdict
+from registry_app.transfer.plan.provider_plan import PlannedItem
+from registry_app.transfer.plan.subjects import Subject
+
+_KIND = Transfer.Kind
+# Left out without a word of refusal: there is nothing to do for them.
+HARMLESS_CODES = frozenset({"already_there", "already_in_form"})
+
+
+def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
+    """One record set's plan; with a `problem` and nothing to write where there can be none."""
+    record = subject.record
+    verdict = find_verdict(subject, context)
+    item = PlannedItem(
+        name=record.key.name,
+        record_type=record.key.record_type,
+        set_identifier=record.key.set_identifier,
+        record_before=record.to_dict(),
+        before=[],
+        after=[],
+        verdict=verdict.value,
+        verdict_reason=verdict.reason,
+        source_owner_id=",".join(subject.owner_ids),
+        settles_conflict=record.state == OwnershipState.CONFLICT,
+    )
+    code, problem = _find_problem(subject, context)
+    if problem:
+        return replace(item, problem=problem, problem_code=code)
+    edit = ClaimEdit(context.contents)
+    try:
+        edit_claims(edit, subject, context)
+    except UnusableClaim as error:
+        return replace(item, problem=str(error), problem_code=error.code)
+    except (RegistryError, InvalidName) as error:
+        return replace(item, problem=str(error), problem_code="unwritable_claim")
+    before, after = edit.before(), edit.after()
+    if before == after:
+        problem = "Its claim already stands as it should."
+        return replace(item, problem=problem, problem_code="already_in_form")
+    return replace(item, before=before, after=after)
+
+
+def _find_problem(subject: Subject, context: PlanContext) -> tuple[str, str]:
+    record, kind = subject.record, context.kind
+    if record.is_missing:
+        return "missing", "The provider no longer shows it."
+    if record.state == OwnershipState.UNKNOWN:
+        return "unknown_owner", "Its owner is unknown, and what is unknown is never written."
+    if kind == _KIND.ADOPT:
+        return _find_adoption_problem(subject)
+    if record.state == OwnershipState.UNMANAGED:
+        return "unmanaged", "Nobody owns it: it can only be adopted."
+    if not subject.readable:
+        return "claim_not_found", "Its claim stands for another name too and cannot be told apart."
+    if kind == _KIND.REFORMAT and record.state == OwnershipState.CONFLICT:
+        return "conflict", "Its claims disagree: settle that with a transfer or a release first."
+    if kind == _KIND.TRANSFER and subject.owner_ids == (context.owner_id,):
+        return "already_there", f"It belongs to {context.owner_id} already."
+    return "", ""
+
+
+def _find_adoption_problem(subject: Subject) -> tuple[str, str]:
+    record = subject.record
+    if record.state != OwnershipState.UNMANAGED or subject.claims:
+        return "not_unmanaged", "It has a claim already: only what is unmanaged can be adopted."
+    if record.key.record_type not in CLAIMABLE_TYPES:
+        return "unclaimable_type", f"ExternalDNS cannot own record sets of type {record.key.record_type}."
+    return "", ""

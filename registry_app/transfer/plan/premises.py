@@ -1,0 +1,101 @@
+"""What a plan rests on beside the zone: where it is sent, and how its owners write and behave.
+
+It is part of what is reviewed. What moved since voids the approval: nothing more is sent.
+"""
+
+import hmac
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from django.conf import settings
+
+from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
+from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.models import Owner, Provider, Transfer
+from registry_app.queries.declared import find_declared_version
+from registry_app.transfer.plan.describe_stores import describe_stores
+from registry_app.transfer.plan.refusals import find_target_refusals
+
+Premises = dict[str, Any]
+# An undo writes the stored bytes, whatever its owner's settings are now.
+KINDS_THAT_FORMAT = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT, Transfer.Kind.REFORMAT)
+
+
+def build_premises(
+    provider: Provider, kind: str, owners: Collection[Owner], stores: Collection[str] = ()
+) -> Premises:
+    """JSON of the addresses of the provider and of the registry stores the plan touches (`stores`: their
+    profiles' primary keys), and of each owner's policy and, where claims are made anew, registry settings;
+    without secrets. Raises SecretUnavailable where a key cannot be had.
+    """
+    described: dict[str, dict[str, Any]] = {owner.owner_id: {"policy": owner.policy} for owner in owners}
+    if kind in KINDS_THAT_FORMAT:
+        profiles = fetch_txt_profiles(provider)
+        for owner in owners:
+            described[owner.owner_id].update(
+                _describe_registry(fetch_owner_registry(owner, profiles)),
+                **{"declared set": find_declared_version(owner, provider)},
+            )
+    premises: Premises = {"url": provider.url, "protocol": provider.protocol, "owners": described}
+    if stores:
+        premises["stores"] = describe_stores(provider, stores)
+    return premises
+
+
+def find_moved_place(transfer: Transfer, provider: Provider) -> str:
+    """Why nothing may be sent to, or read from, where the provider is now; empty if it may.
+
+    Another address is another server: what stands there proves nothing about what was sent.
+    """
+    if not provider.is_enabled:
+        return f"{provider.name} was disabled after this was reviewed."
+    if transfer.premises.get("url") != provider.url:
+        return f"{provider.name} has another address now than the one this was reviewed for."
+    if transfer.premises.get("protocol") != provider.protocol:
+        return f"{provider.name} speaks another protocol now than the one this was reviewed for."
+    reviewed: Mapping[str, Any] = transfer.premises.get("stores", {})
+    now = describe_stores(provider, reviewed) if reviewed else {}
+    for reference, was in reviewed.items():
+        if reference not in now:
+            return f"The registry profile {was['name']} is gone, or does not name {provider.name} any more."
+        for key, value in was.items():
+            if key != "name" and now[reference].get(key) != value:
+                return f"The {key} of the registry profile {was['name']} changed after this was reviewed."
+    return ""
+
+
+def find_moved_premise(transfer: Transfer, provider: Provider) -> str:
+    """Which of the owners' settings moved since the review, in words; empty if none did.
+
+    Raises SecretUnavailable.
+    """
+    reviewed: Mapping[str, Any] = transfer.premises.get("owners", {})
+    owners = list(Owner.objects.prefetch_related("registry_profile").filter(owner_id__in=list(reviewed)))
+    if len(owners) < len(reviewed):
+        return "An owner of this plan is not known any more."
+    now: Mapping[str, Any] = build_premises(provider, transfer.kind, owners)["owners"]
+    for owner in owners:
+        if transfer.kind in KINDS_THAT_FORMAT:
+            for refusal in find_target_refusals(owner, provider):
+                return refusal.happened
+        for key, was in reviewed[owner.owner_id].items():
+            if now[owner.owner_id][key] != was:
+                return f"The {key} of {owner.owner_id} changed after this was reviewed."
+    return ""
+
+
+def _describe_registry(registry: OwnerRegistry) -> dict[str, Any]:
+    profile = registry.txt
+    return {
+        "registry profile": registry.store or profile.reference,
+        "registry store": registry.store,
+        "claim naming": [profile.prefix, profile.suffix, profile.wildcard_replacement],
+        "encryption key": _identify_key(profile.encryption_key),
+    }
+
+
+def _identify_key(key: bytes | None) -> str:
+    # Keyed, and cut: whoever reads the row cannot try typed keys against it.
+    if key is None:
+        return ""
+    return hmac.digest(settings.SECRET_KEY.encode(), b"premises" + key, "sha256")[:8].hex()

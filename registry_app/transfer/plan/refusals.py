@@ -1,0 +1,156 @@
+"""What speaks against a plan before anybody is asked to approve it, each with a code and three sentences."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from registry_app.actor import Actor
+from registry_app.models import Grant, Owner, Provider, RegistryProfile
+from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
+from registry_app.queries.transfer_access import find_denied_side
+from registry_app.transfer.plan.items import HARMLESS_CODES
+from registry_app.transfer.plan.provider_plan import PlannedItem, Refusal
+
+_SMALL_PROVIDER = 10
+_STALE_AFTER_INTERVALS = 5
+_STALE_AFTER_AT_LEAST = timedelta(minutes=15)
+_SHOWN = 3
+
+
+def find_provider_refusals(provider: Provider) -> list[Refusal]:
+    """Whether the mirror of this provider is true enough to plan on."""
+    if not provider.is_enabled:
+        return [_refuse("provider_disabled", f"{provider.name} is not visited.", "Enable it first.")]
+    if provider.status == Provider.Status.HELD:
+        todo = "Look at the held snapshot and accept or reject it first."
+        return [
+            _refuse("snapshot_held", f"A suspicious snapshot of {provider.name} is held for review.", todo)
+        ]
+    if provider.status == Provider.Status.FAILING:
+        happened = f"The last visits of {provider.name} failed, so what is true there is not known."
+        return [_refuse("provider_failing", happened, "Wait for a good visit, or test its connection.")]
+    if provider.accepted_at is None:
+        return [_refuse("not_visited", f"{provider.name} was not visited yet.", "Wait for its first visit.")]
+    allowed = max(
+        provider.interval_seconds * _STALE_AFTER_INTERVALS * timedelta(seconds=1), _STALE_AFTER_AT_LEAST
+    )
+    seen = max(filter(None, (provider.accepted_at, provider.last_visit_at)))
+    if timezone.now() - seen > allowed:
+        happened = f"The mirror of {provider.name} is of {seen:%Y-%m-%d %H:%M} UTC: too old to plan on."
+        return [_refuse("mirror_stale", happened, "Visit the provider now, then ask again.")]
+    return []
+
+
+def find_freeze_warnings(provider: Provider) -> list[Refusal]:
+    """A freeze does not hold up a request; it holds up its approval and its sending."""
+    return [
+        Refusal(
+            "frozen",
+            f"{describe_freeze(freeze)}.",
+            now="It can be requested, and is not approved or sent while the freeze lasts.",
+            is_warning=True,
+        )
+        for freeze in fetch_active_freezes(provider)
+    ]
+
+
+def find_registry_warnings(premises: Mapping[str, Any]) -> list[Refusal]:
+    """What the instances at the registries of a plan, whose premises these are, do not notice."""
+    kinds = {described["kind"] for described in premises.get("stores", {}).values()}
+    if RegistryProfile.Kind.DYNAMODB not in kinds:
+        return []
+    # From ExternalDNS's source: labels are read once, and again only after a failed write.
+    return [
+        Refusal(
+            "instances_read_once",
+            "ExternalDNS reads its DynamoDB table when it starts, and not again while all goes well: running "
+            "instances do not notice this.",
+            now="Until they are restarted, a former owner's may go on changing or deleting these record "
+            "sets, and a new owner's leaves them alone.",
+            todo="Stop the former owner's instance before this is sent, and restart both afterwards.",
+            is_warning=True,
+        )
+    ]
+
+
+def find_target_refusals(target: Owner, provider: Provider) -> list[Refusal]:
+    """Whether `target` can be given anything at this provider."""
+    if target.status == Owner.Status.DECOMMISSIONED:
+        happened = f"{target.owner_id} is decommissioned: nothing would look after its record sets."
+        return [_refuse("target_decommissioned", happened, "Choose another owner.")]
+    profile = target.registry_profile
+    if profile is not None and profile.kind == RegistryProfile.Kind.NOOP:
+        happened = f"{target.owner_id} keeps no registry (noop), so no claim can name it."
+        todo = "Release the record sets instead: its instance takes all it sees for its own."
+        return [_refuse("target_keeps_no_registry", happened, todo)]
+    if profile is not None and not _is_tried_at(profile, provider):
+        happened = (
+            f"{target.owner_id} uses the registry profile {profile.name}, "
+            f"which {provider.name} does not have."
+        )
+        todo = f"Its claims could not be read back: add {provider.name} to the profile's providers."
+        return [_refuse("profile_not_here", happened, todo)]
+    return []
+
+
+def find_item_refusals(
+    provider: Provider, items: Sequence[PlannedItem], *, is_explicit: bool
+) -> list[Refusal]:
+    """What the items themselves say: unfit ones that were picked, nothing left, too many of them."""
+    included = [item for item in items if not item.problem]
+    unfit = [item for item in items if item.problem and item.problem_code not in HARMLESS_CODES]
+    if unfit and (is_explicit or not included):
+        return [_refuse_unfit(provider, unfit, len(items))]
+    if not included:
+        happened = f"Nothing is left to do at {provider.name}: all that was selected stands as it should."
+        return [_refuse("nothing_to_do", happened, "Select something else.")]
+    return _find_threshold_refusals(provider, len(included))
+
+
+def find_permission_refusals(
+    actor: Actor, provider: Provider, items: Sequence[PlannedItem], target: Owner | None
+) -> list[Refusal]:
+    """Whether `actor` may request this, on the side of every owner now and of the target."""
+    sides = [(item.source_owner_id, item.name) for item in items if not item.problem]
+    denied = find_denied_side(actor, Grant.Action.REQUEST, provider, sides, target)
+    if denied is None:
+        return []
+    happened = f"{actor.name or 'Nobody'} may not request transfers of {denied} at {provider.name}."
+    return [_refuse("not_allowed", happened, "Ask an administrator for a grant, or somebody who has one.")]
+
+
+def _find_threshold_refusals(provider: Provider, count: int) -> list[Refusal]:
+    todo = "Split the request, or have an administrator raise the limit of this provider."
+    if count > provider.max_transfer_count:
+        happened = (
+            f"{count} record sets are more than the {provider.max_transfer_count} that one transfer "
+            f"may change at {provider.name}."
+        )
+        return [_refuse("too_many", happened, todo)]
+    known = provider.record_set_count
+    if known >= _SMALL_PROVIDER and count * 100 > known * provider.max_transfer_percent:
+        happened = (
+            f"{count} of {known} record sets are more than the {provider.max_transfer_percent} % that one "
+            f"transfer may change at {provider.name}."
+        )
+        return [_refuse("too_large_a_share", happened, todo)]
+    return []
+
+
+def _refuse_unfit(provider: Provider, unfit: Sequence[PlannedItem], total: int) -> Refusal:
+    shown = "; ".join(f"{item.name} {item.record_type}: {item.problem}" for item in unfit[:_SHOWN])
+    more = f" (and {len(unfit) - _SHOWN} more)" if len(unfit) > _SHOWN else ""
+    happened = f"{len(unfit)} of {total} selected at {provider.name} cannot be part of this. {shown}{more}"
+    code = unfit[0].problem_code if len({item.problem_code for item in unfit}) == 1 else "unfit_items"
+    return _refuse(code, happened, "Leave them out, or settle what is said about them first.")
+
+
+def _is_tried_at(profile: RegistryProfile, provider: Provider) -> bool:
+    named = set(profile.providers.values_list("pk", flat=True))
+    return not named or provider.pk in named
+
+
+def _refuse(code: str, happened: str, todo: str) -> Refusal:
+    return Refusal(code, happened, todo=todo)

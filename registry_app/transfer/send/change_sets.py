@@ -1,0 +1,187 @@
+"""The changes of one leg of a batch, from the plan and from what was just read. Pure but for fresh nonces.
+
+`old` is always what was read. What stays at its place is updated; what is new is created in a first leg,
+and what it replaces is deleted in a later one, so that no record set is ever without a claim.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from providers.registries.claim import TxtProfile
+from providers.registries.encryption import encrypt_labels_text
+from providers.registries.errors import RegistryError
+from providers.wire.canonical_name import canonical_name
+from providers.wire.change_set import ChangeSet
+from providers.wire.endpoint import Endpoint
+from registry_app.mirror.written import Change, is_as_written
+from registry_app.models import TransferStep
+from registry_app.transfer.plan.claim_key import (
+    ZONE,
+    ClaimKey,
+    build_row,
+    claim_key_of,
+    describe_place,
+    parse_endpoint,
+)
+from registry_app.transfer.plan.provider_plan import EndpointDict
+from registry_app.transfer.send.item_plan import ItemPlan, Leg
+from registry_app.transfer.send.live_zone import LiveZone
+from registry_app.transfer.send.standing import Moved, describe_moved, is_as_reviewed
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What a transfer sent before, for one batch.
+
+    `sent` is what it wrote, or may have written, at each place (None: it removed what stood there);
+    `verified` are the places at which that was read back.
+    """
+
+    sent: Mapping[ClaimKey, Endpoint | None] = field(default_factory=dict)
+    verified: frozenset[ClaimKey] = frozenset()
+
+
+@dataclass
+class ChangeBuilder:
+    """Collects the changes of one leg against one reading of the zone and the stores.
+
+    `profiles` seal what is to be encrypted; what was sealed once keeps its bytes.
+    """
+
+    zone: LiveZone
+    profiles: Mapping[str, TxtProfile]
+    leg: Leg
+    earlier: Earlier = field(default_factory=Earlier)
+    changes: dict[ClaimKey, Change] = field(default_factory=dict)
+
+    def add(self, plan: ItemPlan, *, is_under_way: bool = False) -> None:
+        """The item's changes of this leg, all or none. What stands as wanted already is left alone.
+
+        `is_under_way`: an earlier leg of the item was verified; what was verified is never sent again,
+        not even where it was reverted since. Raises Moved.
+        """
+        if self.leg.phase == TransferStep.Phase.REMOVE:
+            self._raise_if_claimless(plan)
+        built: dict[ClaimKey, Change] = {}
+        for key in plan.keys(self.leg):
+            change = self.changes.get(key) or self._build(plan, key)
+            if change is None:
+                continue
+            if is_under_way and key in self.earlier.verified:
+                place = describe_place(key, self.zone.stores)
+                raise Moved(f"What was written to {place} was read back, and is not there any more.")
+            built[key] = change
+        self.changes.update(built)
+
+    def change_set(self) -> ChangeSet:
+        """The changes as what the zone's provider is sent."""
+        updates = [each for each in self.changes.values() if each.old and each.new]
+        return ChangeSet(
+            create=tuple(each.new for each in self.changes.values() if each.new and not each.old),
+            update_old=tuple(each.old for each in updates if each.old),
+            update_new=tuple(each.new for each in updates if each.new),
+            delete=tuple(each.old for each in self.changes.values() if each.old and not each.new),
+        )
+
+    def _build(self, plan: ItemPlan, key: ClaimKey) -> Change | None:
+        if self.leg.phase == TransferStep.Phase.REMOVE:
+            return self._build_removed(plan, key)
+        return self._build_written(plan, key)
+
+    def _build_written(self, plan: ItemPlan, key: ClaimKey) -> Change | None:
+        live, wanted, earlier = self._find_live(key), plan.after[key], self.earlier.sent.get(key)
+        if live is not None and earlier is not None and is_as_written(live, earlier):
+            return None
+        reviewed = plan.before.get(key)
+        if not is_as_reviewed(live, reviewed):
+            raise Moved(describe_moved(key, live, reviewed, self.zone.stores))
+        targets = self._seal(wanted, reviewed, earlier)
+        if live is not None:
+            return Change(live, _updated(live, targets, plan, wanted))
+        return Change(None, self._created(plan, key, targets))
+
+    def _build_removed(self, plan: ItemPlan, key: ClaimKey) -> Change | None:
+        live, wanted = self._find_live(key), plan.after.get(key)
+        if live is None if wanted is None else is_as_reviewed(live, wanted):
+            return None
+        reviewed = plan.before[key]
+        if live is None or not is_as_reviewed(live, reviewed):
+            raise Moved(describe_moved(key, live, reviewed, self.zone.stores))
+        return Change(live, _updated(live, tuple(wanted["targets"]), plan, wanted) if wanted else None)
+
+    def _raise_if_claimless(self, plan: ItemPlan) -> None:
+        """Nothing is removed unless every claim that is to stay, stands (I10)."""
+        for key, wanted in plan.after.items():
+            if key in plan.removed:
+                continue
+            live, sent = self._find_live(key), self.earlier.sent.get(key)
+            stands = is_as_written(live, sent) if sent is not None else is_as_reviewed(live, wanted)
+            if not stands:
+                raise Moved(describe_moved(key, live, wanted, self.zone.stores))
+
+    def _find_live(self, key: ClaimKey) -> Endpoint | None:
+        if key in self.zone.doubtful:
+            place = describe_place(key, self.zone.stores)
+            raise Moved(f"What is shown of {place} cannot be relied on: {self.zone.doubtful[key]}")
+        return self.zone.standing(key)
+
+    def _created(self, plan: ItemPlan, key: ClaimKey, targets: tuple[str, ...]) -> Endpoint:
+        if key.store:
+            return build_row(key, targets)
+        wanted = msgspec.structs.replace(parse_endpoint(plan.after[key]), targets=targets)
+        likes = (self.zone.standing(each) for each in plan.before if each.store == ZONE)
+        like = next((each for each in likes if each is not None), None)
+        if plan.is_exact or like is None:
+            return wanted
+        return msgspec.structs.replace(
+            like, dns_name=wanted.dns_name, targets=targets, set_identifier=wanted.set_identifier
+        )
+
+    def _seal(
+        self, wanted: EndpointDict, reviewed: EndpointDict | None, earlier: Endpoint | None
+    ) -> tuple[str, ...]:
+        """The targets as they go over the wire, those to be encrypted sealed under fresh nonces."""
+        seals: dict[str, str] = wanted.get("encrypt", {})
+        if seals and earlier is not None and len(earlier.targets) == len(wanted["targets"]):
+            return earlier.targets
+        return tuple(
+            self._seal_target(text, seals[str(place)]) if str(place) in seals else text
+            for place, text in enumerate(wanted["targets"])
+        )
+
+    def _seal_target(self, text: str, reference: str) -> str:
+        profile = self.profiles.get(reference)
+        if profile is None or profile.encryption_key is None:
+            raise RegistryError(
+                "The registry profile whose key encrypts the claim is gone, or has no key any more."
+            )
+        body = text.strip('"')
+        return text.replace(body, encrypt_labels_text(body, profile.encryption_key), 1)
+
+
+def changes_in(change_set: ChangeSet) -> dict[ClaimKey, Change]:
+    """The changes of a stored change set, by where they are made."""
+    olds = {_key(endpoint): endpoint for endpoint in (*change_set.update_old, *change_set.delete)}
+    news = {_key(endpoint): endpoint for endpoint in (*change_set.update_new, *change_set.create)}
+    return {key: Change(olds.get(key), news.get(key)) for key in (*olds, *(k for k in news if k not in olds))}
+
+
+def _updated(live: Endpoint, targets: tuple[str, ...], plan: ItemPlan, wanted: EndpointDict) -> Endpoint:
+    """The endpoint as read, with the wanted targets in the places of those they replace."""
+    if plan.is_exact:
+        return msgspec.structs.replace(live, targets=targets)
+    reviewed = list(plan.before[claim_key_of(wanted)]["targets"])
+    if len(reviewed) == len(targets):
+        by_place = dict(zip(reviewed, targets, strict=True))
+        return msgspec.structs.replace(live, targets=tuple(by_place[target] for target in live.targets))
+    kept = [target for target in live.targets if target in targets]
+    added = [target for target in targets if target not in kept]
+    return msgspec.structs.replace(live, targets=(*kept, *added))
+
+
+def _key(endpoint: Endpoint) -> ClaimKey:
+    return ClaimKey(
+        ZONE, canonical_name(endpoint.dns_name), endpoint.record_type.upper(), endpoint.set_identifier
+    )

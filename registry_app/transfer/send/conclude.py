@@ -1,0 +1,168 @@
+"""The end of a transfer: its status from its items, the mirror brought up to date, its finding."""
+
+from collections import Counter
+
+from django.db import transaction
+from django.utils import timezone
+
+from registry_app.actor import SYSTEM
+from registry_app.crash_point import crash_point
+from registry_app.errors import StateMoved
+from registry_app.models import Finding, SyncRun, Transfer, TransferItem, TransferStep
+from registry_app.queries.transfer_items import is_given_back
+from registry_app.reconcile.findings.draft import FindingDraft, compute_fingerprint
+from registry_app.reconcile.lease import raise_if_lost
+from registry_app.reconcile.store_findings import open_finding, resolve_finding
+from registry_app.reconcile.visit import visit_under_lease
+from registry_app.transfer.advance import advance
+from registry_app.transfer.name_transfer import name_transfer
+from registry_app.transfer.send.item_outcomes import judge_outstanding
+from registry_app.transfer.send.run import Hold, store_outcomes
+
+_STATUS = Transfer.Status
+_ITEM = TransferItem.Status
+_NOT_SENT = (TransferStep.Status.STORED, TransferStep.Status.NOT_SENT)
+
+
+def conclude(hold: Hold, stop_reason: str = "", *, visits: bool = True) -> None:
+    """End the transfer. What was not sent stays so, for `stop_reason`. Raises LeaseLost.
+
+    Without the visit the mirror catches up with the provider's next one.
+    """
+    was_sent = hold.transfer.steps.exclude(status__in=_NOT_SENT).exists()
+    with transaction.atomic():
+        raise_if_lost(hold.lease)
+        _close_items(hold.transfer, stop_reason)
+        if was_sent and hold.transfer.status == _STATUS.SENDING:
+            hold.transfer = advance(
+                hold.transfer, before=[_STATUS.SENDING], after=_STATUS.SENT, actor=SYSTEM, reason=stop_reason
+            )
+    crash_point("transfer.closed")
+    if was_sent and visits:
+        _visit(hold)
+        crash_point("transfer.visited")
+    counts = Counter(hold.transfer.items.values_list("status", flat=True).order_by())
+    _end(hold, _compute_status(counts, was_sent=was_sent), counts, stop_reason)
+    crash_point("transfer.ended")
+
+
+def end_stale(hold: Hold, reason: str) -> None:
+    """End the transfer as stale: not a byte was sent. Items that did not move get no status of their own."""
+    with transaction.atomic():
+        raise_if_lost(hold.lease)
+        hold.transfer.items.filter(status=_ITEM.PENDING).update(
+            status=_ITEM.STALE, status_reason="Not sent, because the transfer as a whole was not."
+        )
+        advance(
+            hold.transfer,
+            before=[_STATUS.SENDING, _STATUS.APPROVED],
+            after=_STATUS.STALE,
+            actor=SYSTEM,
+            reason=reason,
+            status_reason=f"{reason} Nothing was sent. Request it again to plan from what is true now.",
+        )
+
+
+def compute_stuck_fingerprint(transfer: Transfer) -> bytes:
+    """The one finding of a transfer that needs an operator."""
+    return compute_fingerprint(Finding.Kind.TRANSFER_STUCK, transfer.provider_id, str(transfer.public_id))
+
+
+def resolve_stuck_finding(transfer: Transfer) -> None:
+    """Somebody decided, or it ended. Inside the caller's transaction."""
+    resolve_finding(compute_stuck_fingerprint(transfer), timezone.now())
+
+
+def _close_items(transfer: Transfer, stop_reason: str) -> None:
+    reason = stop_reason or "Not sent."
+    # Sent once, and meant to be sent again: what became of the first time, nobody knows.
+    sent = transfer.steps.exclude(status__in=_NOT_SENT).values("batch")
+    transfer.items.filter(status=_ITEM.PENDING, batch__in=sent).update(
+        status=_ITEM.NEEDS_OPERATOR, status_reason=f"It was sent before, and not again: {reason}"
+    )
+    transfer.items.filter(status=_ITEM.PENDING).update(status=_ITEM.STALE, status_reason=reason)
+    outstanding = transfer.items.filter(status=_ITEM.SENDING).values_list("pk", flat=True)
+    store_outcomes(dict.fromkeys(outstanding, judge_outstanding()))
+
+
+def _visit(hold: Hold) -> None:
+    """Bring the mirror up to date. A visit that fails is told by its own hold, and changes nothing here."""
+    hold.renew()
+    hold.provider.refresh_from_db()
+    visit_under_lease(
+        hold.lease, hold.provider, trigger=SyncRun.Trigger.TRANSFER, transfer_id=hold.transfer.pk
+    )
+
+
+def _compute_status(counts: Counter[str], *, was_sent: bool) -> str:
+    if counts[_ITEM.NEEDS_OPERATOR]:
+        return _STATUS.NEEDS_OPERATOR
+    if counts[_ITEM.VERIFIED] == counts.total():
+        return _STATUS.VERIFIED
+    return _STATUS.FAILED if was_sent or counts[_ITEM.VERIFIED] else _STATUS.STALE
+
+
+def _end(hold: Hold, status: str, counts: Counter[str], stop_reason: str) -> None:
+    transfer = hold.transfer
+    reason = _describe_end(status, counts, stop_reason)
+    with transaction.atomic():
+        raise_if_lost(hold.lease)
+        advance(
+            transfer,
+            before=[_STATUS.SENDING, _STATUS.SENT],
+            after=status,
+            actor=SYSTEM,
+            reason=reason,
+            counts=dict(counts),
+            status_reason=reason,
+            next_look_at=None,
+        )
+        resolve_stuck_finding(transfer)
+        if status == _STATUS.NEEDS_OPERATOR:
+            _open_stuck_finding(transfer, reason)
+        if transfer.undo_of is not None and counts[_ITEM.VERIFIED] and is_given_back(transfer.undo_of):
+            _roll_back_original(transfer.undo_of, transfer)
+
+
+def _roll_back_original(original: Transfer, undo: Transfer) -> None:
+    try:
+        advance(
+            original,
+            before=[_STATUS.VERIFIED, _STATUS.FAILED],
+            after=_STATUS.ROLLED_BACK,
+            actor=SYSTEM,
+            reason=f"Undone by {name_transfer(undo)}.",
+            # It was over before its undo was: the order of the two is what later visits go by.
+            finished_at=original.finished_at,
+            status_reason=f"Undone by {name_transfer(undo)}.",
+        )
+    except StateMoved:
+        return  # an earlier undo of it was verified before
+
+
+def _open_stuck_finding(transfer: Transfer, reason: str) -> None:
+    draft = FindingDraft(
+        kind=Finding.Kind.TRANSFER_STUCK,
+        severity=Finding.Severity.ERROR,
+        subject=str(transfer.public_id),
+        explanation=f"{name_transfer(transfer).capitalize()} needs an operator. {reason}",
+        suggestion={"kind": "look_at_transfer", "transfer_id": transfer.pk},
+    )
+    open_finding(transfer.provider_id, draft, timezone.now())
+
+
+def _describe_end(status: str, counts: Counter[str], stop_reason: str) -> str:
+    total, verified = counts.total(), counts[_ITEM.VERIFIED]
+    if status == _STATUS.VERIFIED:
+        return f"All {total} were read back as written." if total > 1 else "It was read back as written."
+    parts = [f"{verified} of {total} were read back as written"]
+    if counts[_ITEM.FAILED]:
+        parts.append(f"{counts[_ITEM.FAILED]} are as they were")
+    if counts[_ITEM.STALE]:
+        parts.append(f"{counts[_ITEM.STALE]} were not sent")
+    if counts[_ITEM.NEEDS_OPERATOR]:
+        parts.append(f"{counts[_ITEM.NEEDS_OPERATOR]} are neither as they were nor as wanted")
+    words = f"{stop_reason} {', '.join(parts)}.".strip()
+    if status == _STATUS.FAILED and verified:
+        words += " An undo gives those back."
+    return words

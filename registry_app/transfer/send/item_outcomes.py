@@ -1,0 +1,86 @@
+"""From what stands at each place to what became of each item, in plain words. Pure."""
+
+from collections.abc import Iterable
+
+from registry_app.models import TransferItem, TransferStep
+from registry_app.transfer.plan.claim_key import ClaimKey, describe_place
+from registry_app.transfer.send.item_plan import ItemPlan, Leg
+from registry_app.transfer.send.live_zone import LiveZone
+from registry_app.transfer.send.look import Outcome, ReadBack
+from registry_app.transfer.send.review import key_of, plan_of
+from registry_app.transfer.send.steps import ItemOutcome
+
+_ITEM = TransferItem.Status
+_REMOVE = TransferStep.Phase.REMOVE
+_AS_BEFORE = "It stands as it was. It may be asked again."
+_BOTH_STAND = (
+    "The new claim stands, and the one it replaces was not removed: the two may name different owners. "
+    "Send again to remove the old one."
+)
+_HALF_DONE = (
+    "It stopped half way: what was written stands, and what was to follow, such as the removal of its old "
+    "claim, was not done: two claims may name different owners. Send again to finish it."
+)
+_HALF_REMOVED = "Some of its claims are removed, and others still stand. Send again to remove the rest."
+_HALF_WRITTEN = "Some of its claims are written, and others are as they were. Send again to write the rest."
+
+
+def judge_items(
+    items: Iterable[TransferItem], kind: str, leg: Leg, found: ReadBack
+) -> dict[int, ItemOutcome]:
+    """The status of each item after a step of `leg` was read back, with the reason.
+
+    Items without anything in this leg are left out.
+    """
+    outcomes: dict[int, ItemOutcome] = {}
+    for item in items:
+        plan = plan_of(item, kind)
+        keys = plan.keys(leg)
+        if not keys:
+            continue
+        if item.record_before is not None and key_of(item) not in found.zone.endpoints:
+            # Absent claims prove nothing beside an absent record set.
+            outcomes[item.pk] = _ITEM.NEEDS_OPERATOR, _describe_gone(keys, found)
+            continue
+        outcomes[item.pk] = _judge(plan, leg, found)
+    return outcomes
+
+
+def judge_outstanding() -> ItemOutcome:
+    """An item that was under way: some of its claims were verified, and nobody went on with the rest."""
+    return _ITEM.NEEDS_OPERATOR, _HALF_DONE
+
+
+def _judge(plan: ItemPlan, leg: Leg, found: ReadBack) -> ItemOutcome:
+    keys, legs = plan.keys(leg), plan.legs
+    # What the step did not touch stood as wanted already.
+    seen: set[Outcome] = {found.outcomes[key] for key in keys if key in found.outcomes}
+    if seen <= {"new"}:
+        return (_ITEM.VERIFIED if leg == legs[-1] else _ITEM.SENDING), ""
+    if seen != {"old"}:
+        return _ITEM.NEEDS_OPERATOR, _describe(keys, found)
+    if leg == legs[0]:
+        return _ITEM.FAILED, _AS_BEFORE
+    if leg.phase != _REMOVE:
+        return _ITEM.NEEDS_OPERATOR, _HALF_WRITTEN
+    return _ITEM.NEEDS_OPERATOR, _BOTH_STAND if plan.written else _HALF_REMOVED
+
+
+def _describe(keys: Iterable[ClaimKey], found: ReadBack) -> str:
+    stands = "; ".join(_describe_claims(found.zone, key) for key in keys if found.outcomes.get(key) != "new")
+    return f"Neither the old nor the new state: {stands}."
+
+
+def _describe_gone(keys: Iterable[ClaimKey], found: ReadBack) -> str:
+    stands = "; ".join(_describe_claims(found.zone, key) for key in keys)
+    return f"The record set itself is gone: most likely a sync of its new owner deleted it. Now {stands}."
+
+
+def _describe_claims(zone: LiveZone, key: ClaimKey) -> str:
+    place = describe_place(key, zone.stores)
+    if key in zone.doubtful:
+        return f"{place} cannot be relied on ({zone.doubtful[key].removesuffix('.')})"
+    live = zone.standing(key)
+    if live is None:
+        return f"{place} is gone"
+    return f"{place} holds {', '.join(live.targets)[:400]}"

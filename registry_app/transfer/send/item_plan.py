@@ -1,0 +1,85 @@
+"""What becomes of the claims of one item, and in which order it is done. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from registry_app.models import TransferStep
+from registry_app.transfer.plan.claim_key import ClaimKey, claim_key_of
+from registry_app.transfer.plan.provider_plan import EndpointDict
+
+_PHASE = TransferStep.Phase
+
+
+class Leg(NamedTuple):
+    """What is sent to one place at a time: the claims written, or those removed, in one store."""
+
+    phase: str
+    store: str
+
+
+@dataclass(frozen=True)
+class ItemPlan:
+    """The reviewed claims of one item, by where they stand.
+
+    `is_exact`: the endpoints are complete, TTL and properties included, and are written as they are (an
+    undo); otherwise those come from what was read.
+    """
+
+    before: dict[ClaimKey, EndpointDict]
+    after: dict[ClaimKey, EndpointDict]
+    is_exact: bool
+
+    @cached_property
+    def written(self) -> tuple[ClaimKey, ...]:
+        """Where claims are created or rewritten, in the first legs."""
+        return tuple(key for key, wanted in self.after.items() if _adds(self.before.get(key), wanted))
+
+    @cached_property
+    def removed(self) -> tuple[ClaimKey, ...]:
+        """Where claims only go, in the last legs: what stands beside them there, stays."""
+        return tuple(
+            key
+            for key, was in self.before.items()
+            if key not in self.after or (self.after[key] != was and not _adds(was, self.after[key]))
+        )
+
+    @cached_property
+    def legs(self) -> tuple[Leg, ...]:
+        """All writing before any removing: no record set is ever without a claim (I10)."""
+        legs = {Leg(_PHASE.WRITE, key.store) for key in self.written}
+        return sort_legs(legs | {Leg(_PHASE.REMOVE, key.store) for key in self.removed})
+
+    def keys(self, leg: Leg) -> tuple[ClaimKey, ...]:
+        """The places that change in one leg."""
+        changed = self.written if leg.phase == _PHASE.WRITE else self.removed
+        return tuple(key for key in changed if key.store == leg.store)
+
+    @cached_property
+    def changed(self) -> tuple[ClaimKey, ...]:
+        return (*self.written, *self.removed)
+
+
+def build_item_plan(before: list[EndpointDict], after: list[EndpointDict], *, is_exact: bool) -> ItemPlan:
+    return ItemPlan(
+        {claim_key_of(endpoint): endpoint for endpoint in before},
+        {claim_key_of(endpoint): endpoint for endpoint in after},
+        is_exact,
+    )
+
+
+def sort_legs(legs: Iterable[Leg]) -> tuple[Leg, ...]:
+    """The order in which legs are run: the zone before the stores, and all writing first."""
+    return tuple(sorted(set(legs), key=lambda leg: (leg.phase == _PHASE.REMOVE, leg.store)))
+
+
+def _adds(was: EndpointDict | None, wanted: EndpointDict) -> bool:
+    """Whether a claim comes, or is sealed anew: then the rest of the place changes along with it."""
+    if was is None or wanted.get("encrypt"):
+        return was != wanted
+    return not set(wanted["targets"]) <= set(was["targets"]) or _frame(was) != _frame(wanted)
+
+
+def _frame(endpoint: EndpointDict) -> dict[str, object]:
+    return {name: value for name, value in endpoint.items() if name not in ("targets", "encrypt")}

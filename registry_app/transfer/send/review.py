@@ -1,0 +1,152 @@
+"""Is what the provider shows now what was reviewed? Pure.
+
+Asked once for all items before anything is sent; one that moved makes the whole transfer stale.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from providers.registries.claim import OwnershipState
+from providers.wire.canonical_name import canonical_targets
+from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
+from registry_app.mirror.snapshot import Snapshot
+from registry_app.models import Transfer, TransferItem
+from registry_app.transfer.plan.claim_key import ClaimKey, describe_place
+from registry_app.transfer.plan.provider_plan import EndpointDict
+from registry_app.transfer.send.given_back import find_objection
+from registry_app.transfer.send.item_plan import ItemPlan, build_item_plan
+from registry_app.transfer.send.live_facts import LiveFacts, claim_key_of_claim
+from registry_app.transfer.send.standing import describe_moved, is_as_reviewed
+
+_KIND = Transfer.Kind
+
+
+def find_moved_items(
+    snapshot: Snapshot, items: Iterable[TransferItem], kind: str, stores: Mapping[str, str]
+) -> dict[int, str]:
+    """The items that are not as reviewed, by primary key, each with what stands there now.
+
+    `stores` are the names of the registry stores.
+    """
+    live = LiveFacts(snapshot, stores)
+    moved: dict[int, str] = {}
+    removed: dict[ClaimKey, int] = {}
+    rewritten: dict[ClaimKey, int] = {}
+    mine: set[EndpointKey] = set()
+    for item in items:
+        plan = plan_of(item, kind)
+        problem = _find_difference(live, item, plan, kind)
+        if problem:
+            moved[item.pk] = problem
+        mine.add(key_of(item))
+        removed.update(dict.fromkeys(plan.removed, item.pk))
+        rewritten.update(dict.fromkeys(plan.written, item.pk))
+    if kind != _KIND.CLEAN_UP:
+        moved.update(_find_bystanders(live, mine, removed, rewritten))
+    return moved
+
+
+def plan_of(item: TransferItem, kind: str) -> ItemPlan:
+    """The reviewed claims of a stored item."""
+    return build_item_plan(item.before, item.after, is_exact=kind == _KIND.UNDO)
+
+
+def key_of(item: TransferItem) -> EndpointKey:
+    return EndpointKey(item.name, item.record_type, item.set_identifier)
+
+
+def find_record_difference(item: TransferItem, record: Endpoint | None) -> str:
+    """What is different about the record set itself; empty if it is as reviewed."""
+    reviewed = item.record_before
+    if reviewed is None:
+        return ""
+    if record is None:
+        return f"The record set {item.name} {item.record_type} is gone."
+    if canonical_targets(record) != canonical_targets(_reviewed_endpoint(item, reviewed)):
+        return f"The record set {item.name} {item.record_type} has other targets now."
+    if record.record_ttl != reviewed["ttl"]:
+        return f"The record set {item.name} {item.record_type} has another TTL now."
+    wanted = {(name, value) for name, value in reviewed["provider_specific"]}
+    if {(each.name, each.value) for each in record.provider_specific} != wanted:
+        return f"The record set {item.name} {item.record_type} has other provider-specific settings now."
+    return ""
+
+
+def _find_difference(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: str) -> str:
+    if item.name in live.snapshot.shadowed_names:
+        return f"Something at {item.name} could not be read this time."
+    for key, reviewed in _expected(plan).items():
+        if key in live.doubtful:
+            return live.doubtful[key]
+        if not is_as_reviewed(live.standing(key), reviewed):
+            return describe_moved(key, live.standing(key), reviewed, live.stores)
+    if kind == _KIND.CLEAN_UP:
+        return _find_revived(live, plan)
+    if kind == _KIND.UNDO and item.record_before is None:  # of a clean-up: all others are about record sets
+        places = [key.name for key in plan.after]
+        return find_objection(item, item.owner_before, places, live.standing_at(item.name))
+    record = live.records.get(key_of(item))
+    difference = find_record_difference(item, record.endpoint if record else None)
+    if difference:
+        return difference
+    more = live.places_claiming(key_of(item)) - set(plan.before)
+    if more:
+        place = describe_place(min(more), live.stores)
+        return f"Another claim for {item.name} {item.record_type} appeared: {place}."
+    if record and record.state == OwnershipState.UNKNOWN:
+        return f"The owner of {item.name} {item.record_type} is unknown now."
+    return ""
+
+
+def _expected(plan: ItemPlan) -> Mapping[ClaimKey, EndpointDict | None]:
+    """What must stand at each place the item touches; None: nothing."""
+    return {**dict.fromkeys(plan.after), **plan.before}
+
+
+def _find_revived(live: LiveFacts, plan: ItemPlan) -> str:
+    """A claim that decides by now is not cleaned away, whatever it did when it was reviewed."""
+    for key, before in plan.before.items():
+        kept = plan.after.get(key, {}).get("targets", ())
+        for target in before["targets"]:
+            decided = live.decided_by(key, target)
+            if target not in kept and decided is not None:
+                place = describe_place(key, live.stores)
+                return f"The claim in {place} decides who owns {decided.name} {decided.record_type} now."
+    return ""
+
+
+def _find_bystanders(
+    live: LiveFacts,
+    mine: set[EndpointKey],
+    removed: Mapping[ClaimKey, int],
+    rewritten: Mapping[ClaimKey, int],
+) -> dict[int, str]:
+    """Record sets beside the transfer that one of its claims speaks for (I11 in spirit: nobody's ownership
+    moves unasked)."""
+    found: dict[int, str] = {}
+    touched = {**removed, **rewritten}
+    claims_at: dict[int, ClaimKey] = {}
+    for index, claim in enumerate(live.snapshot.claims):
+        key = claim_key_of_claim(claim)
+        if key is not None and key in touched and claim.owner_id:
+            claims_at[index] = key
+    for record in live.snapshot.records if claims_at else ():
+        if record.key in mine:
+            continue
+        for place, index in enumerate(record.claims):
+            key = claims_at.get(index)
+            if key is None or (key in removed and place > 0):
+                continue
+            found[touched[key]] = (
+                f"The claim in {describe_place(key, live.stores)} also speaks for {record.key.name} "
+                f"{record.key.record_type}, which is not part of this transfer."
+            )
+    return found
+
+
+def _reviewed_endpoint(item: TransferItem, reviewed: Mapping[str, list[str]]) -> Endpoint:
+    return Endpoint(
+        dns_name=item.name,
+        targets=tuple(reviewed["targets"]),
+        record_type=item.record_type,
+        provider_specific=tuple(ProviderSpecificProperty(*pair) for pair in reviewed["provider_specific"]),
+    )

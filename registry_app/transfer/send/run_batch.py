@@ -1,0 +1,143 @@
+"""One batch: write the claims, read them back, then remove what they replace, and read back again.
+
+Each leg goes to one place, the zone or one registry store, and is read back before the next one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from django.utils import timezone
+
+from providers.http.errors import NothingSent
+from providers.wire.json_codec import encode_change_set
+from registry_app.crash_point import crash_point
+from registry_app.models import TransferItem
+from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, claim_key_of
+from registry_app.transfer.send.build_leg import LegItem, build_leg
+from registry_app.transfer.send.change_guard import raise_if_touches_more
+from registry_app.transfer.send.change_sets import ChangeBuilder
+from registry_app.transfer.send.item_outcomes import judge_items
+from registry_app.transfer.send.item_plan import ItemPlan, Leg, sort_legs
+from registry_app.transfer.send.look import ReadBack, look
+from registry_app.transfer.send.review import plan_of
+from registry_app.transfer.send.run import Run
+from registry_app.transfer.send.steps import ItemOutcome, load_earlier, send_step, settle_step, store_step
+from registry_app.transfer.send.store_changes import encode_store_changes
+
+_ITEM = TransferItem.Status
+_GOING = (_ITEM.PENDING, _ITEM.SENDING)
+
+
+def load_batch(run: Run, number: int) -> list[TransferItem]:
+    """The items of a batch that are not over: nothing was sent for them, or their old claim still stands."""
+    open_items = run.transfer.items.filter(batch=number, status__in=(_ITEM.PENDING, _ITEM.SENDING))
+    return list(open_items.order_by("ordinal"))
+
+
+def names_of(items: Sequence[TransferItem]) -> set[str]:
+    """All names whose endpoints these items are about."""
+    names = {item.name for item in items}
+    for item in items:
+        names.update(claim_key_of(endpoint).name for endpoint in (*item.before, *item.after))
+    return names
+
+
+def run_batch(run: Run, items: Sequence[TransferItem], names: set[str]) -> None:
+    """Take a batch as far as it goes; every item ends with a status that was read back.
+
+    `run.zone` must hold a reading of `names`. Raises NothingSent, ProviderError, WireError, LeaseLost:
+    what was begun is then found and finished by the next run.
+    """
+    if not items:
+        return
+    batch = _Batch(run, items, names)
+    for leg in batch.legs:
+        batch.run_leg(leg)
+    batch.accept_unchanged()
+
+
+class _Batch:
+    """The items of one batch; their `status` is the one that is stored."""
+
+    def __init__(self, run: Run, items: Sequence[TransferItem], names: set[str]) -> None:
+        self._run = run
+        self._items = items
+        self._names = names
+        self._plans: dict[int, ItemPlan] = {item.pk: plan_of(item, run.transfer.kind) for item in items}
+        self._earlier = load_earlier(run, items[0].batch)
+        self.legs = sort_legs(leg for plan in self._plans.values() for leg in plan.legs)
+
+    def run_leg(self, leg: Leg) -> None:
+        """Store, send and settle one step for the items that have something in this leg."""
+        run = self._run
+        builder = ChangeBuilder(run.zone, run.profiles, leg, self._earlier)
+        fit = self._build(builder)
+        if not builder.changes:
+            self._accept_standing(fit, leg)
+            return
+        raise_if_touches_more(builder.changes, [self._plans[item.pk] for item in fit])
+        step = store_step(run, leg, fit[0].batch, self._encode(builder), fit)
+        try:
+            send_step(run, step)
+        except NothingSent:
+            run.store_outcomes({item.pk: (item.status, "") for item in fit})
+            raise
+        found = look(run, builder.changes, self._names, since=timezone.now())
+        judged = judge_items(fit, run.transfer.kind, leg, found)
+        settle_step(run, step, found, judged)
+        self._note(judged)
+        self._note_sent(builder, found)
+        crash_point("transfer.leg_over")
+
+    def accept_unchanged(self) -> None:
+        """Items whose plan changes nothing stand as they are to stand."""
+        self._store({item.pk: (_ITEM.VERIFIED, "") for item in self._items if not self._plans[item.pk].legs})
+
+    def _build(self, builder: ChangeBuilder) -> list[TransferItem]:
+        mine = [
+            item for item in self._items if item.status in _GOING and builder.leg in self._plans[item.pk].legs
+        ]
+        built = build_leg(
+            [LegItem(item, self._plans[item.pk]) for item in mine], builder, self._find_needed()
+        )
+        self._store(built)
+        return [item for item in mine if item.pk not in built]
+
+    def _find_needed(self) -> dict[ClaimKey, str]:
+        """The places of the claims of items that are not to be changed any more, with the items' names."""
+        over = self._run.transfer.items.filter(batch=self._items[0].batch)
+        over = over.exclude(status__in=(*_GOING, _ITEM.VERIFIED))
+        return {
+            claim_key_of(endpoint): f"{name} {record_type}"
+            for name, record_type, before in over.values_list("name", "record_type", "before")
+            for endpoint in before
+        }
+
+    def _accept_standing(self, items: Sequence[TransferItem], leg: Leg) -> None:
+        """Nothing is to be sent: all stands as wanted already, as the last reading shows."""
+        ends = {item.pk: self._plans[item.pk].legs[-1] == leg for item in items}
+        self._store({pk: (_ITEM.VERIFIED if is_over else _ITEM.SENDING, "") for pk, is_over in ends.items()})
+
+    def _encode(self, builder: ChangeBuilder) -> bytes:
+        if builder.leg.store != ZONE:
+            return encode_store_changes(builder.changes, builder.zone)
+        capitalized = self._run.provider.capitalized_changes
+        return encode_change_set(builder.change_set(), capitalized_keys=capitalized)
+
+    def _store(self, outcomes: dict[int, ItemOutcome]) -> None:
+        self._run.store_outcomes(outcomes)
+        self._note(outcomes)
+
+    def _note(self, outcomes: dict[int, ItemOutcome]) -> None:
+        for item in self._items:
+            if item.pk in outcomes:
+                item.status, item.status_reason = outcomes[item.pk]
+
+    def _note_sent(self, builder: ChangeBuilder, found: ReadBack) -> None:
+        sent = {key: change.new for key, change in builder.changes.items()}
+        shown = {key for key, outcome in found.outcomes.items() if outcome == "new"}
+        self._earlier = replace(
+            self._earlier,
+            sent={**self._earlier.sent, **sent},
+            verified=(self._earlier.verified - sent.keys()) | shown,
+        )
