@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,13 +27,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # Each process of a parallel run has its own keys.
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
     settings.CACHES["default"]["KEY_PREFIX"] = f"test-{worker}-{os.getpid()}"
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """Half as many again as there are cores: a quarter of its time the suite waits, for deadlines that are
-    to pass and for processes of its own."""
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return max(2, cores * 3 // 2)
 
 
 def _use_embedded_broker(config: pytest.Config) -> None:
