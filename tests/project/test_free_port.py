@@ -1,6 +1,8 @@
 """Ports for servers that cannot choose one themselves."""
 
 import socket
+import subprocess
+import sys
 
 from dnsadmin.free_port import find_free_port
 
@@ -17,3 +19,14 @@ def test_no_outgoing_connection_is_given_a_port_that_was_found() -> None:
     for port in found[:20]:
         with socket.create_server(("127.0.0.1", port)):
             pass
+
+
+def test_two_that_look_at_the_same_time_do_not_find_the_same_port() -> None:
+    command = "from dnsadmin.free_port import find_free_port as f; print(*(f() for _ in range(30)))"
+    looking = [
+        subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+
+    found = [port for each in looking for port in each.communicate(timeout=60)[0].split()]
+
+    assert len(found) == len(set(found)) == 120
