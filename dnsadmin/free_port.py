@@ -1,37 +1,46 @@
 """A port for a server that cannot choose one by itself."""
 
-import itertools
-import os
+import secrets
 import socket
 from pathlib import Path
 
 _LOWEST = 20_000
 _USUAL_LOWEST_OF_THE_SYSTEM = 32_768
-# Each process looks in a block of its own, and never at the port it has just given away: between finding
-# a port and binding it, another one that looks finds the same port free. A block is large enough for ports
-# that wait out their last connections (TIME_WAIT).
-_BLOCK = 400
-_TURNS = itertools.count()
+_CLAIMS: list[socket.socket] = []
+_CLAIMS_KEPT = 200
 
 
 def find_free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on, and that the system gives nobody unasked.
+    """A port of 127.0.0.1 that nobody listens on, and that neither the system nor another process that
+    calls this gives away while this process lives, or until it has found 200 more.
 
     Binding to port 0 and letting go again finds a port that any outgoing connection may be given before
-    its server binds it. Below that range (Linux: ip_local_port_range) only those who ask for it are.
-    Raises OSError if all ports of this process's block are taken.
+    its server binds it. Below that range (Linux: ip_local_port_range) only those who ask for it are. Those
+    who ask at the same time are kept apart by a claim: half of the numbers are given away, and each has a
+    partner in the other half that is bound, and stays so, before it is. Raises OSError if none is left.
     """
-    blocks = (_lowest_of_the_system() - _LOWEST) // _BLOCK
-    first = _LOWEST + os.getpid() % blocks * _BLOCK
-    for _ in range(_BLOCK):
-        port = first + next(_TURNS) % _BLOCK
-        with socket.socket() as probe:
-            try:
+    half = (_lowest_of_the_system() - _LOWEST) // 2
+    first = secrets.randbelow(half)
+    for turn in range(half):
+        port = _LOWEST + (first + turn) % half
+        claim = socket.socket()
+        try:
+            claim.bind(("127.0.0.1", port + half))
+            # Also refused while the last connections of an earlier server wait out their time (TIME_WAIT).
+            with socket.socket() as probe:
                 probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
+        except OSError:
+            claim.close()
+            continue
+        _keep(claim)
         return port
-    raise OSError(f"No free port was found from {first} to {first + _BLOCK - 1}.")
+    raise OSError(f"No free port was found from {_LOWEST} to {_LOWEST + half - 1}.")
+
+
+def _keep(claim: socket.socket) -> None:
+    _CLAIMS.append(claim)
+    if len(_CLAIMS) > _CLAIMS_KEPT:
+        _CLAIMS.pop(0).close()
 
 
 def _lowest_of_the_system() -> int:

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 from typing import TypedDict
 
-from dnsadmin.env import STATE_DIR
+from dnsadmin.env import STATE_DIR, fetch_port
 from dnsadmin.free_port import find_free_port
 from dnsadmin.samples.zones import SampleZone, build_sample_zones
 from providers.backends.zone_file import ZoneFileBackend, write_new_zone
@@ -45,7 +45,7 @@ def prepare_samples() -> list[SampleServer]:
             return []
         state = _create_samples()
     for server in state["servers"]:
-        if not _is_free(server["port"]):
+        while not _is_free(server["port"]):
             server["port"] = find_free_port()
     _store_state(state)
     return state["servers"]
@@ -101,6 +101,8 @@ def _write_zone(folder: Path, zone: SampleZone) -> None:
 
 
 def _is_free(port: int) -> bool:
+    if port == fetch_port("PORT"):
+        return False  # free only because the samples start before the web role does
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -21,12 +21,19 @@ def test_no_outgoing_connection_is_given_a_port_that_was_found() -> None:
             pass
 
 
-def test_two_that_look_at_the_same_time_do_not_find_the_same_port() -> None:
-    command = "from dnsadmin.free_port import find_free_port as f; print(*(f() for _ in range(30)))"
+def test_those_who_look_at_the_same_time_never_find_the_same_port() -> None:
+    command = (
+        "import sys; from dnsadmin.free_port import find_free_port as f; "
+        "print(*(f() for _ in range(150)), flush=True); sys.stdin.read()"
+    )
     looking = [
-        subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE, text=True) for _ in range(4)
+        subprocess.Popen(
+            [sys.executable, "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(8)
     ]
+    found = [port for each in looking if each.stdout for port in each.stdout.readline().split()]
 
-    found = [port for each in looking for port in each.communicate(timeout=60)[0].split()]
-
-    assert len(found) == len(set(found)) == 120
+    for each in looking:
+        each.communicate(timeout=60)
+    assert len(found) == len(set(found)) == 8 * 150

@@ -1,7 +1,14 @@
 """The samples hold what a first look should find."""
 
+import json
+import os
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
+from dnsadmin.free_port import find_free_port
+from dnsadmin.prepare import prepare_state
 from dnsadmin.samples.zones import EDGE_PREFIX, build_sample_zones
 from providers.registries.claim import DEFAULT_PROFILE, ClaimVerdict, OwnershipState, Pairing, TxtProfile
 from providers.registries.pairing import pair
@@ -50,3 +57,26 @@ def test_the_legacy_zone_has_one_of_everything_that_goes_wrong() -> None:
     assert verdicts[ClaimVerdict.UNREADABLE] == 1
     assert states[OwnershipState.CONFLICT] == 6
     assert states[OwnershipState.UNKNOWN] == 1
+
+
+def test_a_sample_provider_leaves_the_port_of_the_web_role_alone(tmp_path: Path) -> None:
+    prepare_state(tmp_path)
+    web, other = find_free_port(), find_free_port()
+    servers = [
+        {"name": name, "description": "", "path": str(tmp_path / name), "port": port}
+        for name, port in (("public-dns", web), ("legacy-dns", other))
+    ]
+    (tmp_path / "samples").mkdir()
+    (tmp_path / "samples" / "state.json").write_text(json.dumps({"edge_key": "", "servers": servers}))
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "dnsadmin.samples", "prepare"],
+        env={**os.environ, "DNSADMIN_STATE_DIR": str(tmp_path), "PORT": str(web)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    moved, kept = (server["port"] for server in json.loads(ran.stdout))
+    assert moved not in (web, other)
+    assert kept == other
