@@ -16,11 +16,11 @@ from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_form, refuse
 from registry_app.admin.fields import MomentField, ThemedForm
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
-from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage, build_column
+from registry_app.admin.list_page import ListPage, build_column
 from registry_app.admin.suggestion import build_fix, build_joint_fix
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
 from registry_app.errors import DnsadminError
-from registry_app.models import Finding, Grant, Owner, Provider
+from registry_app.models import PROVIDER_SECRETS, Finding, Grant, Owner, Provider
 from registry_app.queries.access import may_act_somewhere, may_administer, may_operate
 from registry_app.queries.name_range import build_prefix_query, read_name
 from registry_app.reconcile.acknowledge_finding import acknowledge_finding

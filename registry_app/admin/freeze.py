@@ -15,18 +15,16 @@ from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_act, answer_form
 from registry_app.admin.fields import MomentField, ThemedForm
 from registry_app.admin.filters import build_row_filter
-from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
+from registry_app.admin.list_page import ListPage
 from registry_app.admin.wording import format_ago, format_badge
 from registry_app.inventory.freeze import freeze
 from registry_app.inventory.lift_freeze import lift_freeze
-from registry_app.models import Freeze, Grant, Provider
+from registry_app.models import PROVIDER_SECRETS, Freeze, Grant, Provider
 from registry_app.queries.access import may_act_somewhere, may_administer, may_operate
 
 
 class FreezeForm(ThemedForm):
-    provider = forms.ModelChoiceField(
-        Provider.objects.defer("secret", "client_key"), required=False, empty_label="All providers"
-    )
+    provider = forms.ModelChoiceField(Provider.objects.all(), required=False, empty_label="All providers")
     reason = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}))
     ends_at = MomentField(label="Ends (UTC)", required=False, help_text="Empty: until somebody lifts it.")
 

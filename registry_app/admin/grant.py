@@ -15,10 +15,10 @@ from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_act, answer_form
 from registry_app.admin.fields import ThemedForm
 from registry_app.admin.filters import build_choice_filter, build_row_filter
-from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
+from registry_app.admin.list_page import ListPage
 from registry_app.inventory.add_grant import add_grant
 from registry_app.inventory.remove_grant import remove_grant
-from registry_app.models import Grant, Owner, Provider
+from registry_app.models import PROVIDER_SECRETS, Grant, Owner, Provider
 from registry_app.queries.access import may_administer
 from registry_app.queries.name_range import read_name
 
@@ -26,9 +26,7 @@ from registry_app.queries.name_range import read_name
 class GrantForm(ThemedForm):
     group = forms.ModelChoiceField(Group.objects.all())
     action = forms.ChoiceField(choices=Grant.Action.choices)
-    provider = forms.ModelChoiceField(
-        Provider.objects.defer("secret", "client_key"), required=False, empty_label="Any provider"
-    )
+    provider = forms.ModelChoiceField(Provider.objects.all(), required=False, empty_label="Any provider")
     owner = forms.ModelChoiceField(Owner.objects.all(), required=False, empty_label="Any owner")
     name_suffix = forms.CharField(
         required=False,

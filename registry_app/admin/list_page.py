@@ -19,9 +19,6 @@ from registry_app.admin.site import Row, ThemedAdmin
 from registry_app.admin.wording import NOTHING
 from registry_app.queries.access import may_read
 
-# Ciphertext is decrypted when a column is loaded: a list neither needs it nor should fail for it.
-PROVIDER_SECRETS = ("provider__secret", "provider__client_key")
-
 
 def build_column(field: str, title: str) -> Callable[[models.Model], Any]:
     """A plain column under a title of its own: the names of fields are not for people."""

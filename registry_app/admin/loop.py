@@ -18,7 +18,6 @@ from registry_app.admin.answer import answer_act, answer_form, read_posted, refu
 from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import LinesField
 from registry_app.admin.filters import build_row_filter
-from registry_app.admin.list_page import PROVIDER_SECRETS
 from registry_app.admin.loop_forms import DeclaredEndpointForm
 from registry_app.admin.record_set import link_to
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due
@@ -29,7 +28,7 @@ from registry_app.inventory.register_loop import register_loop
 from registry_app.loop.declared import build_request, find_loop
 from registry_app.loop.preview_loop import preview_loop
 from registry_app.loop.request_loop_run import request_loop_run
-from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Provider
+from registry_app.models import PROVIDER_SECRETS, DeclaredEndpoint, Loop, LoopRun, Provider
 from registry_app.models.loop import list_default_types
 from registry_app.queries.loop import may_plan_loop, may_run_loop
 

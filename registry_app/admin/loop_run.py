@@ -8,11 +8,11 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from registry_app.admin.filters import build_choice_filter, build_row_filter
-from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage, build_column
+from registry_app.admin.list_page import ListPage, build_column
 from registry_app.admin.record_set import link_to
 from registry_app.admin.wording import NOTHING, describe_trigger, format_ago, format_badge
 from registry_app.loop.step_changes import parse_items
-from registry_app.models import Loop, LoopRun, Provider
+from registry_app.models import PROVIDER_SECRETS, Loop, LoopRun, Provider
 from registry_app.queries.transfer_page import SHOWN_CHARACTERS
 
 _SHOWN_STEPS = 50

@@ -189,6 +189,8 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         if row.username:
             parts.append(f"user {row.username}")
         parts.append("secret set" if getattr(row, "has_secret", False) else "no secret")
+        if getattr(row, "has_url_query", False):
+            parts.append("URL query set")
         if row.client_certificate:
             parts.append("client certificate")
         return ", ".join(parts)

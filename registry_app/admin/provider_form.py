@@ -10,6 +10,7 @@ from registry_app.models import Provider
 
 _WHERE = ("name", "url", "protocol", "description", "is_enabled")
 _SHOWN_CREDENTIALS = ("authentication", "username", "ca_certificate", "client_certificate")
+_QUERY = ("url_query", "forget_url_query")
 _CERTIFICATES = ("ca_certificate", "client_certificate", "client_key", "forget_client_key")
 _VISITS = ("interval_seconds", "deadline_seconds", "max_body_bytes", "max_items", "allow_empty")
 _WRITES = (
@@ -24,11 +25,14 @@ _WRITES = (
 
 
 class AddressInput(forms.TextInput):
-    """An address whose `user:password@` is not written back into the page."""
+    """An address whose `user:password@` and `?query` are not written back into the page."""
 
     def format_value(self, value: Any) -> str | None:
         text: str | None = super().format_value(value)
-        if text is None or "@" not in text:
+        if text is None:
+            return None
+        text = text.partition("?")[0]
+        if "@" not in text:
             return text
         scheme, separator, rest = text.rpartition("//")
         return scheme + separator + rest.rpartition("@")[2]
@@ -40,11 +44,16 @@ class ProviderForm(ConfigForm):
         help_text="Password or token, or env:NAME or file:NAME. Never shown again; left empty, a stored one "
         "stays. Forgotten by itself when the URL moves to another place.",
     )
+    url_query = SecretField(
+        label="URL query",
+        help_text="What follows the ? of the URL, if it has one. Never shown again; forgotten by itself as "
+        "the secret is.",
+    )
     client_key = SecretField(label="client key (PEM)", lines=True, help_text="Never shown again.")
 
     sections = (
         ("Where it is", _WHERE),
-        ("Credentials", ("authentication", "username", "secret", "forget_secret", *_CERTIFICATES)),
+        ("Credentials", ("authentication", "username", "secret", "forget_secret", *_QUERY, *_CERTIFICATES)),
         ("How it is visited", _VISITS),
         ("How it is written to", _WRITES),
     )

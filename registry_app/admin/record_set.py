@@ -13,10 +13,10 @@ from django.utils.safestring import SafeString
 
 from registry_app.admin.actor import actor_of
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
-from registry_app.admin.list_page import PROVIDER_SECRETS, ListPage
+from registry_app.admin.list_page import ListPage
 from registry_app.admin.transfer_draft import sign_selection
 from registry_app.admin.wording import NOTHING, format_badge, format_foreign, format_targets
-from registry_app.models import Grant, Owner, OwnershipState, Provider, RecordSet, Transfer
+from registry_app.models import PROVIDER_SECRETS, Grant, Owner, OwnershipState, Provider, RecordSet, Transfer
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.freshness import describe_freshness
 from registry_app.queries.name_range import build_prefix_query, build_suffix_query, read_name
@@ -108,7 +108,7 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
         return ("name_reversed", "id") if request.GET.get("below") else ("name", "id")
 
     def empty_reason(self, request: HttpRequest) -> str:
-        providers = Provider.objects.defer("secret", "client_key")
+        providers = Provider.objects
         if not providers.exists():
             return "There are no record sets yet, because no provider is registered. Register the first one."
         if not providers.filter(accepted_at__isnull=False).exists():

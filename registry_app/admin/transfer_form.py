@@ -37,7 +37,7 @@ class TransferForm(ThemedForm):
         help_text="On its own: all record sets of this owner. With names or other limits: only its own.",
     )
     provider = forms.ModelChoiceField(
-        Provider.objects.defer("secret", "client_key"),
+        Provider.objects.all(),
         label="Only at provider",
         required=False,
         empty_label="Any",

@@ -60,9 +60,7 @@ class HeldSnapshotViews(NounViewSet):
     """Held snapshots."""
 
     # The body of a snapshot may be 32 MiB: it is never read for a list.
-    queryset = with_provider(HeldSnapshot.objects.all()).defer(
-        "body", "provider__secret", "provider__client_key"
-    )
+    queryset = with_provider(HeldSnapshot.objects.all()).defer("body")
     scopes = {"accept": "admin", "reject": "admin"}
 
     @extend_schema(parameters=[HeldSnapshotParameters], responses=HeldSnapshotAnswer(many=True))

@@ -49,6 +49,7 @@ class ProviderAnswer(RowSerializer[Provider]):
     """A provider: its settings and how it is; of its secrets only whether they are set."""
 
     has_secret = serializers.BooleanField()
+    has_url_query = serializers.BooleanField()
     has_client_key = serializers.BooleanField()
     domain_filter = serializers.DictField()
 
@@ -58,6 +59,7 @@ class ProviderAnswer(RowSerializer[Provider]):
             "id",
             *_SETTINGS,
             "has_secret",
+            "has_url_query",
             "has_client_key",
             "status",
             "next_visit_at",
@@ -86,13 +88,21 @@ class ProviderBody(StrictModelSerializer):
         trim_whitespace=False,
         help_text="Password or token, or env:NAME or file:NAME. Never shown again.",
     )
+    url_query = serializers.CharField(
+        write_only=True,
+        required=False,
+        allow_blank=True,
+        trim_whitespace=False,
+        max_length=2048,
+        help_text="What follows the ? of the URL, where it may stand as well. Never shown again.",
+    )
     client_key = serializers.CharField(
         write_only=True, required=False, allow_blank=True, help_text="PEM. Never shown again."
     )
 
     class Meta:
         model = Provider
-        fields = (*_SETTINGS, "secret", "client_key")
+        fields = (*_SETTINGS, "secret", "url_query", "client_key")
 
 
 class ProviderParameters(StrictSerializer):
@@ -137,8 +147,8 @@ class ConnectionReportAnswer(serializers.Serializer[ConnectionReport]):
 class ProviderViews(ConfigurationViewSet):
     """Providers."""
 
-    queryset = Provider.objects.defer("secret", "client_key").annotate(
-        has_secret=is_set("secret"), has_client_key=is_set("client_key")
+    queryset = Provider.objects.annotate(
+        has_secret=is_set("secret"), has_url_query=is_set("url_query"), has_client_key=is_set("client_key")
     )
     answer_shape = ProviderAnswer
     body_shape = ProviderBody

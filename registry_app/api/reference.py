@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from providers.wire.canonical_name import InvalidName, canonical_name
 from registry_app.api.row_serializer import RowSerializer
-from registry_app.models import Owner, Provider
+from registry_app.models import PROVIDER_SECRETS, Owner, Provider
 
 _MAX_ID = 2**63 - 1
 _Rows = TypeVar("_Rows", bound=models.Model)
@@ -16,7 +16,7 @@ _Rows = TypeVar("_Rows", bound=models.Model)
 def with_provider(rows: models.QuerySet[_Rows]) -> models.QuerySet[_Rows]:
     """Rows with their provider, without its secrets: a page needs none, and one that cannot be decrypted
     must not take the page with it."""
-    return rows.select_related("provider").defer("provider__secret", "provider__client_key")
+    return rows.select_related("provider").defer(*PROVIDER_SECRETS)
 
 
 def is_set(column: str) -> "models.ExpressionWrapper[models.Q]":
@@ -63,7 +63,7 @@ class ProviderFilterField(serializers.CharField):
     def to_internal_value(self, data: Any) -> Provider:  # type: ignore[override]  # the stubs fix it to str
         text = super().to_internal_value(data)
         is_id = text.isascii() and text.isdigit() and len(text) < 19
-        providers = Provider.objects.defer("secret", "client_key")
+        providers = Provider.objects
         provider = providers.filter(pk=int(text)).first() if is_id else providers.filter(name=text).first()
         if provider is None:
             raise serializers.ValidationError("There is no such provider.")

@@ -10,7 +10,7 @@ from registry_app.inventory.provider_address import split_address
 from registry_app.inventory.rows import change_row, fetch_row, raise_if_not_administrator
 from registry_app.models import Provider
 
-_CREDENTIALS = ("secret", "client_key")
+_CREDENTIALS = ("secret", "client_key", "url_query")
 
 
 def change_provider(
@@ -23,9 +23,8 @@ def change_provider(
     """Change a provider. Its credentials are cleared when the origin of its URL changes and no new ones
     come along: a secret is never sent to a place it was not entered for."""
     raise_if_not_administrator(actor, "providers")
-    values = dict(changes)
+    values = split_address(changes)
     if "url" in values:
-        values = split_address(values)
         stored = parse_provider_url(fetch_row(Provider, provider_id).url)
         if stored.origin != parse_provider_url(values["url"]).origin:
             values = {**dict.fromkeys(_CREDENTIALS, ""), **values}

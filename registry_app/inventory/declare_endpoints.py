@@ -13,7 +13,7 @@ from registry_app.actor import Actor
 from registry_app.audit import record_audit
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
 from registry_app.inventory.declared_endpoint import read_declared
-from registry_app.models import DeclaredEndpoint, Loop
+from registry_app.models import PROVIDER_SECRETS, DeclaredEndpoint, Loop
 from registry_app.queries.loop import may_run_loop
 
 MOST_ENDPOINTS = 20_000
@@ -116,7 +116,7 @@ def _raise_if_too_many(count: int) -> None:
 
 
 def _find(loop_id: int) -> Loop:
-    rows = Loop.objects.select_related("owner", "provider").defer("provider__secret", "provider__client_key")
+    rows = Loop.objects.select_related("owner", "provider").defer(*PROVIDER_SECRETS)
     loop = rows.filter(pk=loop_id).first()
     if loop is None:
         raise NotFound(f"There is no loop {loop_id}.", todo="Look it up in the list.")

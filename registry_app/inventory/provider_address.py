@@ -1,32 +1,34 @@
-"""Read the URL a person gave for a provider, and keep its user-info out of the URL column."""
+"""Read the URL a person gave for a provider, and keep what may be secret of it out of the URL column."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
 
-from providers.http.address import parse_provider_url
+from providers.http.address import ProviderAddress, parse_provider_url
 from providers.http.errors import InvalidAddress
 from registry_app.errors import InvalidRequest
 from registry_app.models import Provider
 
 
 def split_address(values: Mapping[str, Any]) -> dict[str, Any]:
-    """`values` with the URL's `user:secret@` moved to the credential fields.
+    """`values` with the URL's `user:secret@` moved to the credential fields, and its `?query` to its own.
 
-    ExternalDNS honours user-info in its URL; a URL is shown on pages and in logs, a secret is not.
+    ExternalDNS honours both in its URL; a URL is shown on pages and in logs, a secret is not.
     Raises InvalidRequest for a URL that cannot be used. Nothing is resolved or contacted here.
     """
-    url = str(values["url"])
-    try:
-        address = parse_provider_url(url)
-    except InvalidAddress as error:
-        raise InvalidRequest(str(error), fields={"url": [str(error)]}) from error
+    if values.get("url_query"):
+        _parse("url_query", f"https://provider.invalid/?{values['url_query']}")
+    if "url" not in values:
+        return dict(values)
+    address = _parse("url", str(values["url"]))
     if address.scheme not in settings.DNSADMIN_PROVIDER_SCHEMES:
         schemes = " or ".join(f"{scheme}://" for scheme in settings.DNSADMIN_PROVIDER_SCHEMES)
         message = f"This deployment only visits providers at {schemes} addresses."
         raise InvalidRequest(message, fields={"url": [message]})
-    split = {**values, "url": address.base_url}
+    split = {**values, "url": address.base_url.partition("?")[0]}
+    if address.query:
+        split["url_query"] = address.query
     if address.login is not None:
         split |= {
             "authentication": Provider.Authentication.BASIC,
@@ -34,3 +36,10 @@ def split_address(values: Mapping[str, Any]) -> dict[str, Any]:
             "secret": address.login.password,
         }
     return split
+
+
+def _parse(field: str, url: str) -> ProviderAddress:
+    try:
+        return parse_provider_url(url)
+    except InvalidAddress as error:
+        raise InvalidRequest(str(error), fields={field: [str(error)]}) from error

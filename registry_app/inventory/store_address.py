@@ -17,6 +17,8 @@ def read_store_address(field: str, text: str) -> str:
         raise _refuse(field, str(error)) from error
     if address.login is not None:
         raise _refuse(field, "No user name and password go into this address: it is shown on pages.")
+    if address.query:
+        raise _refuse(field, "No query (?...) goes into this address: it is shown on pages.")
     if address.scheme not in settings.DNSADMIN_PROVIDER_SCHEMES:
         schemes = " or ".join(f"{scheme}://" for scheme in settings.DNSADMIN_PROVIDER_SCHEMES)
         raise _refuse(field, f"This deployment only goes to {schemes} addresses.")

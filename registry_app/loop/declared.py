@@ -3,7 +3,7 @@
 from providers.planning.planned_changes import Policy
 from registry_app.errors import NotFound
 from registry_app.loop.loop_request import LoopRequest, parse_managed_types
-from registry_app.models import Loop
+from registry_app.models import PROVIDER_SECRETS, Loop
 from registry_app.queries.declared import fetch_declared
 
 DECLARED = "declared endpoints"
@@ -12,10 +12,7 @@ DECLARED = "declared endpoints"
 def find_loop(loop_id: int) -> Loop:
     """Raises NotFound."""
     found = (
-        Loop.objects.select_related("owner", "provider")
-        .defer("provider__secret", "provider__client_key")
-        .filter(pk=loop_id)
-        .first()
+        Loop.objects.select_related("owner", "provider").defer(*PROVIDER_SECRETS).filter(pk=loop_id).first()
     )
     if found is None:
         raise NotFound(f"There is no loop {loop_id}.", todo="Look it up in the list.")

@@ -15,6 +15,7 @@ from registry_app.loop.look import look_and_settle
 from registry_app.loop.run_rows import End, close_run, was_sent
 from registry_app.loop.step_changes import changes_of_step
 from registry_app.loop.steps import UNSETTLED, call_off
+from registry_app.mirror.place import name_place
 from registry_app.models import LoopRun, LoopStep, Provider
 from registry_app.reconcile.failure import describe_failure
 from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease
@@ -81,11 +82,11 @@ def _finish_alone(run: LoopRun, provider: Provider, lease: Lease) -> None:
     if not _has_unsettled(run):
         _call_off_and_close(run, lease)
         return
-    moved = _find_moved_place(run, provider)
-    if moved:
-        _give_up(run, lease, moved)
-        return
     try:
+        moved = _find_moved_place(run, provider)
+        if moved:
+            _give_up(run, lease, moved)
+            return
         with holding(provider, lease) as hold:
             _settle_and_close(hold, run)
     except (ProviderError, WireError, SecretUnavailable) as error:
@@ -121,10 +122,10 @@ def _give_up(run: LoopRun, lease: Lease, problem: str) -> None:
 
 def _find_moved_place(run: LoopRun, provider: Provider) -> str:
     """Why nothing may be read where the provider is now; another address is another server: what stands there
-    proves nothing about what was sent."""
+    proves nothing about what was sent. Raises SecretUnavailable."""
     if not provider.is_enabled:
         return f"{provider.name} is switched off."
-    if run.address != provider.url:
+    if run.address != name_place(provider):
         return f"{provider.name} has another address now than the one it was sent to."
     return ""
 

@@ -16,6 +16,7 @@ from registry_app.loop.batches import list_keys
 from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.plan_loop import LoopPlan
 from registry_app.loop.step_changes import StepItem, parse_items
+from registry_app.mirror.place import name_place
 from registry_app.models import Loop, LoopRun, LoopStep, Provider
 from registry_app.reconcile.findings.loops import (
     compute_loop_fingerprint,
@@ -46,7 +47,7 @@ def open_run(request: LoopRequest, lease: Lease, actor: Actor, trigger: LoopRun.
             requested_by=(loop.requested_by if loop and loop.requested_by else actor.name)[:200],
             policy=request.policy.value,
             source=request.source[:300],
-            address=request.provider.url,
+            address=name_place(request.provider),
             confirmation=request.confirmation[:500],
             epoch=lease.epoch,
             started_at=timezone.now(),

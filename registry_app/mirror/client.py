@@ -26,7 +26,7 @@ def build_client(provider: Provider) -> ProviderClient:
         Provider.Protocol.PLUGIN: PluginClient,
     }
     return protocols[provider.protocol](
-        provider.url,
+        _build_url(provider),
         credentials=_build_credentials(provider),
         policy=build_address_policy(),
         limits=build_limits(provider),
@@ -36,7 +36,7 @@ def build_client(provider: Provider) -> ProviderClient:
 def build_subject(provider: Provider) -> Subject:
     """A provider to be asked whether it conforms. Raises as `build_client`; sends nothing."""
     return Subject(
-        provider.url,
+        _build_url(provider),
         protocol=provider.protocol,
         credentials=_build_credentials(provider),
         policy=build_address_policy(),
@@ -76,6 +76,11 @@ def build_limits(provider: Provider) -> Limits:
         max_body_bytes=provider.max_body_bytes,
         max_items=provider.max_items,
     )
+
+
+def _build_url(provider: Provider) -> str:
+    query = fetch_secret_value(provider.url_query)
+    return f"{provider.url}?{query}" if query else provider.url
 
 
 def _build_credentials(provider: Provider) -> Credentials:

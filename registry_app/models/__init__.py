@@ -12,7 +12,7 @@ from registry_app.models.held_snapshot import HeldSnapshot
 from registry_app.models.idempotency_key import IdempotencyKey
 from registry_app.models.loop import DeclaredEndpoint, Loop, LoopPolicy, LoopRun, LoopStep
 from registry_app.models.owner import Owner
-from registry_app.models.provider import Provider
+from registry_app.models.provider import PROVIDER_SECRETS, Provider
 from registry_app.models.record_event import RecordEvent
 from registry_app.models.record_set import OwnershipState, RecordSet
 from registry_app.models.registry_profile import RegistryProfile
@@ -20,6 +20,7 @@ from registry_app.models.sync_run import SyncRun
 from registry_app.models.transfer import Transfer, TransferItem, TransferStep
 
 __all__ = [
+    "PROVIDER_SECRETS",
     "ApiToken",
     "AuditEntry",
     "AuditTail",

@@ -3,7 +3,11 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from registry_app.models.encrypted_field import EncryptedTextField, SecretsLeftBehind
+from registry_app.models.encrypted_field import (
+    EncryptedTextField,
+    SecretsLeftBehind,
+    find_secret_names,
+)
 
 MEBIBYTE = 1024 * 1024
 
@@ -42,6 +46,12 @@ class Provider(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     url = models.CharField("URL", max_length=2048, help_text="The base address ExternalDNS would use.")
+    url_query = EncryptedTextField(
+        "URL query",
+        blank=True,
+        default="",
+        help_text="What follows the ? of the URL, perhaps a token. Write-only.",
+    )
     protocol = models.CharField(max_length=7, choices=Protocol.choices, default=Protocol.WEBHOOK)
     description = models.TextField(blank=True, default="")
     is_enabled = models.BooleanField("visited", default=True)
@@ -155,3 +165,7 @@ class Provider(models.Model):
         if self.write_mode in {self.WriteMode.VALUE_EXACT, self.WriteMode.SEQUENTIAL}:
             return 1
         return self.batch_size
+
+
+# What a query that joins a provider's row to its own leaves behind, as `Provider.objects` does by itself.
+PROVIDER_SECRETS = tuple(f"provider__{name}" for name in find_secret_names(Provider))

@@ -6,6 +6,7 @@ from datetime import datetime
 from django.db.models import Count, Max, QuerySet, Sum
 
 from registry_app.models import (
+    PROVIDER_SECRETS,
     AuditEntry,
     Finding,
     HeldSnapshot,
@@ -77,7 +78,7 @@ def _count_states(total: int) -> list[tuple[str, str, int]]:
 
 
 def _events() -> QuerySet[RecordEvent]:
-    return RecordEvent.objects.select_related("provider").defer("provider__secret", "provider__client_key")
+    return RecordEvent.objects.select_related("provider").defer(*PROVIDER_SECRETS)
 
 
 def _held() -> list[Attention]:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db.models import BooleanField, Case, Count, Q, QuerySet, Value, When
 
-from registry_app.models import Finding, Freeze, HeldSnapshot, Provider, RecordSet, SyncRun
+from registry_app.models import PROVIDER_SECRETS, Finding, Freeze, HeldSnapshot, Provider, RecordSet, SyncRun
 
 STRIP_LENGTH = 40
 
@@ -23,8 +23,10 @@ class ProviderPage:
 
 def providers_for_display() -> QuerySet[Provider]:
     """Providers without their secrets, but with whether they are set."""
-    return Provider.objects.defer("secret", "client_key").annotate(
-        has_secret=build_is_set("secret"), has_client_key=build_is_set("client_key")
+    return Provider.objects.annotate(
+        has_secret=build_is_set("secret"),
+        has_url_query=build_is_set("url_query"),
+        has_client_key=build_is_set("client_key"),
     )
 
 
@@ -49,7 +51,7 @@ def active_freezes(now: datetime) -> QuerySet[Freeze]:
     return (
         Freeze.objects.filter(Q(ends_at=None) | Q(ends_at__gt=now))
         .select_related("provider")
-        .defer("provider__secret", "provider__client_key")
+        .defer(*PROVIDER_SECRETS)
     )
 
 

@@ -6,7 +6,7 @@ from django.db.models import Case, IntegerField, QuerySet, TextField, Value, Whe
 from django.db.models.functions import Cast, Length, Substr
 
 from registry_app.actor import Actor
-from registry_app.models import Transfer, TransferStep
+from registry_app.models import PROVIDER_SECRETS, Transfer, TransferStep
 
 # A change set may be megabytes, and a transfer may have hundreds: a page shows how each begins.
 SHOWN_CHARACTERS = 4_000
@@ -16,7 +16,7 @@ _NEEDS_EYES = (TransferStep.Status.NEEDS_OPERATOR, TransferStep.Status.UNKNOWN)
 def transfers_for_display() -> QuerySet[Transfer]:
     """Transfers with what a line about them needs, and without anything secret loaded."""
     return Transfer.objects.select_related("provider", "source_owner", "target_owner", "undo_of").defer(
-        "provider__secret", "provider__client_key"
+        *PROVIDER_SECRETS
     )
 
 

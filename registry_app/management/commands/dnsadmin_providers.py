@@ -8,7 +8,6 @@ from django.core.management.base import CommandParser
 from providers.conformance.observation import Report, Verdict
 from providers.conformance.run import run_conformance
 from providers.conformance.subject import Subject
-from providers.http.address import parse_provider_url
 from providers.http.errors import ProviderError
 from registry_app.actor import SYSTEM
 from registry_app.errors import InvalidRequest
@@ -54,8 +53,6 @@ class Command(DnsadminCommand):
                 "name", "url", "status", "is_enabled", "record_set_count", "accepted_at", "last_error"
             )
         )
-        for row in rows:
-            row["url"] = str(parse_provider_url(row["url"]))
         if options["json"]:
             write_json(self.stdout, {"providers": rows})
         else:

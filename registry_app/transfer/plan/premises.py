@@ -3,13 +3,11 @@
 It is part of what is reviewed. What moved since voids the approval: nothing more is sent.
 """
 
-import hmac
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from django.conf import settings
-
 from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
+from registry_app.mirror.place import identify_secret, name_place
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer
 from registry_app.queries.declared import find_declared_version
@@ -25,8 +23,9 @@ def build_premises(
     provider: Provider, kind: str, owners: Collection[Owner], stores: Collection[str] = ()
 ) -> Premises:
     """JSON of the addresses of the provider and of the registry stores the plan touches (`stores`: their
-    profiles' primary keys), and of each owner's policy and, where claims are made anew, registry settings;
-    without secrets. Raises SecretUnavailable where a key cannot be had.
+    profiles' primary keys), of how many record sets the provider takes at once, and of each owner's policy
+    and, where claims are made anew, registry settings; without secrets. Raises SecretUnavailable where a key
+    cannot be had.
     """
     described: dict[str, dict[str, Any]] = {owner.owner_id: {"policy": owner.policy} for owner in owners}
     if kind in KINDS_THAT_FORMAT:
@@ -36,7 +35,11 @@ def build_premises(
                 _describe_registry(fetch_owner_registry(owner, profiles)),
                 **{"declared set": find_declared_version(owner, provider)},
             )
-    premises: Premises = {"url": provider.url, "protocol": provider.protocol, "owners": described}
+    premises: Premises = {
+        "url": name_place(provider),
+        "protocol": provider.protocol,
+        "owners": described,
+    }
     if stores:
         premises["stores"] = describe_stores(provider, stores)
     return premises
@@ -46,10 +49,11 @@ def find_moved_place(transfer: Transfer, provider: Provider) -> str:
     """Why nothing may be sent to, or read from, where the provider is now; empty if it may.
 
     Another address is another server: what stands there proves nothing about what was sent.
+    Raises SecretUnavailable.
     """
     if not provider.is_enabled:
         return f"{provider.name} was disabled after this was reviewed."
-    if transfer.premises.get("url") != provider.url:
+    if transfer.premises.get("url") != name_place(provider):
         return f"{provider.name} has another address now than the one this was reviewed for."
     if transfer.premises.get("protocol") != provider.protocol:
         return f"{provider.name} speaks another protocol now than the one this was reviewed for."
@@ -65,7 +69,7 @@ def find_moved_place(transfer: Transfer, provider: Provider) -> str:
 
 
 def find_moved_premise(transfer: Transfer, provider: Provider) -> str:
-    """Which of the owners' settings moved since the review, in words; empty if none did.
+    """Which settings of the provider or the owners moved since the review, in words; empty if none did.
 
     Raises SecretUnavailable.
     """
@@ -90,12 +94,5 @@ def _describe_registry(registry: OwnerRegistry) -> dict[str, Any]:
         "registry profile": registry.store or profile.reference,
         "registry store": registry.store,
         "claim naming": [profile.prefix, profile.suffix, profile.wildcard_replacement],
-        "encryption key": _identify_key(profile.encryption_key),
+        "encryption key": identify_secret(profile.encryption_key or b""),
     }
-
-
-def _identify_key(key: bytes | None) -> str:
-    # Keyed, and cut: whoever reads the row cannot try typed keys against it.
-    if key is None:
-        return ""
-    return hmac.digest(settings.SECRET_KEY.encode(), b"premises" + key, "sha256")[:8].hex()

@@ -82,11 +82,11 @@ def _run(hold: Hold) -> None:
         return
     _note_attempt(hold)
     crash_point("transfer.attempt_noted")
-    moved = find_moved_place(hold.transfer, hold.provider)
-    if moved:
-        _give_up(hold, moved)
-        return
     try:
+        moved = find_moved_place(hold.transfer, hold.provider)
+        if moved:
+            _give_up(hold, moved)
+            return
         profiles = {profile.reference: profile for profile in fetch_txt_profiles(hold.provider)}
         with build_client(hold.provider) as client:
             stores = open_stores(hold.provider, client, remembers=True)

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 SECRET = "correct-horse-battery-secret"
 PROVIDER_FORM = {
     "name": "blue-zone",
-    "url": "http://127.0.0.1:8888",
+    "url": f"http://127.0.0.1:8888?token={SECRET}",
     "protocol": "webhook",
     "description": "",
     "is_enabled": "on",
@@ -50,8 +50,8 @@ def test_a_provider_is_registered_and_its_secret_is_never_shown() -> None:
     ]
 
     assert response.status_code == 200
-    assert provider.secret == SECRET
-    assert "secret set" in pages[0]
+    assert (provider.secret, provider.url_query) == (SECRET, f"token={SECRET}")
+    assert "secret set, URL query set" in pages[0]
     assert not [page for page in [read_text(response), *pages] if SECRET in page]
 
 

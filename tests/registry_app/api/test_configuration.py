@@ -32,6 +32,7 @@ def test_a_provider_is_registered_and_its_secret_is_in_no_answer(client: APIClie
         "authentication": "bearer",
         "secret": _SECRET,
         "client_key": f"-----{_SECRET}-----",
+        "url_query": f"token={_SECRET}",
     }
 
     created = client.post(f"{API}/providers/", body)
@@ -41,8 +42,8 @@ def test_a_provider_is_registered_and_its_secret_is_in_no_answer(client: APIClie
     answers = [created, *(client.get(API + address) for address in addresses)]
     assert created.status_code == 201, created.content
     assert created["Location"].endswith(f"{API}/providers/{provider.pk}/")
-    assert read(created)["has_secret"] is True
-    assert provider.secret == _SECRET
+    assert (read(created)["has_secret"], read(created)["has_url_query"]) == (True, True)
+    assert (provider.secret, provider.url_query) == (_SECRET, f"token={_SECRET}")
     assert all(_SECRET.encode() not in answer.content for answer in answers)
 
 

@@ -71,6 +71,36 @@ def test_it_moves_user_info_out_of_the_url_into_the_credentials() -> None:
 
 
 @pytest.mark.django_db
+def test_the_query_of_a_url_is_kept_as_a_secret() -> None:
+    provider = _register(url=f"http://127.0.0.1:8888/base?tenant=blue&token={SECRET}")
+
+    assert (provider.url, provider.url_query) == ("http://127.0.0.1:8888/base", f"tenant=blue&token={SECRET}")
+    assert SECRET not in json.dumps(list(AuditEntry.objects.values_list("after", flat=True)))
+
+
+@pytest.mark.django_db
+def test_the_query_of_a_url_stays_until_it_is_replaced_or_forgotten() -> None:
+    provider = _register(url=f"{URL}?token={SECRET}")
+
+    kept = change_provider(SYSTEM, provider.pk, {"url": f"{URL}/webhook"}).url_query
+    replaced = change_provider(SYSTEM, provider.pk, {"url_query": "token=another"}).url_query
+    forgotten = change_provider(SYSTEM, provider.pk, {"url_query": ""}).url_query
+
+    assert (kept, replaced, forgotten) == (f"token={SECRET}", "token=another", "")
+    assert Provider.objects.get().url == f"{URL}/webhook"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("query", ["a b", "a#b", "a\nb", "x" * 4000])
+def test_what_no_url_can_carry_is_no_query(query: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        _register(url_query=query)
+
+    assert set(caught.value.fields) == {"url_query"}
+    assert not Provider.objects.exists()
+
+
+@pytest.mark.django_db
 def test_it_refuses_a_name_that_is_taken() -> None:
     _register()
 
@@ -91,11 +121,11 @@ def test_only_an_administrator_registers() -> None:
 
 @pytest.mark.django_db
 def test_a_changed_origin_clears_the_credentials() -> None:
-    provider = _register(secret=SECRET, client_key="key", authentication="bearer")
+    provider = _register(secret=SECRET, client_key="key", authentication="bearer", url_query="token=t")
 
     changed = change_provider(SYSTEM, provider.pk, {"url": "http://elsewhere.example.org:8888"})
 
-    assert (changed.secret, changed.client_key) == ("", "")
+    assert (changed.secret, changed.client_key, changed.url_query) == ("", "", "")
 
 
 @pytest.mark.django_db

@@ -216,7 +216,14 @@ def test_the_credentials_of_a_cluster_are_forgotten_when_its_api_moves() -> None
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://k8s.example.org", "k8s.example.org", "https://", "https://a:b@k8s.example.org"]
+    "url",
+    [
+        "ftp://k8s.example.org",
+        "k8s.example.org",
+        "https://",
+        "https://a:b@k8s.example.org",
+        "https://k8s.example.org?a=b",
+    ],
 )
 def test_an_address_that_cannot_be_used_is_refused_by_field(url: str) -> None:
     with pytest.raises(InvalidRequest) as cluster:

@@ -2,7 +2,9 @@
 
 import pytest
 
+from registry_app.actor import SYSTEM
 from registry_app.inventory.freeze import freeze
+from registry_app.inventory.register_provider import register_provider
 from registry_app.models import AuditEntry, Provider
 from tests.factories import make_administrator, make_provider, make_user
 from tests.reference_server import ReferenceProvider, make_zone
@@ -88,7 +90,8 @@ def test_nothing_is_written_in_a_freeze() -> None:
 
 
 def test_the_list_shows_no_secret_of_an_address() -> None:
-    make_provider("blue-zone", url="http://127.0.0.1:9/?token=correct-horse-battery")
+    url = "http://127.0.0.1:9/?token=correct-horse-battery"
+    register_provider(SYSTEM, {"name": "blue-zone", "url": url})
 
     code, text = run_command("dnsadmin_providers", "list")
 

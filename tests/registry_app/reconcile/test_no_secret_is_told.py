@@ -52,4 +52,6 @@ def test_no_secret_is_told(fault: str, login: str, caplog: pytest.LogCaptureFixt
     assert [text for text in told if SECRET in text or KEY in text or TOKEN in text] == []
     trail = serializers.serialize("json", AuditEntry.objects.all())
     assert SECRET not in trail
+    assert TOKEN not in trail
+    assert {asked.query for asked in reference.history.requests("GET /records")} == {f"token={TOKEN}"}
     assert KEY not in trail

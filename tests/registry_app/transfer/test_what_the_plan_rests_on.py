@@ -51,6 +51,10 @@ def _deactivate(_world: World) -> None:
     User.objects.filter(username="alice").update(is_active=False)
 
 
+def _another_query(world: World) -> None:
+    Provider.objects.filter(pk=world.provider.pk).update(url_query="tenant=another")
+
+
 def _speak_otherwise(world: World) -> None:
     Provider.objects.filter(pk=world.provider.pk).update(protocol=Provider.Protocol.PLUGIN)
 
@@ -62,6 +66,7 @@ def _speak_otherwise(world: World) -> None:
         (_policy, "policy"),
         (_decommission, "decommissioned"),
         (_disable, "disabled"),
+        (_another_query, "another address"),
         (_speak_otherwise, "another protocol"),
         (_tighten, "another person"),
         (_deactivate, "may not sign in"),
