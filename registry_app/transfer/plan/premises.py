@@ -38,6 +38,7 @@ def build_premises(
     premises: Premises = {
         "url": name_place(provider),
         "protocol": provider.protocol,
+        "batch size": provider.effective_batch_size,
         "owners": described,
     }
     if stores:
@@ -73,6 +74,10 @@ def find_moved_premise(transfer: Transfer, provider: Provider) -> str:
 
     Raises SecretUnavailable.
     """
+    was_size, size = transfer.premises.get("batch size", 0), provider.effective_batch_size
+    if was_size > size:  # batches are cut once; smaller ones than could be sent do no harm
+        fewer = f"{provider.name} takes fewer record sets at a time now ({size})"
+        return f"{fewer} than when this was reviewed ({was_size})."
     reviewed: Mapping[str, Any] = transfer.premises.get("owners", {})
     owners = list(Owner.objects.prefetch_related("registry_profile").filter(owner_id__in=list(reviewed)))
     if len(owners) < len(reviewed):

@@ -55,6 +55,10 @@ def _another_query(world: World) -> None:
     Provider.objects.filter(pk=world.provider.pk).update(url_query="tenant=another")
 
 
+def _one_at_a_time(world: World) -> None:
+    Provider.objects.filter(pk=world.provider.pk).update(write_mode=Provider.WriteMode.VALUE_EXACT)
+
+
 def _speak_otherwise(world: World) -> None:
     Provider.objects.filter(pk=world.provider.pk).update(protocol=Provider.Protocol.PLUGIN)
 
@@ -67,6 +71,7 @@ def _speak_otherwise(world: World) -> None:
         (_decommission, "decommissioned"),
         (_disable, "disabled"),
         (_another_query, "another address"),
+        (_one_at_a_time, "takes fewer record sets at a time now (1) than when this was reviewed (50)"),
         (_speak_otherwise, "another protocol"),
         (_tighten, "another person"),
         (_deactivate, "may not sign in"),
@@ -103,6 +108,18 @@ def test_an_approval_for_one_address_is_none_for_another() -> None:
         assert "another address" in transfer.status_reason
         assert not other.history.requests("POST /records")
         assert world.change_sets() == []
+
+
+def test_a_provider_that_takes_more_at_a_time_by_now_gets_the_batches_that_were_reviewed() -> None:
+    with open_world(approval_policy="none", write_mode=Provider.WriteMode.SEQUENTIAL) as world:
+        transfer = request(make_alice(), ask())
+
+        Provider.objects.filter(pk=world.provider.pk).update(write_mode=Provider.WriteMode.ATOMIC)
+        run_transfer(transfer.pk)
+
+        transfer.refresh_from_db()
+        assert transfer.status == STATUS.VERIFIED
+        assert len(world.change_sets()) == transfer.items.count()
 
 
 def test_what_moved_before_the_approval_is_not_approved() -> None:
