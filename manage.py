@@ -5,9 +5,11 @@ import os
 import sys
 
 from django.core.management import execute_from_command_line
+from django.db import OperationalError
 
 from dnsadmin.env import STATE_DIR, BadSetting, MissingSecret
 from dnsadmin.one_machine import assume_what_runs
+from registry_app.errors import DatabaseUnusable
 
 
 def main() -> None:
@@ -17,6 +19,10 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except (BadSetting, MissingSecret) as error:
         sys.exit(f"dnsadmin cannot start. {error}")
+    except OperationalError as error:
+        if "--traceback" in sys.argv:
+            raise
+        sys.exit(str(DatabaseUnusable(error)))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Existing files are never touched. `python -m dnsadmin.prepare`.
 
 import base64
 import secrets
+import sys
 from pathlib import Path
 
 from dnsadmin.env import STATE_DIR
@@ -45,4 +46,10 @@ def write_private_once(path: Path, text: str) -> bool:
 
 
 if __name__ == "__main__":
-    prepare_state(STATE_DIR)
+    try:
+        prepare_state(STATE_DIR)
+    except OSError as error:
+        sys.exit(
+            f"The state folder {STATE_DIR} cannot be used: {error.strerror}. What is in it is as it was. "
+            "Make it a folder of your own, or name another: DNSADMIN_STATE_DIR=..."
+        )

@@ -83,3 +83,17 @@ class SecretUnavailable(DnsadminError):
     """A stored secret cannot be decrypted, or its reference leads nowhere."""
 
     code = "secret_unavailable"
+
+
+class DatabaseUnusable(DnsadminError):
+    """The database is away, full, read-only or not migrated; `reason` is what it said itself."""
+
+    code = "database_unavailable"
+
+    def __init__(self, reason: object) -> None:
+        super().__init__(
+            f"The database cannot be used: {' '.join(str(reason).split()).rstrip('.?')}.",
+            now="What was committed before stands.",
+            todo="See that it runs, can be written to and is migrated (python -m dnsadmin.roles migrate), "
+            "then try again.",
+        )

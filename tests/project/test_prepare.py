@@ -1,7 +1,10 @@
 """A machine is prepared once; what is there already is never touched."""
 
 import base64
+import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 from dnsadmin.prepare import prepare_state, write_private_once
@@ -44,3 +47,20 @@ def test_a_private_file_is_written_only_once(tmp_path: Path) -> None:
     assert write_private_once(path, "second") is False
 
     assert path.read_text() == "first\n"
+
+
+def test_a_state_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    state = tmp_path / "file" / "state"
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "dnsadmin.prepare"],
+        env={**os.environ, "DNSADMIN_STATE_DIR": str(state)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ran.returncode == 1
+    assert f"The state folder {state} cannot be used: Not a directory." in ran.stderr
+    assert "Traceback" not in ran.stderr
