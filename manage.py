@@ -5,11 +5,10 @@ import os
 import sys
 
 from django.core.management import execute_from_command_line
-from django.db import OperationalError
 
 from dnsadmin.env import STATE_DIR, BadSetting, MissingSecret
 from dnsadmin.one_machine import assume_what_runs
-from registry_app.errors import DatabaseUnusable
+from registry_app.errors import DATABASE_ERRORS, DatabaseUnusable
 
 
 def main() -> None:
@@ -19,7 +18,7 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except (BadSetting, MissingSecret) as error:
         sys.exit(f"dnsadmin cannot start. {error}")
-    except OperationalError as error:
+    except DATABASE_ERRORS as error:
         if "--traceback" in sys.argv:
             raise
         sys.exit(str(DatabaseUnusable(error)))

@@ -1,5 +1,10 @@
 """What can go wrong, in our own words. Doors translate these; cores raise them and know no HTTP."""
 
+from django.db import InterfaceError, OperationalError, ProgrammingError
+
+# It is away, full, locked, read-only or (ProgrammingError, on PostgreSQL) not migrated.
+DATABASE_ERRORS = (OperationalError, InterfaceError, ProgrammingError)
+
 
 class DnsadminError(Exception):
     """Something was not done. `code` is stable for programs; the three sentences are for people:

@@ -11,6 +11,7 @@ from django.shortcuts import render
 
 from registry_app.admin.actor import actor_of, request_id_of
 from registry_app.admin.wording import format_span
+from registry_app.errors import DATABASE_ERRORS
 from registry_app.queries.access import may_read
 
 _NOTHING_CHANGED: Final = "Nothing was changed."
@@ -104,8 +105,23 @@ def show_not_found(request: HttpRequest, exception: Exception | None = None) -> 
     )
 
 
-def show_broken(request: HttpRequest) -> HttpResponse:
-    """500. It asks the database for nothing, for that may be what is broken."""
+def show_broken(request: HttpRequest, error: BaseException | None = None) -> HttpResponse:
+    """500, or 503 without the database. It asks the database for nothing, for that may be what is broken."""
+    if isinstance(error, DATABASE_ERRORS):
+        response = _show_plain(
+            request,
+            Trouble(
+                503,
+                "The database does not answer",
+                "dnsadmin cannot read or write anything now; the log has the reason under the id below.",
+                "Try again in a moment. If it stays, tell an operator: the database is away, full or not "
+                "migrated.",
+                now="What was asked for was not done, unless only the answer was lost. Workers go on by "
+                "themselves when the database is back.",
+            ),
+        )
+        response["Retry-After"] = "5"
+        return response
     return _show_plain(
         request,
         Trouble(

@@ -6,13 +6,14 @@ from typing import Any
 
 import structlog
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
-from django.db import OperationalError
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from rest_framework import exceptions
+from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 
 from registry_app.api.actor import request_id_of
 from registry_app.errors import (
+    DATABASE_ERRORS,
     ConfirmationNeeded,
     DnsadminError,
     InvalidRequest,
@@ -100,7 +101,22 @@ def build_problem_response(exc: Exception, context: Mapping[str, Any]) -> Respon
         exc = exceptions.PermissionDenied()
     if isinstance(exc, exceptions.APIException):
         return _response_to_framework(exc)
+    if not isinstance(exc, RequestDataTooBig):
+        _LOG.error("api.failed", exc_info=exc)
     return _response_to_unexpected(exc)
+
+
+def answer_outside_a_view(error: BaseException | None) -> HttpResponse:
+    """The answer to what went wrong before or after any view, where nothing renders a problem.
+
+    Django logs it.
+    """
+    problem = _response_to_unexpected(error)
+    answer = HttpResponse(
+        JSONRenderer().render(problem.data), status=problem.status_code, headers=problem.headers
+    )
+    answer["Content-Type"] = CONTENT_TYPE
+    return answer
 
 
 def flatten_problems(detail: Any, path: str = "") -> dict[str, list[str]]:
@@ -146,15 +162,14 @@ def _response_to_framework(error: exceptions.APIException) -> Response:
     return _build_response(HTTPStatus(error.status_code), code, sentences, headers=headers)
 
 
-def _response_to_unexpected(error: Exception) -> Response:
-    """What nobody foresaw: logged with its request id, told without its text, which may hold a secret."""
+def _response_to_unexpected(error: BaseException | None) -> Response:
+    """What nobody foresaw: told without its text, which may hold a secret, and with the id of its log."""
     if isinstance(error, RequestDataTooBig):
         return _response_to_own(BodyTooLarge("The request is too large."))
-    _LOG.error("api.failed", exc_info=error)
-    if isinstance(error, OperationalError):
+    if isinstance(error, DATABASE_ERRORS):
         sentences = (
-            "The database did not answer in time.",
-            "Nothing was changed.",
+            "The database did not answer, or not in time.",
+            "What was asked for was not done, unless only the answer was lost.",
             "Send the same request again, with an Idempotency-Key if it writes.",
         )
         headers = {"Retry-After": str(_RETRY_SECONDS)}

@@ -6,10 +6,15 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import OperationalError, ProgrammingError
 
 from registry_app.actor import Actor
-from registry_app.errors import DatabaseUnusable, DnsadminError, InvalidRequest, RefusedBySafety
+from registry_app.errors import (
+    DATABASE_ERRORS,
+    DatabaseUnusable,
+    DnsadminError,
+    InvalidRequest,
+    RefusedBySafety,
+)
 from registry_app.management.outcome import ExitCode, printable, write_json
 
 
@@ -36,7 +41,7 @@ class DnsadminCommand(BaseCommand):
             code = self.run(options)
         except DnsadminError as error:
             raise self._translate(error, as_json=options["json"]) from error
-        except (OperationalError, ProgrammingError) as error:  # the latter: PostgreSQL, not migrated
+        except DATABASE_ERRORS as error:
             raise self._translate(DatabaseUnusable(error), as_json=options["json"]) from error
         if code is not ExitCode.OK:
             sys.exit(int(code))

@@ -4,12 +4,12 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from registry_app.admin.error_pages import show_broken
+from dnsadmin.failure import answer_failure
 from tests.factories import make_administrator, make_user
 from tests.registry_app.admin.world import address, read_text, sign_in
 
@@ -121,8 +121,40 @@ def test_a_page_that_fails_asks_the_database_nothing() -> None:
     request = RequestFactory().get("/admin/")
 
     with CaptureQueriesContext(connection) as captured:
-        response = show_broken(request)
+        response = answer_failure(request)
 
     assert response.status_code == 500
     assert "This page failed" in read_text(response)
     assert len(captured) == 0
+
+
+def _lose_the_database(*_statement: object) -> None:
+    raise OperationalError("server closed the connection unexpectedly: host=db.internal")
+
+
+def test_a_page_without_its_database_says_so_and_when_to_come_back() -> None:
+    client = sign_in(make_user("dora"))
+    client.raise_request_exception = False
+
+    with connection.execute_wrapper(_lose_the_database):
+        response = client.get(address("recordset_changelist"))
+
+    page = read_text(response)
+    assert response.status_code == 503
+    assert response["Retry-After"] == "5"
+    assert "The database does not answer" in page
+    assert "db.internal" not in page
+
+
+def test_a_program_with_a_session_gets_a_problem_where_the_database_is_lost() -> None:
+    client = sign_in(make_user("dora"))
+    client.raise_request_exception = False
+
+    with connection.execute_wrapper(_lose_the_database):
+        response = client.get("/api/v1/providers/")
+
+    assert response.status_code == 503
+    assert response["Content-Type"] == "application/problem+json"
+    assert int(response["Retry-After"]) > 0
+    assert response.json()["code"] == "database_unavailable"
+    assert "db.internal" not in response.content.decode()
