@@ -6,7 +6,6 @@ import os
 import signal
 import ssl
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -26,6 +25,7 @@ from providers.wire.errors import WireError
 _USUAL_PORT, _USUAL_OPERATIONS_PORT = 8888, 8080
 _BASIC_VARIABLE = "PROVIDER_SERVER_BASIC"
 _BEARER_VARIABLE = "PROVIDER_SERVER_BEARER"
+_STOPS = frozenset({signal.SIGTERM, signal.SIGINT})
 _EPILOG = f"""\
 Credentials are taken from the environment, never from arguments: {_BASIC_VARIABLE}=user:secret or
 {_BEARER_VARIABLE}=token. When the server is ready it writes one line of JSON with its addresses.
@@ -50,17 +50,18 @@ def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         return 0
     if options.backend is None:
         parser.error("say which backend to serve; --list names them")
-    stopped = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: stopped.set())
+    # Blocked in this thread and all it starts, a stop stays pending until it is taken. One that a handler
+    # answers is lost if it comes between the decision to wait and the wait, or to another thread.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
     try:
         if options.exit_with_parent is not None:
             end_with_parent(options.exit_with_parent)
         servers = _start(options, environment)
     except (_CannotStart, ParentGone, BackendError, WireError, OSError, ValueError) as error:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         sys.stderr.write(f"The server cannot start: {error}\n")
         return 1
-    stopped.wait()
+    signal.sigwait(_STOPS)
     for server in servers:
         server.stop()
     return 0

@@ -67,6 +67,33 @@ def test_a_zone_file_server_keeps_its_records_over_a_restart(tmp_path: Path, sta
     assert all(each in fetch_endpoints(ready["url"]) for each in zone)
 
 
+def test_no_thread_takes_a_stop_but_the_one_that_waits_for_it(start: Start) -> None:
+    process, _ = start("memory", "--operations-port", "0")
+
+    threads = list(Path(f"/proc/{process.pid}/task").iterdir())
+    others = [thread for thread in threads if thread.name != str(process.pid)]
+    blocked = [int(_read_status(thread, "SigBlk"), 16) for thread in others]
+
+    assert others
+    for number in (signal.SIGTERM, signal.SIGINT):
+        assert all(mask & 1 << (number - 1) for mask in blocked)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_that_comes_as_soon_as_it_is_ready_ends_it(start: Start, number: signal.Signals) -> None:
+    for _ in range(5):
+        process, _ready = start("memory", "--operations-port", "0")
+
+        process.send_signal(number)
+
+        assert process.wait(timeout=20) == 0
+
+
+def _read_status(thread: Path, name: str) -> str:
+    lines = (thread / "status").read_text(encoding="ascii").splitlines()
+    return next(line.partition(":")[2].strip() for line in lines if line.startswith(f"{name}:"))
+
+
 def test_a_memory_server_begins_with_its_seed(tmp_path: Path, start: Start) -> None:
     seed = tmp_path / "seed.json"
     seed.write_bytes(encode_endpoints(make_zone(count=3)))

@@ -23,7 +23,7 @@ def test_a_server_told_no_address_is_on_the_loopback_address_alone() -> None:
         # Who listens on all addresses listens on this one too.
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.2", port), timeout=5)
-        process.terminate()
+        process.kill()
 
     assert ready["url"].startswith("http://127.0.0.1:")
 
