@@ -5,8 +5,6 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from types import TracebackType
 
-from providers.backends.errors import BackendError
-
 
 class ReadAhead:
     """Calls `receive` in a thread of its own until it raises; what it read waits here.
@@ -20,7 +18,7 @@ class ReadAhead:
     def __init__(self, receive: Callable[[], bytes], stop: Callable[[], None]) -> None:
         self._receive = receive
         self._stop = stop
-        self._waiting: SimpleQueue[bytes | BackendError] = SimpleQueue()
+        self._waiting: SimpleQueue[bytes | Exception] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="read-ahead", daemon=True)
 
     def __enter__(self) -> "ReadAhead":
@@ -36,7 +34,7 @@ class ReadAhead:
     def take(self) -> bytes:
         """The next message. Raises what `receive` raised in its place; to be called no more after that."""
         message = self._waiting.get()
-        if isinstance(message, BackendError):
+        if isinstance(message, Exception):
             raise message
         return message
 
@@ -44,5 +42,5 @@ class ReadAhead:
         try:
             while True:
                 self._waiting.put(self._receive())
-        except BackendError as error:
+        except Exception as error:  # noqa: BLE001 - whatever ends this thread must reach its reader
             self._waiting.put(error)

@@ -38,6 +38,14 @@ def test_what_broke_off_is_told_after_what_came_before_it() -> None:
                 messages.take()
 
 
+def test_what_nobody_foresaw_reaches_the_reader_too() -> None:
+    def fail() -> bytes:
+        raise MemoryError("no room for the message")
+
+    with ReadAhead(fail, lambda: None) as messages, pytest.raises(MemoryError):
+        messages.take()
+
+
 def test_who_has_enough_does_not_wait_for_more() -> None:
     near, far = socket.socketpair()
     with near, far:
