@@ -141,8 +141,8 @@ class _World:
         self.reference.faults.clear()
         self.registry.clear_faults()
         run = self.visit()
-        while run.status == SyncRun.Status.HELD:
-            self._decide("yes")
+        if run.status == SyncRun.Status.HELD:
+            self._decide("yes", among=("open", "rejected"))  # who said no may think better of it
             run = self.visit()
         assert run.status in (SyncRun.Status.STORED, SyncRun.Status.UNCHANGED), run.error
         assert self.visit().status == SyncRun.Status.UNCHANGED
@@ -212,8 +212,8 @@ class _World:
             for name, owner in rows.values_list("record_name", "owner__owner_id")
         )
 
-    def _decide(self, word: str) -> None:
-        held = HeldSnapshot.objects.filter(provider=self.provider, status="open").first()
+    def _decide(self, word: str, among: tuple[str, ...] = ("open",)) -> None:
+        held = HeldSnapshot.objects.filter(provider=self.provider, status__in=among).first()
         if held is not None:
             decide = accept_held_snapshot if word == "yes" else reject_held_snapshot
             decide(SYSTEM, held.pk, reason="So it looks.")
