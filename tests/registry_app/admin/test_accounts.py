@@ -45,3 +45,11 @@ def test_permissions_that_nothing_asks_for_are_not_offered(noun: str) -> None:
     page = read_text(sign_in(root).get(reverse(f"admin:auth_{noun}_change", args=[row])))
 
     assert "permissions" not in page.casefold()
+
+
+def test_who_opened_the_login_page_itself_comes_to_the_dashboard() -> None:
+    User.objects.create_user("alice", password=PASSWORD, is_staff=True)
+
+    answer = Client().post(reverse("admin:login"), {"username": "alice", "password": PASSWORD})
+
+    assert answer.headers["Location"] == reverse("admin:index")
