@@ -1,9 +1,9 @@
 """What can go wrong, in our own words. Doors translate these; cores raise them and know no HTTP."""
 
-from django.db import InterfaceError, OperationalError, ProgrammingError
+from django.db import InterfaceError, OperationalError
 
-# It is away, full, locked, read-only or (ProgrammingError, on PostgreSQL) not migrated.
-DATABASE_ERRORS = (OperationalError, InterfaceError, ProgrammingError)
+# It is away, full, locked or read-only; SQLite says so of one that was never migrated, too.
+DATABASE_ERRORS = (OperationalError, InterfaceError)
 
 
 class DnsadminError(Exception):

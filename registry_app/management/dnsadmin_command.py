@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import ProgrammingError
 
 from registry_app.actor import Actor
 from registry_app.errors import (
@@ -41,7 +42,7 @@ class DnsadminCommand(BaseCommand):
             code = self.run(options)
         except DnsadminError as error:
             raise self._translate(error, as_json=options["json"]) from error
-        except DATABASE_ERRORS as error:
+        except (*DATABASE_ERRORS, ProgrammingError) as error:  # the last: PostgreSQL, never migrated
             raise self._translate(DatabaseUnusable(error), as_json=options["json"]) from error
         if code is not ExitCode.OK:
             sys.exit(int(code))
