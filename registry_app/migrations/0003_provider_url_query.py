@@ -1,0 +1,39 @@
+"""The query of a provider's URL, perhaps a token, out of the column that is shown and into an encrypted one."""
+
+from typing import Any
+
+from django.db import migrations
+
+import registry_app.models.encrypted_field
+
+
+def move_queries(apps: Any, _schema_editor: Any) -> None:
+    for provider in apps.get_model("registry_app", "Provider").objects.filter(url__contains="?"):
+        provider.url, _, provider.url_query = provider.url.partition("?")
+        provider.save(update_fields=["url", "url_query"])
+
+
+def put_queries_back(apps: Any, _schema_editor: Any) -> None:
+    for provider in apps.get_model("registry_app", "Provider").objects.exclude(url_query=""):
+        provider.url = f"{provider.url}?{provider.url_query}"
+        provider.save(update_fields=["url"])
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("registry_app", "0002_names_in_byte_order"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="provider",
+            name="url_query",
+            field=registry_app.models.encrypted_field.EncryptedTextField(
+                blank=True,
+                default="",
+                help_text="What follows the ? of the URL, perhaps a token. Write-only.",
+                verbose_name="URL query",
+            ),
+        ),
+        migrations.RunPython(move_queries, put_queries_back),
+    ]
