@@ -5,7 +5,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 BIN := .venv/bin
 TEST_STATE := $(CURDIR)/.state/test
-PYTEST := DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/python -m pytest -n auto --dist loadgroup
+PYTEST := DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m pytest -n auto --dist loadgroup
 
 .PHONY: help run web worker beat migrate test test-services check format bench clean
 
@@ -39,7 +39,7 @@ web worker beat migrate: .venv/product
 
 .PHONY: prepared
 prepared: .venv/development
-	@DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/python -m dnsadmin.prepare
+	@DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m dnsadmin.prepare
 
 test: prepared
 	$(PYTEST) -m "not browser" $(ARGS)
@@ -50,17 +50,17 @@ test-services: prepared
 check: prepared
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/mypy
+	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/python manage.py makemigrations --check --dry-run
-	DNSADMIN_STATE_DIR=$(TEST_STATE) DNSADMIN_ALLOWED_HOSTS=dns.example.org $(BIN)/python manage.py check --deploy --fail-level WARNING
+	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python manage.py makemigrations --check --dry-run
+	DNSADMIN_STATE_DIR="$(TEST_STATE)" DNSADMIN_ALLOWED_HOSTS=dns.example.org $(BIN)/python manage.py check --deploy --fail-level WARNING
 
 format: .venv/development
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 bench: prepared
-	DNSADMIN_STATE_DIR=$(TEST_STATE) $(BIN)/python -m bench
+	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m bench
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
