@@ -27,6 +27,7 @@ class Draft:
     selection: Selection = field(default_factory=Selection)
     target_owner_id: str = ""
     target_intent: str = "unknown"
+    whole_names: bool = True
     reason: str = ""
     ticket: str = ""
     fingerprints: dict[int, str] = field(default_factory=dict)
@@ -38,6 +39,7 @@ class Draft:
             selection=self.selection,
             target_owner_id=self.target_owner_id,
             target_intent=self.target_intent,
+            whole_names=self.whole_names,
             reason=self.reason,
             ticket=self.ticket,
             confirmation=confirmation,

@@ -77,6 +77,12 @@ class TransferForm(ThemedForm):
         help_text="dnsadmin cannot see this yet. At its next sync, an instance with policy sync deletes what "
         "it owns and does not want.",
     )
+    leaves_others = forms.BooleanField(
+        label="Leave the other types at these names where they are",
+        required=False,
+        help_text="Otherwise a transfer takes all types of the same owner at each name with it: an instance "
+        "that owns only a part of a name may delete it and create nothing in its place.",
+    )
     reason = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), help_text="It stands in the audit.")
     ticket = forms.CharField(required=False, max_length=200)
 
@@ -116,6 +122,7 @@ class TransferForm(ThemedForm):
             selection=values["picked"] or self._selection(),
             target_owner_id=target.owner_id if target and values["kind"] in _NEEDS_TARGET else "",
             target_intent=values["target_intent"],
+            whole_names=not values["leaves_others"],
             reason=values["reason"],
             ticket=values["ticket"],
         )
@@ -144,6 +151,7 @@ def build_initial(query: QueryDict) -> dict[str, Any]:
             "name_suffix",
             "target_owner_id",
             "target_intent",
+            "leaves_others",
             "reason",
             "ticket",
         )
@@ -175,6 +183,7 @@ def build_initial_from_draft(draft: Draft) -> dict[str, Any]:
         "claim_verdicts": list(selection.states) if is_clean_up else [],
         "target_owner_id": draft.target_owner_id,
         "target_intent": draft.target_intent,
+        "leaves_others": not draft.whole_names,
         "reason": draft.reason,
         "ticket": draft.ticket,
     }

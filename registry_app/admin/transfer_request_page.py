@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib import messages
@@ -61,6 +61,8 @@ def answer_transfer_request(page: ListPage[Any], request: HttpRequest) -> HttpRe
         return _show_form(page, request, TransferForm(initial=build_initial_from_draft(draft)))
     if step == "request":
         return _request(page, request, draft)
+    if step in ("take_others", "leave_others"):
+        draft = replace(draft, whole_names=step == "take_others")
     return _preview(page, request, draft, None)
 
 
@@ -118,6 +120,8 @@ def build_plan_context(
         "paging": shown,
         "included": sum(len(plan.included) for plan in plans),
         "left_out": sum(len(plan.left_out) for plan in plans),
+        "added": sum(item.is_added for plan in plans for item in plan.included),
+        "left_behind": sum(len(plan.left_behind) for plan in plans),
         "confirmations": list(confirmations),
         "verdicts": _sum_verdicts(plans),
         "is_refused": any(not refusal.is_warning for plan in plans for refusal in plan.refusals),

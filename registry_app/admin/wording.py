@@ -59,6 +59,7 @@ _TONES: Final = {
     "no_op": "good",
     "retarget": "warn",
     "delete": "bad",
+    "not_replaced": "bad",
     # loop runs, their steps and record sets
     "incomplete": "bad",
     "refused": "warn",

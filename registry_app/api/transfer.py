@@ -14,6 +14,7 @@ from registry_app.api.pagination import NEWEST_FIRST, Keyset, parse_limit
 from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
 from registry_app.api.reference import OwnerFilterField, ProviderFilterField, with_provider
 from registry_app.api.transfer_answer import (
+    AddedAnswer,
     PreviewAnswer,
     ProviderPlanAnswer,
     RequestedAnswer,
@@ -31,6 +32,7 @@ from registry_app.api.transfer_body import (
 )
 from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
 from registry_app.models import Transfer, TransferItem, TransferStep
+from registry_app.queries.transfer_page import find_added
 from registry_app.transfer.approve_transfer import approve_transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
 from registry_app.transfer.decide_transfer import decide_transfer
@@ -123,7 +125,13 @@ class TransferViews(NounViewSet):
         transfers = request_transfer(self.actor, asked)
         group = transfers[0].group
         where = f"{transfers[0].public_id}/" if len(transfers) == 1 else f"?group={group}"
-        answer = {"group": str(group), "transfers": TransferAnswer(transfers, many=True).data}
+        count, added = find_added(transfers)
+        answer = {
+            "group": str(group),
+            "transfers": TransferAnswer(transfers, many=True).data,
+            "added_count": count,
+            "added": AddedAnswer(added, many=True).data,
+        }
         location = request.build_absolute_uri(f"/api/v1/transfers/{where}")
         return Response(answer, status=201, headers={"Location": location})
 

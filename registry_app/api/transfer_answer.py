@@ -103,11 +103,22 @@ class TransferDetail(TransferAnswer):
         return AllowedActionAnswer(actions, many=True).data
 
 
+class AddedAnswer(serializers.Serializer[Any]):
+    """A record set that nobody picked and that goes along: another type at a picked name."""
+
+    transfer = serializers.UUIDField(source="transfer__public_id")
+    name = serializers.CharField()
+    type = serializers.CharField(source="record_type")
+    set_identifier = serializers.CharField()
+
+
 class RequestedAnswer(serializers.Serializer[Any]):
     """One transfer for each provider the selection touches, all of one group."""
 
     group = serializers.UUIDField()
     transfers = TransferAnswer(many=True)
+    added_count = serializers.IntegerField(help_text="How many record sets nobody picked.")
+    added = AddedAnswer(many=True, help_text="The first 200 of them; `items/` of each transfer has all.")
 
 
 class TransferItemAnswer(RowSerializer[TransferItem]):
@@ -128,6 +139,7 @@ class TransferItemAnswer(RowSerializer[TransferItem]):
             "record_before",
             "before",
             "after",
+            "is_added",
             "verdict",
             "verdict_reason",
             "status",
@@ -181,6 +193,7 @@ class PlannedItemAnswer(serializers.Serializer[Any]):
     verdict_reason = serializers.CharField()
     problem = serializers.CharField()
     problem_code = serializers.CharField()
+    is_added = serializers.BooleanField(help_text="Nobody picked it: another type at a picked name.")
 
 
 class ProviderPlanAnswer(serializers.Serializer[Any]):
@@ -194,10 +207,16 @@ class ProviderPlanAnswer(serializers.Serializer[Any]):
     refusals = RefusalAnswer(many=True)
     warnings = RefusalAnswer(many=True)
     item_count = serializers.SerializerMethodField()
+    added_count = serializers.SerializerMethodField(
+        help_text="How many of the items nobody picked: other types at picked names."
+    )
     items = serializers.SerializerMethodField()
 
     def get_item_count(self, plan: ProviderPlan) -> int:
         return len(plan.items)
+
+    def get_added_count(self, plan: ProviderPlan) -> int:
+        return sum(item.is_added for item in plan.included)
 
     @extend_schema_field(PlannedItemAnswer(many=True))
     def get_items(self, plan: ProviderPlan) -> Any:

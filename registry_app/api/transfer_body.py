@@ -48,6 +48,11 @@ class TransferBody(StrictSerializer):
     target_intent = serializers.ChoiceField(
         choices=Transfer.TargetIntent.choices, default=Transfer.TargetIntent.UNKNOWN
     )
+    whole_names = serializers.BooleanField(
+        default=True,
+        help_text="A transfer takes the other types of the same owner at each name and set identifier with "
+        "it, whatever `selection` narrows. With false they stay, and `confirmation` is needed.",
+    )
     reason = serializers.CharField(default="", allow_blank=True, max_length=5000)
     ticket = serializers.CharField(default="", allow_blank=True, max_length=200)
     confirmation = serializers.CharField(
@@ -108,6 +113,7 @@ def build_transfer_request(values: dict[str, Any]) -> TransferRequest:
         selection=selection,
         target_owner_id=values["target_owner"],
         target_intent=values["target_intent"],
+        whole_names=values["whole_names"],
         reason=values["reason"],
         ticket=values["ticket"],
         confirmation=values["confirmation"],

@@ -91,6 +91,12 @@ def _add_selection(act: CommandParser) -> None:
     act.add_argument("--type", action="append", default=[], metavar="TYPE")
     act.add_argument("--state", action="append", default=[])
     act.add_argument(
+        "--leave-other-types",
+        action="store_true",
+        help="Leave the other types of the same owner at the names behind; a transfer takes them with it "
+        "otherwise.",
+    )
+    act.add_argument(
         "--intent",
         choices=Transfer.TargetIntent.values,
         default=Transfer.TargetIntent.UNKNOWN,
@@ -115,6 +121,7 @@ def build_request(options: dict[str, Any], names: list[str], provider_id: int | 
         selection=selection,
         target_owner_id=options["to"],
         target_intent=options["intent"],
+        whole_names=not options["leave_other_types"],
         reason=options.get("reason", ""),
         ticket=options.get("ticket", ""),
         confirmation=options.get("confirm", ""),

@@ -31,7 +31,8 @@ def build_transfer_report(transfer: Transfer, *, with_items: bool = False) -> di
     }
     if with_items:
         report["left_out"] = transfer.left_out
-        columns = ("name", "record_type", "set_identifier", "before", "after", "status", "status_reason")
+        about = ("name", "record_type", "set_identifier", "is_added")
+        columns = (*about, "before", "after", "status", "status_reason")
         items = TransferItem.objects.filter(transfer=transfer).order_by("ordinal")
         report["items"] = list(items.values(*columns))
     return report
@@ -92,8 +93,9 @@ def _describe_item(item: PlannedItem) -> list[str]:
     where = " ".join(part for part in (item.name, item.record_type, item.set_identifier) if part)
     if item.problem:
         return [f"  ! {where}: {item.problem}"]
+    added = ", goes along: the same name" if item.is_added else ""
     return [
-        f"  ~ {where} ({item.verdict})",
+        f"  ~ {where} ({item.verdict}{added})",
         *(f"      - {_describe_endpoint(endpoint)}" for endpoint in item.before),
         *(f"      + {_describe_endpoint(endpoint)}" for endpoint in item.after),
     ]
@@ -114,6 +116,7 @@ def _build_item(item: PlannedItem) -> dict[str, Any]:
         "after": item.after,
         "verdict": item.verdict,
         "verdict_reason": item.verdict_reason,
+        "is_added": item.is_added,
         "problem": item.problem,
         "problem_code": item.problem_code,
     }

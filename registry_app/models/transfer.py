@@ -150,6 +150,7 @@ class TransferItem(models.Model):
         RETARGET = "retarget", "Traffic moves"
         DELETE = "delete", "Deleted"
         UNKNOWN = "unknown", "Unknown"
+        NOT_REPLACED = "not_replaced", "Deleted, not replaced"
 
     class Status(models.TextChoices):
         PENDING = "pending", "Pending"
@@ -173,7 +174,10 @@ class TransferItem(models.Model):
     owner_before = models.TextField(
         blank=True, default="", help_text="Owner ids, as reviewed; comma between two."
     )
-    verdict = models.CharField(max_length=8, choices=Verdict.choices)
+    is_added = models.BooleanField(
+        default=False, help_text="Nobody picked it: it is another type at a name that was picked."
+    )
+    verdict = models.CharField(max_length=14, choices=Verdict.choices)
     verdict_reason = models.TextField(blank=True, default="")
     status = models.CharField(max_length=14, choices=Status.choices, default=Status.PENDING)
     status_reason = models.TextField(blank=True, default="")

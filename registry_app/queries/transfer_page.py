@@ -1,15 +1,17 @@
 """Transfers as their pages show them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.db.models import Case, IntegerField, QuerySet, TextField, Value, When
 from django.db.models.functions import Cast, Length, Substr
 
 from registry_app.actor import Actor
-from registry_app.models import PROVIDER_SECRETS, Transfer, TransferStep
+from registry_app.models import PROVIDER_SECRETS, Transfer, TransferItem, TransferStep
 
 # A change set may be megabytes, and a transfer may have hundreds: a page shows how each begins.
 SHOWN_CHARACTERS = 4_000
+_MOST_ADDED = 200
 _NEEDS_EYES = (TransferStep.Status.NEEDS_OPERATOR, TransferStep.Status.UNKNOWN)
 
 
@@ -32,6 +34,13 @@ def find_already_requested(actor: Actor, fingerprints: Mapping[int, str]) -> lis
             status__in=Transfer.OPEN_STATUSES,
         )
     )
+
+
+def find_added(transfers: Sequence[Transfer]) -> tuple[int, list[dict[str, Any]]]:
+    """How many record sets went along with those that were picked, and the first of them."""
+    added = TransferItem.objects.filter(transfer__in=[row.pk for row in transfers], is_added=True)
+    columns = ("transfer__public_id", "name", "record_type", "set_identifier")
+    return added.count(), list(added.order_by("transfer", "ordinal").values(*columns)[:_MOST_ADDED])
 
 
 def steps_for_display(transfer: Transfer) -> QuerySet[TransferStep]:

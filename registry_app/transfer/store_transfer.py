@@ -103,6 +103,7 @@ def _build_items(transfer: Transfer, plan: ProviderPlan) -> list[TransferItem]:
                 before=item.before,
                 after=item.after,
                 owner_before=item.source_owner_id,
+                is_added=item.is_added,
                 verdict=item.verdict,
                 verdict_reason=item.verdict_reason,
                 lock_key=lock_key,

@@ -1,7 +1,7 @@
 """The plan that gives back what a transfer changed: from its stored steps, byte for byte."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -26,8 +26,9 @@ from registry_app.transfer.plan.refusals import (
     find_provider_refusals,
     find_registry_warnings,
 )
-from registry_app.transfer.plan.subjects import ClaimFacts
+from registry_app.transfer.plan.subjects import ClaimFacts, RecordFacts
 from registry_app.transfer.plan.verdicts import Verdict, compute_verdict, compute_verdict_without_change
+from registry_app.transfer.plan.whole_names import NewOwner, judge_rows
 from registry_app.transfer.send.given_back import Standing, find_objection
 from registry_app.transfer.send.review import key_of, plan_of
 from registry_app.transfer.send.steps import changes_of_step, claim_key_of_row
@@ -48,8 +49,10 @@ class _Written:
 def build_undo_plan(actor: Actor, original: Transfer) -> ProviderPlan:
     """The inverse of every verified item of `original` that no undo has given back yet, with what speaks
     against it."""
-    items: tuple[PlannedItem, ...] = tuple(_build_items(actor, original))
+    standing: list[RecordFacts] = []
+    items: tuple[PlannedItem, ...] = tuple(_build_items(actor, original, standing))
     items = leave_out_locked(original.provider, items)
+    items = judge_rows(items, standing, _find_new_owner(original))
     items = assign_batches(items, original.provider.effective_batch_size)
     included = [item for item in items if not item.problem]
     source, target = _swap_owners(original)
@@ -69,7 +72,7 @@ def build_undo_plan(actor: Actor, original: Transfer) -> ProviderPlan:
         items=items,
         fingerprint=compute_fingerprint(head, included),
         refusals=tuple(_find_refusals(actor, original, items, included)),
-        confirmation_text=build_confirmation_text(_KIND.UNDO, included, ""),
+        confirmation_text=_build_confirmation(included),
         approval_policy=original.provider.approval_policy,
         verdict_counts=dict(Counter(item.verdict for item in included)),
         source_owner=source,
@@ -79,7 +82,28 @@ def build_undo_plan(actor: Actor, original: Transfer) -> ProviderPlan:
     )
 
 
-def _build_items(actor: Actor, original: Transfer) -> Iterator[PlannedItem]:
+def _build_confirmation(included: list[PlannedItem]) -> str:
+    behind = {key for item in included for key in item.left_behind}
+    return build_confirmation_text(_KIND.UNDO, included, "", left_behind=len(behind))
+
+
+def _find_new_owner(original: Transfer) -> Callable[[PlannedItem], NewOwner | None]:
+    """Who gets an item back; None where its owner stays, where nobody had it, or where that was disputed."""
+    policies = dict(Owner.objects.values_list("owner_id", "policy"))
+    rows = original.items.order_by().values_list("name", "record_type", "set_identifier", "owner_before")
+    before = {EndpointKey(*key): owner_ids for *key, owner_ids in rows.iterator(chunk_size=2_000)}
+
+    def find(item: PlannedItem) -> NewOwner | None:
+        owner_id = before.get(EndpointKey(item.name, item.record_type, item.set_identifier), "")
+        if original.kind in _OWNER_STAYS or not owner_id or "," in owner_id:
+            return None
+        return NewOwner(owner_id, policies.get(owner_id, Owner.Policy.UNKNOWN))
+
+    return find
+
+
+def _build_items(actor: Actor, original: Transfer, standing: list[RecordFacts]) -> Iterator[PlannedItem]:
+    """The inverse of each item; `standing` collects all record sets at their names."""
     by_batch: dict[int, list[TransferItem]] = defaultdict(list)
     for item in find_left_to_undo(original).order_by("ordinal"):
         by_batch[item.batch].append(item)
@@ -89,14 +113,15 @@ def _build_items(actor: Actor, original: Transfer) -> Iterator[PlannedItem]:
     for batch, items in by_batch.items():
         written = _load_written(original, batch)
         records = _load_records(original, items)
+        standing += [to_record_facts(row) for row in records.values()]
         shown = _load_shown(original, items) if is_fresh else None
-        standing = _group_by_name(records) if is_clean_up else {}
+        at_name = _group_by_name(records) if is_clean_up else {}
         for item in items:
             verdict = _compute_verdict(actor, original, item, policies)
             inverse = _invert(original, item, written, records.get(key_of(item)), verdict)
             if shown is not None:
                 inverse = _leave_out_if_changed(inverse, shown)
-            yield _leave_out_if_it_decides(inverse, standing[item.name]) if is_clean_up else inverse
+            yield _leave_out_if_it_decides(inverse, at_name[item.name]) if is_clean_up else inverse
 
 
 def _invert(

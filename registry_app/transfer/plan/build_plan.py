@@ -1,11 +1,12 @@
 """The plan of a request at one provider, from the mirror's rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Q
 
 from providers.registries.claim import TxtProfile
+from providers.wire.endpoint import EndpointKey
 from registry_app.actor import Actor
 from registry_app.errors import SecretUnavailable
 from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filter
@@ -24,7 +25,7 @@ from registry_app.transfer.plan.group import (
     find_stores_of_items,
     leave_out_shared,
 )
-from registry_app.transfer.plan.items import build_item
+from registry_app.transfer.plan.items import build_item, build_left_behind_item
 from registry_app.transfer.plan.load_subjects import (
     Loaded,
     find_claims,
@@ -49,6 +50,7 @@ from registry_app.transfer.plan.refusals import (
 from registry_app.transfer.plan.subjects import ClaimFacts
 from registry_app.transfer.plan.transfer_request import TransferRequest
 from registry_app.transfer.plan.verdicts import Verdict, compute_verdict, compute_verdict_without_change
+from registry_app.transfer.plan.whole_names import NewOwner, find_siblings, judge_rows
 
 _KIND = Transfer.Kind
 _CHUNK = 500
@@ -141,13 +143,44 @@ def _build_items(asked: PlanRequest) -> tuple[PlannedItem, ...]:
         known = read_known_filter(provider.domain_filter) or NegotiatedFilter()
         return build_clean_up_items(claims, contents, frozenset(registered), elsewhere, known.matches)
     loaded = load_selected(provider, find_record_sets(selection))
+    siblings = _find_siblings(asked, loaded)
     context = _build_context(asked, loaded)
-    items = [build_item(subject, context) for subject in loaded.selected]
+    items = _build_items_of(loaded, siblings, context, whole_names=asked.request.whole_names)
     taken = _find_taken(provider, items)
     if taken:
         context = replace(context, taken=taken)
-        items = [build_item(subject, context) for subject in loaded.selected]
-    return leave_out_shared(items, loaded.neighbours)
+        items = _build_items_of(loaded, siblings, context, whole_names=asked.request.whole_names)
+    shared = leave_out_shared(items, loaded.neighbours)
+    return judge_rows(shared, [each.record for each in loaded.neighbours], _find_new_owner(asked, context))
+
+
+def _find_siblings(asked: PlanRequest, loaded: Loaded) -> set[EndpointKey]:
+    if asked.request.kind != _KIND.TRANSFER or asked.target is None:
+        return set()
+    return find_siblings(loaded.selected, loaded.neighbours, asked.target.owner_id)
+
+
+def _build_items_of(
+    loaded: Loaded, siblings: set[EndpointKey], context: PlanContext, *, whole_names: bool
+) -> list[PlannedItem]:
+    """Items for what was picked and for the other types at the same names, in the order of their names."""
+    if not siblings:
+        return [build_item(subject, context) for subject in loaded.selected]
+    picked = {subject.record.key for subject in loaded.selected}
+    items: list[PlannedItem] = []
+    for subject in loaded.neighbours:
+        if subject.record.key in picked:
+            items.append(build_item(subject, context))
+        elif subject.record.key in siblings:
+            added = replace(build_item(subject, context), is_added=True)
+            items.append(added if whole_names else build_left_behind_item(subject))
+    return items
+
+
+def _find_new_owner(asked: PlanRequest, context: PlanContext) -> Callable[[PlannedItem], NewOwner | None]:
+    target = asked.target
+    new_owner = NewOwner(target.owner_id, target.policy, context.declared) if target else None
+    return lambda _item: new_owner
 
 
 def _build_premises(asked: PlanRequest, items: Sequence[PlannedItem]) -> Premises:

@@ -6,15 +6,24 @@ from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.plan.provider_plan import PlannedItem
 
 _KIND = Transfer.Kind
-_RISKY = (TransferItem.Verdict.DELETE, TransferItem.Verdict.UNKNOWN)
+_RISKY = (TransferItem.Verdict.DELETE, TransferItem.Verdict.NOT_REPLACED, TransferItem.Verdict.UNKNOWN)
 
 
-def build_confirmation_text(kind: str, items: Sequence[PlannedItem], target_owner_id: str) -> str:
-    """The exact text to type for all items of a request, of all its providers; empty if none is needed."""
-    if not any(item.verdict in _RISKY or item.settles_conflict for item in items):
+def build_confirmation_text(
+    kind: str, items: Sequence[PlannedItem], target_owner_id: str, *, left_behind: int = 0
+) -> str:
+    """The exact text to type for all items of a request, of all its providers; empty if none is needed.
+
+    `left_behind` is how many record sets stay with their owner at names of which other types go.
+    """
+    if not left_behind and not any(item.verdict in _RISKY or item.settles_conflict for item in items):
         return ""
-    noun = "record set" if len(items) == 1 else "record sets"
-    what = f"{len(items)} {noun}"
+    text = _describe_act(kind, len(items), target_owner_id)
+    return f"{text} and leave {left_behind} behind" if left_behind else text
+
+
+def _describe_act(kind: str, count: int, target_owner_id: str) -> str:
+    what = "1 record set" if count == 1 else f"{count} record sets"
     if kind == _KIND.TRANSFER:
         return f"transfer {what} to {target_owner_id}"
     if kind == _KIND.ADOPT:

@@ -6,15 +6,16 @@ from providers.registries.claim import OwnershipState
 from providers.registries.errors import RegistryError
 from providers.registries.txt_names import CLAIMABLE_TYPES
 from providers.wire.canonical_name import InvalidName
-from registry_app.models import Transfer
+from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.plan.claim_edit import ClaimEdit, UnusableClaim
 from registry_app.transfer.plan.edits import PlanContext, edit_claims, find_verdict
 from registry_app.transfer.plan.provider_plan import PlannedItem
 from registry_app.transfer.plan.subjects import Subject
+from registry_app.transfer.plan.whole_names import LEFT_BEHIND
 
 _KIND = Transfer.Kind
 # Left out without a word of refusal: there is nothing to do for them.
-HARMLESS_CODES = frozenset({"already_there", "already_in_form"})
+HARMLESS_CODES = frozenset({"already_there", "already_in_form", LEFT_BEHIND})
 
 
 def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
@@ -48,6 +49,24 @@ def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
         problem = "Its claim already stands as it should."
         return replace(item, problem=problem, problem_code="already_in_form")
     return replace(item, before=before, after=after)
+
+
+def build_left_behind_item(subject: Subject) -> PlannedItem:
+    """Another type at a name of which a part goes: it stays, because the request says so."""
+    record = subject.record
+    return PlannedItem(
+        name=record.key.name,
+        record_type=record.key.record_type,
+        set_identifier=record.key.set_identifier,
+        record_before=record.to_dict(),
+        before=[],
+        after=[],
+        verdict=TransferItem.Verdict.NO_OP,
+        verdict_reason="It keeps its owner.",
+        problem=f"It stays with {record.owner_id}, while other types at its name go.",
+        problem_code=LEFT_BEHIND,
+        source_owner_id=record.owner_id,
+    )
 
 
 def _find_problem(subject: Subject, context: PlanContext) -> tuple[str, str]:

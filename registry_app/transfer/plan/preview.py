@@ -46,7 +46,8 @@ def preview_transfer(actor: Actor, request: TransferRequest) -> tuple[ProviderPl
 def _with_confirmation(request: TransferRequest, plans: list[ProviderPlan]) -> tuple[ProviderPlan, ...]:
     """The text counts the items of all providers: one request is confirmed once."""
     included = [item for plan in plans for item in plan.included]
-    text = build_confirmation_text(request.kind, included, request.target_owner_id)
+    behind = sum(len(plan.left_behind) for plan in plans)
+    text = build_confirmation_text(request.kind, included, request.target_owner_id, left_behind=behind)
     return tuple(
         replace(
             plan,

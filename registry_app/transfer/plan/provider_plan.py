@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from providers.wire.endpoint import EndpointKey
 from registry_app.models import Owner, Provider
 
 # Wire endpoints as they stand in a row: a JSON object. `encrypt` beside the wire's own fields names,
@@ -29,7 +30,8 @@ class PlannedItem:
     """One record set (of a clean-up: one TXT record) and its ownership TXT endpoints, before and after.
 
     An item with a `problem` is not part of the plan: the sentence says why it is left out.
-    `problem_code` is stable for programs.
+    `problem_code` is stable for programs. `is_added`: nobody picked it, it is another type at a name that was
+    picked. `left_behind` are the other types at its name that stay with the owner it leaves.
     """
 
     name: str
@@ -45,6 +47,8 @@ class PlannedItem:
     source_owner_id: str = ""
     settles_conflict: bool = False
     batch: int = 0
+    is_added: bool = False
+    left_behind: tuple[EndpointKey, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,3 +76,8 @@ class ProviderPlan:
     def left_out(self) -> tuple[PlannedItem, ...]:
         """The items that would not, each with its problem."""
         return tuple(item for item in self.items if item.problem)
+
+    @property
+    def left_behind(self) -> frozenset[EndpointKey]:
+        """The record sets that stay behind with their owner at names of which other types go."""
+        return frozenset(key for item in self.included for key in item.left_behind)

@@ -100,7 +100,9 @@ def find_item_refusals(
 ) -> list[Refusal]:
     """What the items themselves say: unfit ones that were picked, nothing left, too many of them."""
     included = [item for item in items if not item.problem]
-    unfit = [item for item in items if item.problem and item.problem_code not in HARMLESS_CODES]
+    # What was added to a picked name and cannot go stays behind, and that asks for the typed confirmation.
+    picked = (item for item in items if item.problem and not item.is_added)
+    unfit = [item for item in picked if item.problem_code not in HARMLESS_CODES]
     if unfit and (is_explicit or not included):
         return [_refuse_unfit(provider, unfit, len(items))]
     if not included:

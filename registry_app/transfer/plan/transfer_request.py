@@ -13,7 +13,8 @@ _NO_FINGERPRINTS: Mapping[int, str] = MappingProxyType({})
 @dataclass(frozen=True)
 class TransferRequest:
     """A request as it was typed. `fingerprints` are those of the preview the person saw, by provider id;
-    empty for a program that asked for no preview."""
+    empty for a program that asked for no preview. `whole_names`: a transfer takes the other types of the same
+    owner at each name (and set identifier) with it, picked or not."""
 
     kind: str
     selection: Selection
@@ -22,4 +23,5 @@ class TransferRequest:
     reason: str = ""
     ticket: str = ""
     confirmation: str = ""
+    whole_names: bool = True
     fingerprints: Mapping[int, str] = field(default_factory=lambda: _NO_FINGERPRINTS)

@@ -278,3 +278,27 @@ def test_the_auditor_looks_and_cannot_request() -> None:
     assert forced.status_code == 403
     assert not Transfer.objects.exists()
     assert RecordSet.objects.filter(owner=world.blue).count() == 3
+
+
+def test_other_types_at_a_picked_name_go_along_and_can_be_left() -> None:
+    world = World(1)
+    make_claimed(world.provider, world.blue, "app-000.example.org", record_type="AAAA")
+    client = sign_in(make_administrator())
+    form = world.fill_in(owner="", names="app-000.example.org", record_types="A")
+
+    taken: Any = _preview(client, form)
+    left: Any = client.post(
+        address("transfer_request"), {"step": "leave_others", "draft": taken.context["token"]}
+    )
+    unconfirmed = _request(client, left)
+    text = left.context["confirmations"][0]
+    requested = _request(client, left, confirmation=text)
+
+    assert "1 record set that nobody picked goes along" in read_text(taken)
+    assert "Goes along:" in read_text(taken)
+    assert "Take whole names" in read_text(left)
+    assert text == "transfer 1 record set to green-cluster and leave 1 behind"
+    assert unconfirmed.status_code == 409
+    transfer = Transfer.objects.get()
+    assert requested.headers["Location"] == address("transfer_change", transfer.pk)
+    assert [item.record_type for item in transfer.items.all()] == ["A"]

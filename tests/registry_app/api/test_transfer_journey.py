@@ -8,12 +8,13 @@ import pytest
 import requests
 from pytest_django.live_server_helper import LiveServer
 
+from providers.wire.change_set import ChangeSet
 from registry_app.actor import SYSTEM
 from registry_app.models import Provider, RecordSet, Transfer
 from registry_app.reconcile.visit import visit_provider
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator, make_owner, make_provider
-from tests.reference_server import ReferenceProvider, make_zone
+from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.api.client import API, make_token
 from tests.registry_app.api.promised import raise_if_not_promised
 
@@ -90,6 +91,34 @@ def _preview(program: Program) -> tuple[dict[str, Any], dict[str, Any]]:
     plan = answer.json()["plans"][0]
     seen = {str(plan["provider"]["id"]): plan["fingerprint"]}
     return plan, _request(fingerprints=seen, confirmation=plan["confirmation_text"])
+
+
+def test_the_answer_lists_what_goes_along_and_leaving_it_is_confirmed(
+    zone: ReferenceProvider, blue_zone: Provider, alice: Program
+) -> None:
+    name = "app-00000.example.org"
+    added = (make_record(name, "AAAA", ("2001:db8::1",)), make_claim(name, "AAAA"))
+    zone.backend.apply(ChangeSet(create=added))
+    visit_provider(blue_zone.pk, actor=SYSTEM, trigger="person")
+    asked = _request(selection={"names": [name], "types": ["A"]})
+
+    plan = alice.post("/transfers/preview/", asked).json()["plans"][0]
+    left = alice.post("/transfers/", {**asked, "whole_names": False})
+    taken = alice.post("/transfers/", asked)
+
+    assert [(item["record_type"], item["is_added"]) for item in plan["items"]] == [
+        ("A", False),
+        ("AAAA", True),
+    ]
+    assert plan["added_count"] == 1
+    assert (left.status_code, left.json()["code"]) == (409, "confirmation_needed")
+    assert left.json()["confirmation_text"] == "transfer 1 record set to green-cluster and leave 1 behind"
+    answer = taken.json()
+    transfer = answer["transfers"][0]["id"]
+    assert answer["added_count"] == 1
+    assert answer["added"] == [{"transfer": transfer, "name": name, "type": "AAAA", "set_identifier": ""}]
+    items = alice.get(f"/transfers/{transfer}/items/")["items"]
+    assert [item["is_added"] for item in items] == [False, True]
 
 
 def test_a_transfer_goes_from_preview_to_verified_and_back(

@@ -6,7 +6,7 @@ from django.utils import timezone
 from registry_app.models import Loop, LoopRun, Transfer
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
-from tests.reference_server import make_zone
+from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.loop.world import PARKED, declare, open_parking, run_declared, wanted
 from tests.registry_app.transfer.world import (
     BLUE,
@@ -133,3 +133,21 @@ def test_what_a_loop_declares_is_part_of_what_was_approved() -> None:
         assert transfer.status == Transfer.Status.STALE
         assert "The declared set of parked changed" in transfer.status_reason
         assert world.reference.zone_bytes() == before
+
+
+def test_what_a_loop_declares_as_another_type_is_deleted_and_not_replaced_beside_another_owners() -> None:
+    name = "www.example.org"
+    zone = [
+        make_record(name),
+        make_claim(name),
+        make_record(name, "AAAA", ("2001:db8::1",)),
+        make_claim(name, "AAAA", GREEN),
+    ]
+    with open_parking(zone, max_transfer_percent=100) as world:
+        declare(world, [wanted(name, "lb.example.org", record_type="CNAME")])
+        selection = Selection(names=(name,), record_types=("A",))
+
+        found = plan(make_alice(), ask(selection=selection, target_owner_id=PARKED))
+
+        assert [(item.record_type, item.verdict) for item in found.included] == [("A", "not_replaced")]
+        assert "it does not own the AAAA of green-cluster" in found.included[0].verdict_reason

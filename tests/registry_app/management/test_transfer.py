@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from providers.wire.change_set import ChangeSet
 from registry_app.actor import SYSTEM
 from registry_app.models import AuditEntry, Provider, RecordSet, Transfer
 from registry_app.reconcile.visit import visit_provider
 from tests.factories import make_administrator, make_owner, make_provider, make_user
-from tests.reference_server import ReferenceProvider, make_zone
+from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.management.command import run_command, run_json
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -65,6 +66,23 @@ def test_a_plan_shows_what_would_change_and_writes_nothing(
     assert "owner=green-cluster" in text
     assert not Transfer.objects.exists()
     assert zone.zone_bytes() == before
+
+
+def test_other_types_go_along_unless_they_are_to_be_left(
+    zone: ReferenceProvider, blue_zone: Provider
+) -> None:
+    name = "app-00000.example.org"
+    added = (make_record(name, "AAAA", ("2001:db8::1",)), make_claim(name, "AAAA"))
+    zone.backend.apply(ChangeSet(create=added))
+    visit_provider(blue_zone.pk, actor=SYSTEM, trigger="person")
+    picked = (*_EVERYTHING, f"--name={name}", "--type=A")
+
+    _, whole = run_command("dnsadmin_transfer", "plan", *picked)
+    _, part = run_command("dnsadmin_transfer", "plan", *picked, "--leave-other-types")
+
+    assert "AAAA (no_op, goes along: the same name)" in whole
+    assert "--confirm 'transfer 1 record set to green-cluster and leave 1 behind'" in part
+    assert "It stays with blue-cluster, while other types at its name go." in part
 
 
 def test_a_transfer_is_requested_approved_applied_and_undone(

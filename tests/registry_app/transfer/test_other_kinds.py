@@ -108,7 +108,7 @@ def test_a_shared_legacy_claim_is_never_moved_for_one_type_alone() -> None:
     ]
     with open_world(zone):
         for kind in ("transfer", "release", "reformat"):
-            found = plan(alice, ask(kind, Selection(names=(WWW,), record_types=("A",))))
+            found = plan(alice, ask(kind, Selection(names=(WWW,), record_types=("A",)), whole_names=False))
 
             assert [refusal.code for refusal in found.refusals] == ["shared_claim"], kind
 

@@ -5,7 +5,7 @@ import pytest
 from registry_app.models import Owner, Transfer, TransferItem
 from registry_app.transfer.plan.verdicts import compute_verdict
 
-NO_OP, RETARGET, DELETE, UNKNOWN = TransferItem.Verdict.values
+NO_OP, RETARGET, DELETE, UNKNOWN, _NOT_REPLACED = TransferItem.Verdict.values
 
 
 @pytest.mark.parametrize(
