@@ -1,10 +1,11 @@
 """Freezes: nothing is sent while one lasts."""
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.html import format_html
@@ -12,20 +13,29 @@ from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
 from registry_app.admin.actor import actor_of
-from registry_app.admin.answer import answer_act, answer_form
+from registry_app.admin.answer import answer_act, answer_form, refuse
 from registry_app.admin.fields import MomentField, ThemedForm
 from registry_app.admin.filters import build_row_filter
 from registry_app.admin.list_page import ListPage
 from registry_app.admin.wording import format_ago, format_badge
-from registry_app.inventory.freeze import freeze
+from registry_app.errors import DnsadminError
+from registry_app.inventory.freeze import delete_freeze, freeze
 from registry_app.inventory.lift_freeze import lift_freeze
 from registry_app.models import PROVIDER_SECRETS, Freeze, Grant, Provider
 from registry_app.queries.access import may_act_somewhere, may_administer, may_operate
+from registry_app.queries.freeze import FreezeState, compute_freeze_state
+
+_BADGES = {
+    FreezeState.PLANNED: format_badge("planned", "Planned"),
+    FreezeState.ACTIVE: format_badge("held", "In force"),
+    FreezeState.OVER: format_badge("over", "Over"),
+}
 
 
 class FreezeForm(ThemedForm):
     provider = forms.ModelChoiceField(Provider.objects.all(), required=False, empty_label="All providers")
     reason = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}))
+    starts_at = MomentField(label="Starts (UTC)", required=False, help_text="Empty: now.")
     ends_at = MomentField(label="Ends (UTC)", required=False, help_text="Empty: until somebody lifts it.")
 
 
@@ -51,6 +61,7 @@ class FreezePageAdmin(ListPage[Freeze]):
         return [
             self.page_path("start/", self.start_view, "start"),
             self.page_path("<int:pk>/lift/", self.lift_view, "lift"),
+            self.page_path("<int:pk>/remove/", self.remove_view, "remove"),
         ]
 
     @admin.display(description="frozen")
@@ -59,9 +70,9 @@ class FreezePageAdmin(ListPage[Freeze]):
 
     @admin.display(description="state")
     def state_shown(self, row: Freeze) -> SafeString:
-        return format_badge("held", "On") if self.is_on(row) else format_badge("over", "Over")
+        return _BADGES[compute_freeze_state(row, timezone.now())]
 
-    @admin.display(description="since")
+    @admin.display(description="starts")
     def starts_shown(self, row: Freeze) -> SafeString:
         return format_ago(row.starts_at)
 
@@ -69,22 +80,21 @@ class FreezePageAdmin(ListPage[Freeze]):
     def ends_shown(self, row: Freeze) -> SafeString:
         return format_ago(row.ends_at, never="when lifted")
 
-    def is_on(self, row: Freeze) -> bool:
-        return row.ends_at is None or row.ends_at > timezone.now()
-
     def page_context(self, request: HttpRequest, row: Freeze) -> dict[str, object]:
         actor = actor_of(request)
         return {
             "row": row,
             "may_lift": may_operate(actor, row.provider) if row.provider else may_administer(actor),
-            "is_on": self.is_on(row),
+            "state": compute_freeze_state(row, timezone.now()),
             "lift_url": self.url_of("lift", row.pk),
+            "delete_url": self.url_of("remove", row.pk),
             "facts": [
                 ("Frozen", self.provider_shown(row)),
                 ("State", self.state_shown(row)),
-                ("Since", format_html("{} by {}", format_ago(row.starts_at), row.created_by)),
+                ("Starts", format_ago(row.starts_at)),
                 ("Ends", self.ends_shown(row)),
                 ("Reason", row.reason),
+                ("Entered", format_html("{} by {}", format_ago(row.created_at), row.created_by)),
             ],
         }
 
@@ -96,13 +106,30 @@ class FreezePageAdmin(ListPage[Freeze]):
         def act(actor: Actor) -> str:
             values = form.cleaned_data
             provider_id = values["provider"].pk if values["provider"] else None
-            row = freeze(actor, provider_id=provider_id, reason=values["reason"], ends_at=values["ends_at"])
+            row = freeze(
+                actor,
+                provider_id=provider_id,
+                reason=values["reason"],
+                starts_at=values["starts_at"],
+                ends_at=values["ends_at"],
+            )
             return self.url_of("change", row.pk)
 
-        done = "Frozen: nothing is sent until this ends."
+        done = "Stored. Nothing is sent while the freeze is in force."
         return answer_form(self, request, form, act, title="Freeze", submit="Freeze", done=done)
 
     def lift_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         back = self.url_of("change", pk)
         done = "Lifted: transfers may be sent again."
         return answer_act(request, lambda actor: lift_freeze(actor, pk), done=done, back=back)
+
+    def remove_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        try:
+            delete_freeze(actor_of(request), pk)
+        except DnsadminError as error:
+            refuse(request, error)
+            return redirect(self.url_of("change", pk))
+        messages.success(request, "Deleted. This freeze will not start.")
+        return redirect(self.url_of("changelist"))

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,19 +14,25 @@ from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
 from registry_app.api.reference import ProviderReference, RowIdField, with_provider
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
-from registry_app.inventory.freeze import freeze
+from registry_app.inventory.freeze import delete_freeze, freeze
 from registry_app.inventory.lift_freeze import lift_freeze
 from registry_app.models import Freeze
+from registry_app.queries.freeze import FreezeState, compute_freeze_state
 
 
 class FreezeAnswer(RowSerializer[Freeze]):
     """A freeze. Without a provider it is for all of them."""
 
     provider = ProviderReference(allow_null=True)
+    state = serializers.SerializerMethodField(help_text="planned, active or over, at this moment.")
 
     class Meta:
         model = Freeze
-        fields = ("id", "provider", "reason", "starts_at", "ends_at", "created_by", "created_at")
+        fields = ("id", "provider", "state", "reason", "starts_at", "ends_at", "created_by", "created_at")
+
+    @extend_schema_field(serializers.ChoiceField(choices=[each.value for each in FreezeState]))
+    def get_state(self, row: Freeze) -> str:
+        return compute_freeze_state(row, timezone.now()).value
 
 
 class FreezeBody(StrictSerializer):
@@ -41,7 +48,7 @@ class FreezeViews(NounViewSet):
     """Freezes."""
 
     queryset = with_provider(Freeze.objects.all())
-    scopes = {"create": "admin", "lift": "admin"}
+    scopes = {"create": "admin", "lift": "admin", "destroy": "admin"}
 
     @extend_schema(responses=FreezeAnswer(many=True))
     def list(self, request: Request) -> Response:
@@ -69,3 +76,9 @@ class FreezeViews(NounViewSet):
         """End a freeze now."""
         lift_freeze(self.actor, pk, reason=read_body(ReasonBody, request)["reason"])
         return self.retrieve(request, pk)
+
+    @extend_schema(request=None, responses={204: None})
+    def destroy(self, request: Request, pk: int) -> Response:
+        """Delete a freeze that has not started. One that has started is lifted instead."""
+        delete_freeze(self.actor, pk)
+        return Response(status=204)

@@ -64,7 +64,7 @@ urlpatterns = [
     path("loop-runs/", LoopRunViews.at(get="list")),
     path("loop-runs/<uuid:public_id>/", LoopRunViews.at(get="retrieve")),
     path("freezes/", FreezeViews.at(get="list", post="create")),
-    path("freezes/<int:pk>/", FreezeViews.at(get="retrieve")),
+    path("freezes/<int:pk>/", FreezeViews.at(get="retrieve", delete="destroy")),
     path("freezes/<int:pk>/lift/", FreezeViews.at(post="lift")),
     path("audit-entries/", AuditEntryViews.at(get="list")),
     path("audit-entries/<int:sequence>/", AuditEntryViews.at(get="retrieve")),

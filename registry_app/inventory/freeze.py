@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
-from registry_app.errors import InvalidRequest, NotAllowed
+from registry_app.errors import InvalidRequest, NotAllowed, StateMoved
 from registry_app.inventory.rows import fetch_row
 from registry_app.models import Freeze, Provider
 from registry_app.queries.access import may_administer, may_operate
@@ -40,6 +40,21 @@ def freeze(
         )
         record_audit(actor, "freeze.started", row, reason=reason, after=_audit_values(row))
     return row
+
+
+def delete_freeze(actor: Actor, freeze_id: int) -> None:
+    """Delete a freeze that has not started. Raises NotAllowed, NotFound, or StateMoved once it has started:
+    what was in force stays in the list."""
+    row = fetch_row(Freeze, freeze_id)
+    raise_if_may_not_freeze(actor, row.provider)
+    with transaction.atomic():
+        record_audit(actor, "freeze.deleted", row, before={**_audit_values(row), "reason": row.reason})
+        deleted, _ = Freeze.objects.filter(pk=freeze_id, starts_at__gt=timezone.now()).delete()
+        if not deleted:
+            raise StateMoved(
+                f"This freeze started at {row.starts_at:%Y-%m-%d %H:%M} UTC and cannot be deleted any more.",
+                todo="Lift it to end it now.",
+            )
 
 
 def raise_if_may_not_freeze(actor: Actor, provider: Provider | None) -> None:

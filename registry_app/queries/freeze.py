@@ -1,11 +1,27 @@
 """Which freezes hold now."""
 
 from datetime import datetime
+from enum import StrEnum
 
 from django.db.models import Q
 from django.utils import timezone
 
 from registry_app.models import Freeze, Provider
+
+
+class FreezeState(StrEnum):
+    """Where a freeze stands at one moment. Not a column: time alone changes it."""
+
+    PLANNED = "planned"
+    ACTIVE = "active"
+    OVER = "over"
+
+
+def compute_freeze_state(freeze: Freeze, at: datetime) -> FreezeState:
+    """The state of a freeze at `at`. One that was lifted before it started never is active."""
+    if freeze.ends_at is not None and freeze.ends_at <= max(at, freeze.starts_at):
+        return FreezeState.OVER
+    return FreezeState.PLANNED if at < freeze.starts_at else FreezeState.ACTIVE
 
 
 def fetch_active_freezes(provider: Provider, at: datetime | None = None) -> list[Freeze]:

@@ -124,6 +124,24 @@ def test_a_provider_is_frozen_and_the_freeze_is_lifted() -> None:
     assert row.ends_at is not None
 
 
+def test_a_freeze_that_starts_on_a_later_day_is_not_shown_as_in_force_and_can_be_deleted() -> None:
+    provider = make_fresh_provider()
+    client = sign_in(make_administrator())
+    later = timezone.now() + timedelta(days=2)
+    form = {"provider": provider.pk, "reason": "Change stop.", "starts_at": f"{later:%Y-%m-%dT%H:%M}"}
+
+    client.post(address("freeze_start"), form)
+    row = Freeze.objects.get()
+    in_list = read_text(client.get(address("freeze_changelist")))
+    page = read_text(client.get(address("freeze_change", row.pk)))
+    client.post(address("freeze_remove", row.pk))
+
+    assert "Planned" in in_list
+    assert "In force" not in in_list + page
+    assert "Lift the freeze" not in page
+    assert not Freeze.objects.exists()
+
+
 def test_a_freeze_that_ends_before_it_begins_keeps_what_was_typed() -> None:
     client = sign_in(make_administrator())
     form = {"provider": "", "reason": "Change stop.", "ends_at": "2001-01-01T00:00"}
@@ -240,6 +258,7 @@ def test_the_chain_of_the_audit_is_verified_at_the_press_of_a_button() -> None:
         "heldsnapshot_accept",
         "heldsnapshot_reject",
         "freeze_lift",
+        "freeze_remove",
         "grant_take",
         "apitoken_revoke",
     ],
@@ -255,7 +274,15 @@ def test_a_link_does_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["provider_visit", "provider_test", "heldsnapshot_accept", "heldsnapshot_reject", "freeze_lift"]
+    "name",
+    [
+        "provider_visit",
+        "provider_test",
+        "heldsnapshot_accept",
+        "heldsnapshot_reject",
+        "freeze_lift",
+        "freeze_remove",
+    ],
 )
 def test_the_auditor_presses_in_vain(name: str) -> None:
     make_one_of_each(1, make_administrator())

@@ -182,6 +182,20 @@ def test_a_finding_is_acknowledged() -> None:
     assert read(response)["state"] == "acknowledged"
 
 
+def test_a_freeze_that_has_not_started_is_deleted_and_one_that_has_is_not() -> None:
+    client = make_client(make_administrator())
+    later = "2999-01-01T00:00:00Z"
+    planned = read(client.post(f"{API}/freezes/", {"reason": "Change freeze.", "starts_at": later}))
+    started = read(client.post(f"{API}/freezes/", {"reason": "Incident."}))
+
+    gone = client.delete(f"{API}/freezes/{planned['id']}/")
+    refused = client.delete(f"{API}/freezes/{started['id']}/")
+
+    assert (planned["state"], started["state"]) == ("planned", "active")
+    assert (gone.status_code, refused.status_code) == (204, 409)
+    assert [row["id"] for row in items(client, "/freezes/")] == [started["id"]]
+
+
 def test_a_freeze_begins_and_is_lifted() -> None:
     provider = make_provider()
     client = make_client(make_administrator())

@@ -8,9 +8,10 @@ from django.utils import timezone
 
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import InvalidRequest, NotAllowed, StateMoved
-from registry_app.inventory.freeze import freeze
+from registry_app.inventory.freeze import delete_freeze, freeze
 from registry_app.inventory.lift_freeze import lift_freeze
 from registry_app.models import AuditEntry, Freeze, Grant, Provider
+from registry_app.queries.freeze import FreezeState, compute_freeze_state
 
 
 def _provider() -> Provider:
@@ -79,3 +80,39 @@ def test_a_freeze_that_has_not_begun_can_be_lifted() -> None:
     lifted = lift_freeze(SYSTEM, row.pk)
 
     assert lifted.ends_at == lifted.starts_at
+
+
+@pytest.mark.django_db
+def test_a_freeze_is_deleted_before_it_starts_and_only_then() -> None:
+    planned = freeze(SYSTEM, provider_id=None, reason="weekend", starts_at=timezone.now() + timedelta(days=1))
+    started = freeze(SYSTEM, provider_id=None, reason="incident")
+
+    delete_freeze(SYSTEM, planned.pk)
+    with pytest.raises(StateMoved, match="Lift it to end it now"):
+        delete_freeze(SYSTEM, started.pk)
+
+    assert list(Freeze.objects.all()) == [started]
+    entry = AuditEntry.objects.get(action="freeze.deleted")
+    assert entry.before is not None
+    assert entry.before["reason"] == "weekend"
+
+
+@pytest.mark.django_db
+def test_its_state_follows_the_clock() -> None:
+    now = timezone.now()
+    day = timedelta(days=1)
+    row = freeze(SYSTEM, provider_id=None, reason="weekend", starts_at=now + day, ends_at=now + 2 * day)
+
+    assert compute_freeze_state(row, now) == FreezeState.PLANNED
+    assert compute_freeze_state(row, now + day) == FreezeState.ACTIVE
+    assert compute_freeze_state(row, now + 2 * day) == FreezeState.OVER
+
+
+@pytest.mark.django_db
+def test_one_lifted_before_it_started_is_over_at_once() -> None:
+    now = timezone.now()
+    row = freeze(SYSTEM, provider_id=None, reason="weekend", starts_at=now + timedelta(days=1))
+
+    lifted = lift_freeze(SYSTEM, row.pk)
+
+    assert compute_freeze_state(lifted, now) == FreezeState.OVER
