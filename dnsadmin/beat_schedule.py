@@ -11,5 +11,10 @@ BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 60.0,
         "options": {"expires": 60},
     },
+    "purge-deleted": {
+        "task": "registry_app.tasks.purge_deleted",
+        "schedule": 15.0,
+        "options": {"expires": 15},
+    },
     "purge": {"task": "registry_app.tasks.purge", "schedule": 3600.0, "options": {"expires": 3600}},
 }

@@ -16,7 +16,7 @@ from registry_app.queries.resync import due_resyncs
 from registry_app.queries.transfer import due_transfers
 from registry_app.reconcile import mark_abandoned_runs as abandoned
 from registry_app.reconcile import note_silent_providers as silence
-from registry_app.reconcile.purge_history import purge_history
+from registry_app.reconcile.purge_history import purge_deleted_providers, purge_history
 from registry_app.reconcile.visit import visit_provider
 from registry_app.resync import resync_registry as resyncing
 from registry_app.transfer import expire_transfers as expiry
@@ -93,3 +93,9 @@ def purge() -> None:
     """Once an hour: delete what is older than the retention settings say."""
     purge_history()
     purge_loop_runs()
+
+
+@shared_task
+def purge_deleted() -> None:
+    """Now and then: delete the mirror of providers that were deleted."""
+    purge_deleted_providers()

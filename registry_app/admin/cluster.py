@@ -17,10 +17,12 @@ from registry_app.admin.fields import SecretField
 from registry_app.admin.provider_form import AddressInput
 from registry_app.admin.wording import NOTHING
 from registry_app.inventory.change_cluster import change_cluster
+from registry_app.inventory.deletion import delete_cluster
 from registry_app.inventory.probe_cluster import ClusterReport, probe_cluster
 from registry_app.inventory.register_cluster import register_cluster
 from registry_app.models import Cluster
 from registry_app.queries.access import may_administer
+from registry_app.queries.dependents import find_cluster_dependents
 from registry_app.queries.provider_page import build_is_set
 
 _WHERE = ("name", "environment", "description")
@@ -55,6 +57,9 @@ class ClusterPageAdmin(ConfigPage[Cluster]):
     sortable_by = ()
     form_class = ClusterForm
     noun = "cluster"
+    meaning_of_deletion = (
+        "The cluster and its credentials are deleted here. Nothing is changed in the cluster."
+    )
     page_template = "dnsadmin/cluster.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Cluster]:
@@ -75,6 +80,12 @@ class ClusterPageAdmin(ConfigPage[Cluster]):
         self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
     ) -> Cluster:
         return change_cluster(actor, pk, changes, expected_updated_at=expected_updated_at)
+
+    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
+        delete_cluster(actor, pk, expected_updated_at=expected_updated_at)
+
+    def find_dependents(self, row: Cluster) -> list[str]:
+        return find_cluster_dependents(row)
 
     def urls_beside(self) -> list[URLPattern]:
         return [*super().urls_beside(), self.page_path("<int:pk>/test/", self.test_view, "test")]

@@ -12,7 +12,7 @@ from django.urls import URLPattern
 from registry_app.actor import Actor
 from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_form
-from registry_app.admin.fields import SecretField, dress
+from registry_app.admin.fields import SecretField, ThemedForm, dress
 from registry_app.admin.list_page import ListPage
 from registry_app.admin.site import Row
 from registry_app.queries.access import may_administer
@@ -64,6 +64,7 @@ class ConfigPage(ListPage[Row], Generic[Row]):
 
     form_class: ClassVar[type[ConfigForm]]
     noun: ClassVar[str]
+    meaning_of_deletion: ClassVar[str] = ""
     register_template: ClassVar[str] = "dnsadmin/form.html"
 
     def register(self, actor: Actor, values: Mapping[str, Any]) -> Row:
@@ -74,10 +75,18 @@ class ConfigPage(ListPage[Row], Generic[Row]):
     ) -> Row:
         raise NotImplementedError
 
+    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
+        raise NotImplementedError
+
+    def find_dependents(self, row: Row) -> list[str]:
+        """Why the row cannot be deleted now, one sentence each."""
+        raise NotImplementedError
+
     def urls_beside(self) -> list[URLPattern]:
         return [
             self.page_path("register/", self.register_view, "register"),
             self.page_path("<int:pk>/edit/", self.edit_view, "edit"),
+            self.page_path("<int:pk>/remove/", self.remove_view, "remove"),
         ]
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
@@ -88,7 +97,7 @@ class ConfigPage(ListPage[Row], Generic[Row]):
     def page_links(self, request: HttpRequest, row: Row) -> list[tuple[str, str]]:
         if not may_administer(actor_of(request)):
             return []
-        return [("Change", self.url_of("edit", row.pk))]
+        return [("Change", self.url_of("edit", row.pk)), ("Delete", self.url_of("remove", row.pk))]
 
     def page_context(self, request: HttpRequest, row: Row) -> dict[str, Any]:
         return {"row": row, "links": self.page_links(request, row), "facts": self.facts(row)}
@@ -139,6 +148,34 @@ class ConfigPage(ListPage[Row], Generic[Row]):
 
         context = {"read_at": read_at, "back": self.url_of("change", pk)}
         return answer_form(self, request, form, act, title=title, done="Saved.", context=context)
+
+    def remove_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Say what deleting means and what prevents it; delete when the form is sent."""
+        self._refuse_to_show(request, "delete")
+        row = self.find_row(request, pk)
+        read_at = request.POST.get("read_at") or row.updated_at.isoformat()  # type: ignore[attr-defined]  # as above
+
+        def act(actor: Actor) -> str:
+            self.delete(actor, pk, expected_updated_at=_read_moment(read_at))
+            return self.url_of("changelist")
+
+        context = {
+            "read_at": read_at,
+            "back": self.url_of("change", pk),
+            "meaning": self.meaning_of_deletion,
+            "dependents": self.find_dependents(row),
+        }
+        return answer_form(
+            self,
+            request,
+            ThemedForm(request.POST if request.method == "POST" else None),
+            act,
+            title=f"Delete {row}",
+            submit=f"Delete {self.noun}",
+            done="Deleted.",
+            context=context,
+            template="dnsadmin/remove.html",
+        )
 
     def _refuse_to_show(self, request: HttpRequest, verb: str) -> None:
         """No form for who may not send it. What is sent all the same, the mutation refuses."""

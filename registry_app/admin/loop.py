@@ -24,12 +24,14 @@ from registry_app.admin.wording import NOTHING, format_ago, format_badge, format
 from registry_app.errors import DnsadminError, NotAllowed
 from registry_app.inventory.change_loop import change_loop
 from registry_app.inventory.declare_endpoints import declare_endpoint, withdraw_endpoint
+from registry_app.inventory.deletion import delete_loop
 from registry_app.inventory.register_loop import register_loop
 from registry_app.loop.declared import build_request, find_loop
 from registry_app.loop.preview_loop import preview_loop
 from registry_app.loop.request_loop_run import request_loop_run
 from registry_app.models import PROVIDER_SECRETS, DeclaredEndpoint, Loop, LoopRun, Provider
 from registry_app.models.loop import list_default_types
+from registry_app.queries.dependents import find_loop_dependents
 from registry_app.queries.loop import may_plan_loop, may_run_loop
 
 _SHOWN_ENDPOINTS = 200
@@ -55,6 +57,10 @@ class LoopPageAdmin(ConfigPage[Loop]):
     sortable_by = ()
     form_class = LoopForm
     noun = "loop"
+    meaning_of_deletion = (
+        "The loop and its declared endpoints are deleted here. "
+        "What it created stays in the zone and belongs to its owner."
+    )
     page_template = "dnsadmin/loop.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Loop]:
@@ -97,6 +103,12 @@ class LoopPageAdmin(ConfigPage[Loop]):
         self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
     ) -> Loop:
         return change_loop(actor, pk, changes, expected_updated_at=expected_updated_at)
+
+    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
+        delete_loop(actor, pk, expected_updated_at=expected_updated_at)
+
+    def find_dependents(self, row: Loop) -> list[str]:
+        return find_loop_dependents(row)
 
     def page_context(self, request: HttpRequest, row: Loop) -> dict[str, Any]:
         actor = actor_of(request)

@@ -19,9 +19,11 @@ from registry_app.admin.fields import LinesField
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
 from registry_app.inventory.change_owner import change_owner
+from registry_app.inventory.deletion import delete_owner
 from registry_app.inventory.register_owner import register_owner
 from registry_app.models import Cluster, Finding, Grant, Owner, Provider
 from registry_app.queries.access import may_act_somewhere
+from registry_app.queries.dependents import find_owner_dependents
 from registry_app.queries.name_range import build_prefix_query
 from registry_app.queries.owner_counts import count_by_provider
 
@@ -75,6 +77,10 @@ class OwnerPageAdmin(ConfigPage[Owner]):
     sortable_by = ()
     form_class = OwnerForm
     noun = "owner"
+    meaning_of_deletion = (
+        "The owner and the grants for it are deleted here. "
+        "Nothing is changed at any provider. Finished transfers keep its owner id."
+    )
     page_template = "dnsadmin/owner.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Owner]:
@@ -126,6 +132,12 @@ class OwnerPageAdmin(ConfigPage[Owner]):
         self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
     ) -> Owner:
         return change_owner(actor, pk, changes, expected_updated_at=expected_updated_at)
+
+    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
+        delete_owner(actor, pk, expected_updated_at=expected_updated_at)
+
+    def find_dependents(self, row: Owner) -> list[str]:
+        return find_owner_dependents(row)
 
     def page_context(self, request: HttpRequest, row: Owner) -> dict[str, Any]:
         counts = count_by_provider([row.pk]).get(row.pk, [])

@@ -23,6 +23,7 @@ from registry_app.admin.provider_form import ProviderForm
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due
 from registry_app.errors import DnsadminError
 from registry_app.inventory.change_provider import change_provider
+from registry_app.inventory.deletion import delete_provider
 from registry_app.inventory.probe_provider import probe_provider
 from registry_app.inventory.provider_directory import (
     describe_source,
@@ -32,6 +33,7 @@ from registry_app.inventory.provider_directory import (
 from registry_app.inventory.register_provider import register_provider
 from registry_app.models import OwnershipState, Provider
 from registry_app.queries.access import may_administer, may_operate
+from registry_app.queries.dependents import find_provider_dependents
 from registry_app.queries.freshness import describe_freshness
 from registry_app.queries.provider_page import fetch_provider_page, providers_for_display
 from registry_app.reconcile.request_visit import request_visit
@@ -59,6 +61,10 @@ class ProviderPageAdmin(ConfigPage[Provider]):
     sortable_by = ()
     form_class = ProviderForm
     noun = "provider"
+    meaning_of_deletion = (
+        "Its mirror (record sets, claims, history and findings), its secrets and the grants for it are "
+        "deleted here. Nothing is changed at the provider. Finished transfers keep its name."
+    )
     page_template = "dnsadmin/provider.html"
     register_template = "dnsadmin/provider_register.html"
 
@@ -126,6 +132,12 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
     ) -> Provider:
         return change_provider(actor, pk, changes, expected_updated_at=expected_updated_at)
+
+    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
+        delete_provider(actor, pk, expected_updated_at=expected_updated_at)
+
+    def find_dependents(self, row: Provider) -> list[str]:
+        return find_provider_dependents(row)
 
     def visit_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         back = self.url_of("change", pk)

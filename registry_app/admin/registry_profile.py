@@ -17,11 +17,13 @@ from registry_app.admin.fields import SecretField
 from registry_app.admin.provider_form import AddressInput
 from registry_app.admin.wording import NOTHING
 from registry_app.inventory.change_registry_profile import change_registry_profile
+from registry_app.inventory.deletion import delete_registry_profile
 from registry_app.inventory.probe_registry import RegistryReport, probe_registry
 from registry_app.inventory.register_registry_profile import register_registry_profile
 from registry_app.mirror.registries import STORE_KINDS
 from registry_app.models import RegistryProfile
 from registry_app.queries.access import may_administer
+from registry_app.queries.dependents import find_profile_dependents
 from registry_app.queries.provider_page import build_is_set
 
 _KIND = RegistryProfile.Kind
@@ -71,6 +73,7 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
     sortable_by = ()
     form_class = RegistryProfileForm
     noun = "registry profile"
+    meaning_of_deletion = "The registry profile and its secrets are deleted here. No claim is changed."
     page_template = "dnsadmin/config.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RegistryProfile]:
@@ -107,6 +110,12 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
         self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
     ) -> RegistryProfile:
         return change_registry_profile(actor, pk, changes, expected_updated_at=expected_updated_at)
+
+    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
+        delete_registry_profile(actor, pk, expected_updated_at=expected_updated_at)
+
+    def find_dependents(self, row: RegistryProfile) -> list[str]:
+        return find_profile_dependents(row)
 
     def facts(self, row: RegistryProfile) -> list[tuple[str, object]]:
         providers = ", ".join(row.providers.values_list("name", flat=True)) or "all"

@@ -15,6 +15,7 @@ from registry_app.api.reference import is_set
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import read_body, read_parameters
 from registry_app.inventory.change_cluster import change_cluster
+from registry_app.inventory.deletion import delete_cluster
 from registry_app.inventory.probe_cluster import ClusterReport, probe_cluster
 from registry_app.inventory.register_cluster import register_cluster
 from registry_app.models import Cluster
@@ -94,6 +95,11 @@ class ClusterViews(ConfigurationViewSet):
     def partial_update(self, request: Request, pk: int) -> Response:
         """Change a cluster. Its credentials change only if sent, and are cleared when its API moves."""
         return self.change_row(request, pk, change_cluster)
+
+    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
+    def destroy(self, request: Request, pk: int) -> Response:
+        """Delete a cluster. Refused (409, `in_use`) while something depends on it."""
+        return self.delete_row(request, pk, delete_cluster)
 
     @extend_schema(request=EmptyBody, responses=ClusterReportAnswer)
     def connection_tests(self, request: Request, pk: int) -> Response:

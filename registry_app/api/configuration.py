@@ -29,11 +29,19 @@ class Change(Protocol):
     ) -> Any: ...
 
 
+class Delete(Protocol):
+    """A `delete_...` function of the inventory."""
+
+    def __call__(
+        self, actor: Actor, row_id: int, /, *, expected_updated_at: datetime | None = None
+    ) -> None: ...
+
+
 class ConfigurationViewSet(NounViewSet):
     """Rows people register and change, each with a version."""
 
     keyset = BY_NAME
-    scopes: ClassVar = {"create": "admin", "partial_update": "admin"}
+    scopes: ClassVar = {"create": "admin", "partial_update": "admin", "destroy": "admin"}
     answer_shape: ClassVar[type[serializers.BaseSerializer[Any]]]
     body_shape: ClassVar[type[serializers.BaseSerializer[Any]]]
     address: ClassVar[str]
@@ -61,3 +69,13 @@ class ConfigurationViewSet(NounViewSet):
         except StateMoved as error:
             raise version_moved(error) from error
         return self.answer_row(row_id)
+
+    def delete_row(self, request: Request, row_id: int, delete: Delete) -> Response:
+        """Delete the row, if it still is what If-Match says."""
+        row = find_row(self.get_queryset(), pk=row_id)
+        expected = read_expected_version(request, row)
+        try:
+            delete(self.actor, row_id, expected_updated_at=expected)
+        except StateMoved as error:
+            raise version_moved(error) from error
+        return Response(status=204)

@@ -33,6 +33,7 @@ from registry_app.inventory.declare_endpoints import (
     declare_endpoints,
     withdraw_endpoint,
 )
+from registry_app.inventory.deletion import delete_loop
 from registry_app.inventory.register_loop import register_loop
 from registry_app.loop.declared import build_request, find_loop
 from registry_app.loop.preview_loop import preview_loop
@@ -86,6 +87,11 @@ class LoopViews(ConfigurationViewSet):
     def partial_update(self, request: Request, pk: int) -> Response:
         """Change a loop, or switch it off. Owner and provider stay."""
         return self.change_row(request, pk, change_loop)
+
+    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
+    def destroy(self, request: Request, pk: int) -> Response:
+        """Delete a loop. What it created stays in the zone. Refused (409, `in_use`) during a run."""
+        return self.delete_row(request, pk, delete_loop)
 
     @extend_schema(parameters=[ETAG], responses=DeclaredEndpointAnswer(many=True))
     def endpoints(self, request: Request, pk: int) -> Response:

@@ -17,6 +17,7 @@ from registry_app.api.reference import RowIdField
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import read_parameters
 from registry_app.inventory.change_owner import change_owner
+from registry_app.inventory.deletion import delete_owner
 from registry_app.inventory.register_owner import register_owner
 from registry_app.models import Cluster, Owner, RegistryProfile
 from registry_app.queries.owner_counts import OwnerCount, count_by_provider
@@ -137,3 +138,8 @@ class OwnerViews(ConfigurationViewSet):
     def partial_update(self, request: Request, pk: int) -> Response:
         """Change an owner."""
         return self.change_row(request, pk, change_owner)
+
+    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
+    def destroy(self, request: Request, pk: int) -> Response:
+        """Delete an owner that owns nothing. Refused (409, `in_use`) while something depends on it."""
+        return self.delete_row(request, pk, delete_owner)

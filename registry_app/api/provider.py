@@ -15,6 +15,7 @@ from registry_app.api.reference import is_set
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import find_row, read_body, read_parameters
 from registry_app.inventory.change_provider import change_provider
+from registry_app.inventory.deletion import delete_provider
 from registry_app.inventory.probe_provider import ConnectionReport, SampleRecord, probe_provider
 from registry_app.inventory.register_provider import register_provider
 from registry_app.models import Provider
@@ -178,6 +179,12 @@ class ProviderViews(ConfigurationViewSet):
     def partial_update(self, request: Request, pk: int) -> Response:
         """Change a provider. Its secrets change only if sent, and are cleared when its origin changes."""
         return self.change_row(request, pk, change_provider)
+
+    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
+    def destroy(self, request: Request, pk: int) -> Response:
+        """Delete a provider with its mirror. Refused (409, `in_use`) while something depends on it; finished
+        transfers keep its name."""
+        return self.delete_row(request, pk, delete_provider)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses={202: VisitRequestAnswer})
     @idempotent()

@@ -16,6 +16,7 @@ from registry_app.api.reference import ProviderReference, is_set
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import read_body, read_parameters
 from registry_app.inventory.change_registry_profile import change_registry_profile
+from registry_app.inventory.deletion import delete_registry_profile
 from registry_app.inventory.probe_registry import RegistryReport, probe_registry
 from registry_app.inventory.register_registry_profile import register_registry_profile
 from registry_app.models import Cluster, Provider, RegistryProfile
@@ -155,6 +156,11 @@ class RegistryProfileViews(ConfigurationViewSet):
         """Change a registry profile. Its keys change only if sent; a secret access key and a session token
         are cleared when the endpoint moves, a session token with its access key."""
         return self.change_row(request, pk, change_registry_profile)
+
+    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
+    def destroy(self, request: Request, pk: int) -> Response:
+        """Delete a registry profile. Refused (409, `in_use`) while something depends on it."""
+        return self.delete_row(request, pk, delete_registry_profile)
 
     @extend_schema(request=EmptyBody, responses=RegistryReportAnswer)
     def connection_tests(self, request: Request, pk: int) -> Response:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
@@ -60,7 +60,7 @@ def change_row(
     with transaction.atomic():
         row = fetch_row(model, row_id)
         before = build_audit_values(row, changes)
-        _take_version(row, expected_updated_at)
+        take_version(row, expected_updated_at)
         for name, value in plain.items():
             setattr(row, name, value)
         _validate(row)
@@ -106,8 +106,11 @@ def _audit_value(row: models.Model, name: str) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def _take_version(row: models.Model, expected: datetime | None) -> None:
-    """Move `updated_at` only from the value that was read: of two stale forms one wins."""
+def take_version(row: models.Model, expected: datetime | None) -> None:
+    """Move `updated_at` only from the value that was read: of two stale forms one wins.
+
+    Raises StateMoved if it is not `expected` (None: whatever the row says) any more.
+    """
     manager = type(row)._default_manager
     current = cast("datetime", row.updated_at)  # type: ignore[attr-defined]  # every configuration row has it
     if expected is not None and expected != current:
@@ -143,7 +146,12 @@ def _validate(row: models.Model) -> None:
     try:
         row.full_clean(exclude=row.get_deferred_fields())
     except ValidationError as error:
-        fields = {name: list(messages) for name, messages in error.message_dict.items()}
+        fields: dict[str, list[str]] = {}
+        for name, problems in error.error_dict.items():
+            for problem in problems:
+                field = problem.code or ""  # see build_unique_name
+                is_about_field = name == NON_FIELD_ERRORS and hasattr(row, field)
+                fields.setdefault(field if is_about_field else name, []).extend(problem.messages)
         raise InvalidRequest(f"{row._meta.verbose_name} is not valid.".capitalize(), fields=fields) from error
 
 

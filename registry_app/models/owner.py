@@ -8,6 +8,7 @@ from providers.registries.errors import UnwritableLabel
 from providers.registries.labels import raise_if_owner_unwritable
 from providers.wire.canonical_name import InvalidName, canonical_name
 from registry_app.models.cluster import Cluster
+from registry_app.models.deletion import NotDeleted, build_unique_name
 from registry_app.models.registry_profile import RegistryProfile
 
 
@@ -27,7 +28,7 @@ class Owner(models.Model):
         UPSERT_ONLY = "upsert-only", "upsert-only (never deletes)"
         CREATE_ONLY = "create-only", "create-only (only creates)"
 
-    owner_id = models.CharField(max_length=255, unique=True)
+    owner_id = models.CharField(max_length=255)
     status = models.CharField(max_length=15, choices=Status.choices, default=Status.DISCOVERED)
     policy = models.CharField(max_length=12, choices=Policy.choices, default=Policy.UNKNOWN)
     cluster = models.ForeignKey(
@@ -45,10 +46,16 @@ class Owner(models.Model):
     description = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = NotDeleted()
+    with_deleted = models.Manager["Owner"]()
 
     class Meta:
         ordering = ("owner_id",)
+        base_manager_name = "with_deleted"  # reached through a foreign key: history names what was deleted
         constraints = [
+            build_unique_name("owner_id", "owner_id_once", "An owner"),
             models.CheckConstraint(name="owner_id_not_empty", condition=~models.Q(owner_id="")),
         ]
 

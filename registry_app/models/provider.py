@@ -3,6 +3,7 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
+from registry_app.models.deletion import NotDeleted, build_unique_name
 from registry_app.models.encrypted_field import (
     EncryptedTextField,
     SecretsLeftBehind,
@@ -44,7 +45,7 @@ class Provider(models.Model):
         VALUE_EXACT = "value_exact", "Matches the old value exactly"
         UNKNOWN = "unknown", "Unknown"
 
-    name = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=100)
     url = models.CharField("URL", max_length=2048, help_text="The base address ExternalDNS would use.")
     url_query = EncryptedTextField(
         "URL query",
@@ -135,16 +136,19 @@ class Provider(models.Model):
 
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
 
-    objects = SecretsLeftBehind()
+    objects = NotDeleted()
+    with_deleted = SecretsLeftBehind()
 
     class Meta:
         ordering = ("name",)
-        base_manager_name = "objects"  # reached through a foreign key too
+        base_manager_name = "with_deleted"  # reached through a foreign key: history names what was deleted
         indexes = [
             models.Index(fields=["next_visit_at"], name="provider_due", condition=models.Q(is_enabled=True))
         ]
         constraints = [
+            build_unique_name("name", "provider_name_once", "A provider"),
             models.CheckConstraint(
                 name="provider_lease_whole",
                 condition=models.Q(lease_holder="", lease_until__isnull=True)

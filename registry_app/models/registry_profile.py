@@ -10,6 +10,7 @@ from django.db.models import Q
 from providers.registries.encryption import parse_encryption_key
 from providers.registries.errors import InvalidEncryptionKey
 from registry_app.models.cluster import Cluster
+from registry_app.models.deletion import NotDeleted, build_unique_name
 from registry_app.models.encrypted_field import EncryptedTextField, SecretsLeftBehind
 from registry_app.models.provider import Provider
 
@@ -29,7 +30,7 @@ class RegistryProfile(models.Model):
         AWS_SD = "aws-sd", "AWS Service Discovery (descriptions)"
         NOOP = "noop", "None (noop)"
 
-    name = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=100)
     kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.TXT)
     prefix = models.CharField(max_length=200, blank=True, default="", help_text="--txt-prefix")
     suffix = models.CharField(max_length=200, blank=True, default="", help_text="--txt-suffix")
@@ -96,17 +97,22 @@ class RegistryProfile(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
 
-    objects = SecretsLeftBehind()
+    objects = NotDeleted()
+    with_deleted = SecretsLeftBehind()
 
     class Meta:
         ordering = ("name",)
-        base_manager_name = "objects"  # reached through a foreign key too
+        base_manager_name = "with_deleted"  # reached through a foreign key: history names what was deleted
         constraints = [
+            build_unique_name("name", "profile_name_once", "A registry profile"),
             models.CheckConstraint(name="profile_prefix_or_suffix", condition=Q(prefix="") | Q(suffix="")),
             models.CheckConstraint(
                 name="profile_in_a_cluster",
-                condition=~Q(kind__in=["configmap", "crd"]) | (Q(cluster__isnull=False) & ~Q(namespace="")),
+                condition=~Q(kind__in=["configmap", "crd"])
+                | (Q(cluster__isnull=False) & ~Q(namespace=""))
+                | Q(deleted_at__isnull=False),  # so that its cluster can be deleted after it
             ),
             models.CheckConstraint(
                 name="profile_in_a_table", condition=~Q(kind="dynamodb") | (~Q(table="") & ~Q(region=""))

@@ -7,11 +7,30 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from registry_app.models import Finding, HeldSnapshot, IdempotencyKey, RecordEvent, SyncRun
+from registry_app.models import (
+    Claim,
+    Finding,
+    Freeze,
+    HeldSnapshot,
+    IdempotencyKey,
+    Provider,
+    RecordEvent,
+    RecordSet,
+    SyncRun,
+)
 
 # A client that lost an answer asks again within minutes; by then nobody waits for it any more.
 _KEYS_KEPT = timedelta(days=2)
 _BATCH = 1_000
+_MIRROR: tuple[type[models.Model], ...] = (
+    Finding,
+    HeldSnapshot,
+    RecordSet,
+    Claim,
+    RecordEvent,
+    SyncRun,
+    Freeze,
+)
 
 
 @dataclass(frozen=True)
@@ -51,6 +70,16 @@ def purge_history() -> Purged:
         held_snapshots=_delete(decided),
         idempotency_keys=_delete(IdempotencyKey.objects.filter(created_at__lt=now - _KEYS_KEPT)),
     )
+
+
+def purge_deleted_providers() -> int:
+    """Delete the mirror of providers that were deleted: record sets, claims, their history, findings,
+    syncs, held snapshots and freezes. Returns how many rows went."""
+    deleted = 0
+    for pk in Provider.with_deleted.filter(deleted_at__isnull=False).values_list("pk", flat=True):
+        for model in _MIRROR:
+            deleted += _delete(model._default_manager.filter(provider=pk))
+    return deleted
 
 
 def _delete(old: models.QuerySet[models.Model]) -> int:

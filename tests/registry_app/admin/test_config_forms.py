@@ -3,7 +3,14 @@
 import pytest
 
 from registry_app.models import AuditEntry, Cluster, Owner, Provider, RegistryProfile
-from tests.factories import make_administrator, make_cluster, make_owner, make_provider, make_user
+from tests.factories import (
+    make_administrator,
+    make_cluster,
+    make_owner,
+    make_provider,
+    make_record_set,
+    make_user,
+)
 from tests.registry_app.admin.world import address, read_text, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -204,3 +211,31 @@ def test_the_form_of_a_new_owner_registers_it() -> None:
     )
 
     assert Owner.objects.get(owner_id="parked").status == Owner.Status.REGISTERED
+
+
+def test_a_provider_is_deleted_after_a_page_that_says_what_goes() -> None:
+    client = sign_in(make_administrator())
+    provider = make_provider()
+
+    page = read_text(client.get(address("provider_remove", provider.pk)))
+    done = client.post(address("provider_remove", provider.pk), {}, follow=True)
+    gone = client.get(address("provider_change", provider.pk), follow=True)
+
+    assert "Nothing is changed at the provider" in page
+    assert "Deleted." in read_text(done)
+    assert not Provider.objects.exists()
+    assert "There is no provider" in read_text(gone) or gone.status_code == 404
+
+
+def test_the_page_says_what_prevents_a_deletion_and_offers_no_button() -> None:
+    client = sign_in(make_administrator())
+    owner = make_owner()
+    make_record_set(make_provider(), owner=owner)
+
+    page = read_text(client.get(address("owner_remove", owner.pk)))
+    refused = client.post(address("owner_remove", owner.pk), {})
+
+    assert "Used by 1 record set in the mirror" in page
+    assert "dn-danger" not in page
+    assert refused.status_code == 409
+    assert Owner.objects.exists()

@@ -4,7 +4,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
-from registry_app.models import AuditEntry, Cluster, Owner, Provider, RegistryProfile
+from registry_app.models import AuditEntry, Cluster, Loop, Owner, Provider, RegistryProfile
 from tests.factories import (
     make_administrator,
     make_cluster,
@@ -110,6 +110,28 @@ def test_a_change_says_which_version_it_was_made_from(client: APIClient, noun: s
     assert [answer.status_code for answer in (without, first, stale, again)] == [428, 200, 412, 200]
     assert read(stale)["code"] == "precondition_failed"
     assert read(client.get(address))[field] == "d"
+
+
+@pytest.mark.parametrize("noun", ["providers", "owners", "clusters", "registry-profiles", "loops"])
+def test_a_row_is_deleted_only_as_it_was_read_and_only_once(client: APIClient, noun: str) -> None:
+    rows = {
+        "providers": make_provider(),
+        "owners": make_owner(),
+        "clusters": make_cluster(),
+        "registry-profiles": RegistryProfile.objects.create(name="plain"),
+        "loops": Loop.objects.create(owner=make_owner("parked"), provider=make_provider("parking")),
+    }
+    address = f"{API}/{noun}/{rows[noun].pk}/"
+    etag = client.get(address)["ETag"]
+
+    without = client.delete(address)
+    stale = client.delete(address, headers={"If-Match": '"1"'})
+    first = client.delete(address, headers={"If-Match": etag})
+    again = client.delete(address, headers={"If-Match": etag})
+
+    assert [answer.status_code for answer in (without, stale, first, again)] == [428, 412, 204, 404]
+    assert rows[noun].pk not in [row["id"] for row in items(client, f"/{noun}/")]
+    assert AuditEntry.objects.get(action__endswith=".deleted").object_label == str(rows[noun])
 
 
 def test_a_change_to_a_name_that_is_taken_is_refused_and_to_its_own_is_not(client: APIClient) -> None:

@@ -1,0 +1,101 @@
+"""What still needs a row of configuration, and so keeps it from being deleted. Finished history does not."""
+
+from typing import TypeVar
+
+from django.db.models import Model, Q, QuerySet
+from django.utils import timezone
+
+from registry_app.models import (
+    ApiToken,
+    Claim,
+    Cluster,
+    Loop,
+    LoopRun,
+    Owner,
+    Provider,
+    RecordSet,
+    RegistryProfile,
+    Transfer,
+)
+
+_SHOWN = 5
+Row = TypeVar("Row", bound=Model)
+
+
+def find_provider_dependents(provider: Provider) -> list[str]:
+    """One sentence for each thing that has to end, or change, before the provider can be deleted."""
+    return [
+        *_describe_transfers(Transfer.objects.filter(provider=provider)),
+        *_describe_runs(LoopRun.objects.filter(provider=provider)),
+        *_describe("loop", Loop.objects.filter(provider=provider), "Delete it first."),
+        *_describe(
+            "registry profile", provider.registry_profiles.all(), "Name another provider there, or delete it."
+        ),
+    ]
+
+
+def find_owner_dependents(owner: Owner) -> list[str]:
+    """As `find_provider_dependents`. What the mirror knows of the owner's counts: the next sync would
+    discover the owner again."""
+    tokens = ApiToken.objects.filter(owners=owner, revoked_at=None)
+    alive = tokens.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+    return [
+        *_count("record set", RecordSet.objects.filter(owner=owner), "Transfer or release them first."),
+        *_count("claim", Claim.objects.filter(owner=owner), "Transfer, release or clean them up first."),
+        *_describe_transfers(Transfer.objects.filter(Q(source_owner=owner) | Q(target_owner=owner))),
+        *_describe_runs(LoopRun.objects.filter(owner=owner)),
+        *_describe("loop", Loop.objects.filter(owner=owner), "Delete it first."),
+        *_describe("API token", alive, "It is restricted to this owner. Revoke it first."),
+    ]
+
+
+def find_profile_dependents(profile: RegistryProfile) -> list[str]:
+    """As `find_provider_dependents`."""
+    steps = Q(steps__registry_profile=profile)
+    return [
+        *_describe("owner", profile.owners.all(), "Choose another registry profile there."),
+        *_count("claim", Claim.objects.filter(registry_profile=profile), "They are read with this profile."),
+        *_describe_transfers(Transfer.objects.filter(steps).distinct()),
+        *_describe_runs(LoopRun.objects.filter(steps).distinct()),
+    ]
+
+
+def find_cluster_dependents(cluster: Cluster) -> list[str]:
+    """As `find_provider_dependents`."""
+    return [
+        *_describe("owner", cluster.owners.all(), "Choose another cluster there."),
+        *_describe(
+            "registry profile", cluster.registry_profiles.all(), "Choose another cluster there, or delete it."
+        ),
+    ]
+
+
+def find_loop_dependents(loop: Loop) -> list[str]:
+    """As `find_provider_dependents`."""
+    return _describe_runs(LoopRun.objects.filter(loop=loop))
+
+
+def _describe_transfers(transfers: "QuerySet[Transfer]") -> list[str]:
+    unfinished = transfers.filter(status__in=Transfer.OPEN_STATUSES)
+    return _describe("unfinished transfer", unfinished, "Finish or cancel it first.")
+
+
+def _describe_runs(runs: "QuerySet[LoopRun]") -> list[str]:
+    running = runs.filter(status=LoopRun.Status.RUNNING)
+    return _describe("unfinished loop run", running, "Wait for its end.")
+
+
+def _describe(noun: str, rows: "QuerySet[Row]", todo: str) -> list[str]:
+    """A sentence that names the first few of `rows`, if there are any."""
+    found = [str(row) for row in rows[: _SHOWN + 1]]
+    if not found:
+        return []
+    plural = "s" if len(found) > 1 else ""
+    more = " and more" if len(found) > _SHOWN else ""
+    return [f"Used by the {noun}{plural} {', '.join(found[:_SHOWN])}{more}. {todo}"]
+
+
+def _count(noun: str, rows: "QuerySet[RecordSet] | QuerySet[Claim]", todo: str) -> list[str]:
+    number = rows.count()
+    plural = "s" if number != 1 else ""
+    return [f"Used by {number} {noun}{plural} in the mirror. {todo}"] if number else []
