@@ -71,6 +71,7 @@ class ClusterViews(ConfigurationViewSet):
     body_shape = ClusterBody
     address = "clusters"
     scopes: ClassVar = {**ConfigurationViewSet.scopes, "connection_tests": "admin"}
+    contacting = frozenset({"connection_tests"})
 
     @extend_schema(responses=ClusterAnswer(many=True))
     def list(self, request: Request) -> Response:

@@ -20,6 +20,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry_app.api.actor import user_pk_of
+from registry_app.api.dry_run import is_dry_run
 from registry_app.api.problem import InvalidParameter
 from registry_app.errors import InvalidRequest, StateMoved
 from registry_app.models import ApiToken, IdempotencyKey
@@ -39,7 +40,8 @@ def idempotent(*, unkept: tuple[str, ...] = ()) -> Callable[[Action[View, P]], A
     """Mark a POST that writes. `unkept` names fields of the answer that a replay leaves empty: secrets.
 
     A refused request changed nothing, so its key stays free. The action must not talk to the network:
-    it runs inside a transaction.
+    it runs inside a transaction. A dry run claims the key like any other request, in its transaction
+    that is rolled back: it is answered as the real one would be, and the key stays free.
     """
 
     def decorate(action: Action[View, P]) -> Action[View, P]:
@@ -47,15 +49,23 @@ def idempotent(*, unkept: tuple[str, ...] = ()) -> Callable[[Action[View, P]], A
         def answer_once(view: View, request: Request, /, *args: P.args, **kwargs: P.kwargs) -> Response:
             key = _read_key(request)
             if key is None:
-                return action(view, request, *args, **kwargs)
+                return _blank_in_dry_run(action(view, request, *args, **kwargs), request, unkept)
             claim = _claim_key(request, key)
             if isinstance(claim, Response):
                 return claim
-            return act_under_claim(claim, unkept, lambda: action(view, request, *args, **kwargs))
+            answer = act_under_claim(claim, unkept, lambda: action(view, request, *args, **kwargs))
+            return _blank_in_dry_run(answer, request, unkept)
 
         return answer_once
 
     return decorate
+
+
+def _blank_in_dry_run(response: Response, request: Request, unkept: tuple[str, ...]) -> Response:
+    """A secret that a dry run made opens nothing: nobody should store it."""
+    if is_dry_run(request):
+        response.data.update(dict.fromkeys(unkept, ""))
+    return response
 
 
 def _read_key(request: Request) -> str | None:

@@ -62,6 +62,7 @@ class LoopViews(ConfigurationViewSet):
         "plan": "plan",
         "run": "apply",
     }
+    contacting = frozenset({"plan"})
     answer_shape = LoopAnswer
     body_shape = LoopBody
     address = "loops"

@@ -155,6 +155,7 @@ class ProviderViews(ConfigurationViewSet):
     body_shape = ProviderBody
     address = "providers"
     scopes = {**ConfigurationViewSet.scopes, "visits": "admin", "connection_tests": "admin"}
+    contacting = frozenset({"connection_tests"})
 
     @extend_schema(parameters=[ProviderParameters], responses=ProviderAnswer(many=True))
     def list(self, request: Request) -> Response:

@@ -129,6 +129,7 @@ class RegistryProfileViews(ConfigurationViewSet):
     body_shape = RegistryProfileBody
     address = "registry-profiles"
     scopes: ClassVar = {**ConfigurationViewSet.scopes, "connection_tests": "admin"}
+    contacting = frozenset({"connection_tests"})
 
     @extend_schema(responses=RegistryProfileAnswer(many=True))
     def list(self, request: Request) -> Response:

@@ -1,15 +1,21 @@
 """What the OpenAPI document says of every operation beside its own words."""
 
-from typing import Any, Literal
+from functools import cache
+from typing import Any, ClassVar, Literal
 
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent, force_instance
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
+from registry_app.api.dry_run import DRY_RUN, DRY_RUN_HEADER, NO_DRY_RUN
 from registry_app.api.problem import CONTENT_TYPE
 
 
 class Problem(serializers.Serializer[Any]):
     """What happened, what is true now, what to do (RFC 9457)."""
+
+    sometimes_absent: ClassVar = frozenset({"fields", "confirmation_text"})
 
     type = serializers.CharField()
     title = serializers.CharField()
@@ -30,12 +36,110 @@ class Problem(serializers.Serializer[Any]):
     )
 
 
-class NounSchema(AutoSchema):
-    """Adds the problem document as the answer of every status that is not listed."""
+Direction = Literal["request", "response"]
 
-    def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> dict[str, Any]:
+# What every operation may answer, and what those answer that have what is named.
+_PROBLEMS = {
+    "400": ("BadRequest", "The query string, a header or the body cannot be read."),
+    "401": ("NoToken", "There is no token, or it is unknown, expired or revoked."),
+    "403": ("NotAllowed", "The token, or its user, may not do this."),
+    "429": ("TooManyRequests", "Too many requests. `Retry-After` says how many seconds to wait."),
+}
+_PROBLEMS_OF_OBJECTS = {"404": ("NotFound", "There is no such object, or it was deleted.")}
+_PROBLEMS_OF_WRITES = {
+    "409": ("Refused", "A rule refuses it, a confirmation is missing, or somebody else was first."),
+    "413": ("BodyTooLarge", "The body is too large."),
+    "415": ("NotJson", "The body is not `application/json`."),
+    "422": ("Invalid", "The request makes no sense. `fields` says where, by the names it used."),
+}
+_PROBLEMS_OF_VERSIONS = {
+    "412": ("VersionMoved", "`If-Match` names another version than the stored one."),
+    "428": ("VersionMissing", "There is no `If-Match`."),
+}
+
+
+class NounSchema(AutoSchema):
+    """Adds to every operation what all have: a summary, the problems it may answer, and the dry run to
+    those that write. Fields of answers are always there; texts of requests that may not be empty say so."""
+
+    def get_summary(self) -> str | None:
+        """The first sentence of its description."""
+        return " ".join(self.get_description().split()).partition(". ")[0].removesuffix(".")
+
+    def get_override_parameters(self) -> list[Any]:
+        given: list[Any] = super().get_override_parameters()
+        if not self._writes():
+            return given
+        view: Any = self.view  # a NounViewSet, which has this schema
+        if view.action in view.contacting:
+            return [*given, NO_DRY_RUN]
+        return [*given, DRY_RUN, DRY_RUN_HEADER]
+
+    def query_parameters(self) -> frozenset[str]:
+        """The names this operation takes in its query string."""
+        names = {parameter["name"] for parameter in self._get_pagination_parameters()}  # type: ignore[no-untyped-call]  # untyped there
+        for parameter in self.get_override_parameters():
+            if not isinstance(parameter, OpenApiParameter):
+                names.update(force_instance(parameter).fields)  # type: ignore[no-untyped-call]  # as above
+            elif parameter.location == OpenApiParameter.QUERY:
+                names.add(parameter.name)
+        return frozenset(names)
+
+    def _writes(self) -> bool:
+        return self.method not in ("GET", "HEAD")
+
+    def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
-        bodies["default"] = self._get_response_for_code(  # type: ignore[no-untyped-call]  # untyped there
-            Problem, "default", media_types=[CONTENT_TYPE], direction=direction
-        )
+        if self._writes() and "200" not in bodies:
+            (done,) = bodies.values()
+            headers = self._get_response_headers_for_code("200")
+            bodies["200"] = {**done, "headers": headers, "description": "With `dry_run=true`."}
+        problems = self._problems().items()
+        bodies.update((status, self._refer_to_problem(name, text)) for status, (name, text) in problems)
+        bodies["default"] = self._refer_to_problem("Problem", "What went wrong, for every other status.")
         return bodies
+
+    def _problems(self) -> dict[str, tuple[str, str]]:
+        headers = {each.name for each in self.get_override_parameters() if isinstance(each, OpenApiParameter)}
+        return {
+            **_PROBLEMS,
+            **(_PROBLEMS_OF_OBJECTS if "{" in self.path or self._writes() else {}),
+            **(_PROBLEMS_OF_WRITES if self._writes() else {}),
+            **(_PROBLEMS_OF_VERSIONS if "If-Match" in headers else {}),
+        }
+
+    def _refer_to_problem(self, name: str, text: str) -> dict[str, Any]:
+        """Each problem stands once in the document: written out, they would be most of it."""
+        shape = self.resolve_serializer(Problem, "response").ref
+        answer = {"description": text, "content": {CONTENT_TYPE: {"schema": shape}}}
+        component = ResolvedComponent(  # type: ignore[no-untyped-call]  # as above
+            name, ResolvedComponent.RESPONSE, schema=answer, object=name
+        )
+        self.registry.register_on_missing(component)
+        reference: dict[str, Any] = component.ref
+        return reference
+
+    def _map_basic_serializer(self, serializer: Any, direction: Direction) -> dict[str, Any]:
+        shape: dict[str, Any] = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]  # as above
+        if direction == "response" and shape.get("properties"):
+            absent: frozenset[str] = getattr(serializer, "sometimes_absent", frozenset())
+            shape["required"] = sorted(set(shape["properties"]) - absent)
+        return shape
+
+    def _get_serializer_field_meta(self, field: Any, direction: Direction) -> dict[str, Any]:
+        meta: dict[str, Any] = super()._get_serializer_field_meta(field, direction)  # type: ignore[no-untyped-call]  # as above
+        if direction == "request" and isinstance(field, serializers.CharField) and not field.allow_blank:
+            meta["minLength"] = 1
+        return meta
+
+
+@cache
+def known_parameters(view: type[Any], action: str, method: str) -> frozenset[str]:
+    """The names that this action takes in its query string: those that the document names, no others."""
+    described = getattr(getattr(view, action), "kwargs", {})
+    bases = (described["schema"], NounSchema) if "schema" in described else (NounSchema,)
+    schema: NounSchema = type("DescribedSchema", bases, {})()
+    instance = view()
+    instance.action, instance.request, instance.kwargs = action, None, {}
+    schema.view, schema.method = instance, method
+    return schema.query_parameters()

@@ -109,7 +109,6 @@ class TransferViews(NounViewSet):
     @extend_schema(parameters=[_PREVIEW_LIMIT], request=TransferBody, responses=PreviewAnswer)
     def preview(self, request: Request) -> Response:
         """What a request would do, per record set, and what speaks against it. Writes nothing."""
-        read_parameters(EmptyParameters, request.query_params)
         limit = parse_limit(request.query_params)
         asked = build_transfer_request(read_body(TransferBody, request))
         plans = preview_transfer(self.actor, asked)

@@ -1,10 +1,10 @@
 """Every address of the API, mounted at /api/v1/."""
 
 from django.urls import path, re_path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from registry_app.api.audit_entry import AuditEntryViews
 from registry_app.api.cluster import ClusterViews
+from registry_app.api.document_views import DocumentView, ViewerView
 from registry_app.api.finding import FindingViews
 from registry_app.api.freeze import FreezeViews
 from registry_app.api.held_snapshot import HeldSnapshotViews
@@ -75,7 +75,7 @@ urlpatterns = [
     path("tokens/<int:pk>/", TokenViews.at(get="retrieve", delete="destroy")),
     path("sync-runs/", SyncRunViews.at(get="list")),
     path("sync-runs/<int:pk>/", SyncRunViews.at(get="retrieve")),
-    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
-    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
+    path("schema/", DocumentView.as_view(), name="api-schema"),
+    path("docs/", ViewerView.as_view(url_name="api-schema"), name="api-docs"),
     re_path(r"^(?P<rest>.*)$", UnknownAddress.as_view()),
 ]

@@ -8,6 +8,7 @@ from django.http import HttpResponseBase
 from django.http.request import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
@@ -15,9 +16,11 @@ from rest_framework.viewsets import GenericViewSet
 from registry_app.actor import Actor
 from registry_app.api.actor import actor_of, request_id_of
 from registry_app.api.body import StrictJsonParser
+from registry_app.api.dry_run import DryRuns, is_dry_run, mark_dry_run, raise_if_not_possible
 from registry_app.api.pagination import NEWEST_FIRST, Keyset, KeysetPagination
-from registry_app.api.problem import InvalidParameter, flatten_problems
-from registry_app.api.schema import NounSchema
+from registry_app.api.problem import flatten_problems
+from registry_app.api.query_string import bad_parameters, raise_if_unknown
+from registry_app.api.schema import NounSchema, known_parameters
 from registry_app.api.throttle import RequestThrottle
 from registry_app.errors import NotAllowed, NotFound
 from registry_app.queries.access import may_read
@@ -27,10 +30,19 @@ Row = TypeVar("Row", bound=models.Model)
 _PAGE_PARAMETERS = ("limit", "cursor")
 
 
-class NounViewSet(GenericViewSet[Any]):
+class AcceptAlone(DefaultContentNegotiation):
+    """`format` in the query string chooses nothing: it is a parameter like any other, and unknown."""
+
+    def filter_renderers(self, renderers: Any, format: str) -> Any:  # noqa: A002  # its name there
+        return renderers
+
+
+class NounViewSet(DryRuns, GenericViewSet[Any]):
     """The actions on one noun. It translates; rules are asked of the functions it calls.
 
     `scopes` names the scope a token needs for each action; what is not named there needs `read`.
+    `contacting` names the actions that ask another host: they refuse `dry_run=true`. Every parameter that
+    the OpenAPI document does not name for an action is refused.
     """
 
     schema = NounSchema()
@@ -38,10 +50,12 @@ class NounViewSet(GenericViewSet[Any]):
     pagination_class = KeysetPagination
     throttle_classes = (RequestThrottle,)
     filter_backends = ()
+    content_negotiation_class = AcceptAlone
     # OPTIONS would describe serializers these views do not have; the schema describes everything.
     metadata_class = None
     keyset: Keyset = NEWEST_FIRST
     scopes: ClassVar[Mapping[str, str]] = {}
+    contacting: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def actor(self) -> Actor:
@@ -64,11 +78,18 @@ class NounViewSet(GenericViewSet[Any]):
             )
         if scope == "read" and not may_read(actor):
             raise NotAllowed("You may not read this.", todo="Ask an administrator of dnsadmin.")
+        if self.action is not None:  # otherwise there is no such method here, which is said next
+            raise_if_unknown(
+                request.query_params, known_parameters(type(self), self.action, str(request.method))
+            )
+            raise_if_not_possible(request, contacts=self.action in self.contacting)
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         finalized = super().finalize_response(request, response, *args, **kwargs)
         finalized["X-Request-Id"] = request_id_of()
         finalized["Cache-Control"] = "no-store"
+        if is_dry_run(request):
+            mark_dry_run(finalized)
         return finalized
 
     def answer_page(
@@ -90,25 +111,15 @@ def read_body(
 
 
 def read_parameters(shape: type[serializers.BaseSerializer[Any]], parameters: QueryDict) -> dict[str, Any]:
-    """The query string as `shape` has it, every parameter once. Raises InvalidParameter.
-
-    An unknown filter is refused: ignored, it would show everything to somebody who asked for a part.
-    """
-    repeated = [name for name, values in parameters.lists() if len(values) > 1]
-    if repeated:
-        raise _bad_parameters({name: ["Give it once."] for name in repeated})
+    """The filters of the query string as `shape` has them. Raises InvalidParameter."""
     filters = {name: value for name, value in parameters.items() if name not in _PAGE_PARAMETERS}
     serializer = shape(data=filters)
     try:
         serializer.is_valid(raise_exception=True)
     except ValidationError as error:
-        raise _bad_parameters(flatten_problems(error.detail)) from error
+        raise bad_parameters(flatten_problems(error.detail)) from error
     values: dict[str, Any] = serializer.validated_data
     return values
-
-
-def _bad_parameters(fields: dict[str, list[str]]) -> InvalidParameter:
-    return InvalidParameter("The query string cannot be used.", fields=fields)
 
 
 def find_row(rows: models.QuerySet[Row], **identity: Any) -> Row:

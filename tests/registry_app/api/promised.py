@@ -30,7 +30,7 @@ def raise_if_not_promised(method: str, path: str, status: int, content_type: str
     what = f"{method.upper()} {path} {status}"
     if status < 300 and str(status) not in responses:
         raise BrokenPromise(f"{what}: the document has no such status, only {sorted(responses)}")
-    promised = responses.get(str(status), responses["default"]).get("content")
+    promised = _resolve(responses.get(str(status), responses["default"])).get("content")
     if promised is None:
         if content:
             raise BrokenPromise(f"{what}: a body where none is promised: {content[:200]!r}")
@@ -52,6 +52,14 @@ def document() -> dict[str, Any]:
     schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # untyped there
     plain: dict[str, Any] = json.loads(json.dumps(schema, default=str))
     return plain
+
+
+def _resolve(response: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The response itself, where the operation only refers to it."""
+    if "$ref" not in response:
+        return response
+    component: Mapping[str, Any] = document()["components"]["responses"][response["$ref"].rsplit("/", 1)[1]]
+    return component
 
 
 def _find_operation(method: str, path: str) -> dict[str, Any] | None:

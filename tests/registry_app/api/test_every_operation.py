@@ -128,6 +128,40 @@ def test_every_list_refuses_what_it_cannot_use(path: str, query: str) -> None:
     assert read(response)["code"] == "invalid_parameter"
 
 
+def test_every_operation_refuses_a_parameter_it_does_not_know_and_names_those_it_does() -> None:
+    client = make_client(make_administrator())
+    lists = {("get", path) for method, path in _operations() if method == "get" and "{" not in path}
+
+    for method, path in [*_operations(), ("get", f"{API}/schema/"), ("get", f"{API}/docs/")]:
+        for query in ("colour=blue", "format=json&colour=blue", "colour=blue&colour=red"):
+            response = client.generic(method, _fill(path, 1), "{}", "application/json", QUERY_STRING=query)
+
+            problem = read(response)
+            assert (response.status_code, problem["code"]) == (400, "invalid_parameter"), (method, path)
+            assert response["Content-Type"] == "application/problem+json"
+            told = problem["fields"]["colour"][0]
+            assert ("dry_run" in told) == (method != "get"), (method, path, told)
+            assert ("cursor, " in told) >= ((method, path) in lists), (method, path, told)
+
+
+def test_a_parameter_given_twice_is_refused_by_every_operation() -> None:
+    client = make_client(make_administrator())
+
+    response = client.post(f"{API}/transfers/?dry_run=true&dry_run=true", {})
+
+    assert (response.status_code, read(response)["fields"]) == (400, {"dry_run": ["Give it once."]})
+
+
+def test_the_document_and_its_viewer_take_their_own_parameters() -> None:
+    client = make_client(make_administrator())
+
+    document = client.get(f"{API}/schema/?format=json")
+    script = client.get(f"{API}/docs/?script=")
+
+    assert (document.status_code, read(document)["openapi"][:3]) == (200, "3.1")
+    assert script.status_code == 200
+
+
 def test_a_secret_nobody_can_decrypt_takes_no_page_with_it(settings: Settings) -> None:
     provider = make_provider(secret=_SECRET, client_key=_SECRET)
     make_provider("green-zone")
