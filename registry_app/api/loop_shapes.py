@@ -8,7 +8,13 @@ from rest_framework import serializers
 
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.api.body import StrictModelSerializer, StrictSerializer
-from registry_app.api.reference import OwnerFilterField, OwnerIdField, ProviderFilterField, ProviderReference
+from registry_app.api.reference import (
+    OwnerFilterField,
+    OwnerIdField,
+    ProviderFilterField,
+    ProviderReference,
+    RowIdField,
+)
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.errors import DnsadminError
 from registry_app.inventory.declare_endpoints import MOST_ENDPOINTS
@@ -150,7 +156,7 @@ class ConfirmationBody(StrictSerializer):
 class RunRequestAnswer(serializers.Serializer[Any]):
     """When it runs, and where its runs are."""
 
-    loop = serializers.IntegerField()
+    loop = RowIdField()
     next_run_at = serializers.DateTimeField()
     loop_runs = serializers.CharField()
 

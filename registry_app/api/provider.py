@@ -11,7 +11,7 @@ from registry_app.api.body import EmptyBody, StrictModelSerializer, StrictSerial
 from registry_app.api.configuration import ConfigurationViewSet
 from registry_app.api.idempotency import idempotent
 from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATION
-from registry_app.api.reference import is_set
+from registry_app.api.reference import RowIdField, is_set
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import find_row, read_body, read_parameters
 from registry_app.inventory.change_provider import change_provider
@@ -116,7 +116,7 @@ class ProviderParameters(StrictSerializer):
 class VisitRequestAnswer(serializers.Serializer[Any]):
     """A visit was asked for; a worker makes it."""
 
-    provider = serializers.IntegerField()
+    provider = RowIdField()
     next_visit_at = serializers.DateTimeField()
     sync_runs = serializers.CharField(help_text="Where the visit will show up.")
 

@@ -36,6 +36,9 @@ class Problem(serializers.Serializer[Any]):
     )
 
 
+# How every id of a row is shown, in addresses, answers and requests alike (`RowIdField` says the same).
+_ROW_ID = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
+
 Direction = Literal["request", "response"]
 
 # What every operation may answer, and what those answer that have what is named.
@@ -118,6 +121,18 @@ class NounSchema(AutoSchema):
         self.registry.register_on_missing(component)
         reference: dict[str, Any] = component.ref
         return reference
+
+    def _resolve_path_parameters(self, variables: Any) -> list[dict[str, Any]]:
+        parameters: list[dict[str, Any]] = super()._resolve_path_parameters(variables)  # type: ignore[no-untyped-call]  # as above
+        for parameter in parameters:
+            if parameter["schema"] == {"type": "integer"}:
+                parameter["schema"] = dict(_ROW_ID)
+        return parameters
+
+    def _map_serializer_field(self, field: Any, *args: Any, **options: Any) -> dict[str, Any]:
+        shape: dict[str, Any] = super()._map_serializer_field(field, *args, **options)  # type: ignore[no-untyped-call]  # as above
+        is_id = isinstance(field, serializers.IntegerField) and field.field_name in ("id", "sequence")
+        return {**shape, **_ROW_ID} if is_id else shape
 
     def _map_basic_serializer(self, serializer: Any, direction: Direction) -> dict[str, Any]:
         shape: dict[str, Any] = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]  # as above

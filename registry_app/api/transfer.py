@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Prefetch
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -31,7 +32,7 @@ from registry_app.api.transfer_body import (
     build_transfer_request,
 )
 from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
-from registry_app.models import Transfer, TransferItem, TransferStep
+from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer_page import find_added
 from registry_app.transfer.approve_transfer import approve_transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
@@ -104,7 +105,10 @@ class TransferViews(NounViewSet):
         read_parameters(EmptyParameters, request.query_params)
         self.keyset = NEWEST_FIRST
         transfer = find_row(self.get_queryset(), public_id=public_id)
-        return self.answer_page(TransferStep.objects.filter(transfer=transfer), TransferStepAnswer)
+        rows = TransferStep.objects.filter(transfer=transfer).prefetch_related(
+            Prefetch("registry_profile", RegistryProfile.objects.only("id", "name"))
+        )
+        return self.answer_page(rows, TransferStepAnswer)
 
     @extend_schema(parameters=[_PREVIEW_LIMIT], request=TransferBody, responses=PreviewAnswer)
     def preview(self, request: Request) -> Response:

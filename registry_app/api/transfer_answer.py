@@ -150,6 +150,7 @@ class TransferItemAnswer(RowSerializer[TransferItem]):
 class TransferStepAnswer(RowSerializer[TransferStep]):
     """One change set: what was about to be sent, what came back, what was read afterwards."""
 
+    registry_profile = serializers.SlugRelatedField[Any](slug_field="name", read_only=True, allow_null=True)
     read_back = ObjectsOrNullField(read_only=True, help_text="What was read afterwards, by place.")
 
     class Meta:

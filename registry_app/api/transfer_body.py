@@ -29,10 +29,10 @@ class SelectionBody(StrictSerializer):
         child=serializers.CharField(max_length=1024), default=list, max_length=MOST_NAMED
     )
     owner = serializers.CharField(
-        default="", max_length=255, trim_whitespace=False, help_text="Everything of this owner id."
+        required=False, max_length=255, trim_whitespace=False, help_text="Everything of this owner id."
     )
     provider = RowIdField(default=None, allow_null=True)
-    name_suffix = serializers.CharField(default="", max_length=1024)
+    name_suffix = serializers.CharField(required=False, max_length=1024)
     types = serializers.ListField(child=serializers.CharField(max_length=20), default=list, max_length=50)
     states = serializers.ListField(child=serializers.CharField(max_length=20), default=list, max_length=20)
 
@@ -102,9 +102,9 @@ def build_transfer_request(values: dict[str, Any]) -> TransferRequest:
         record_set_ids=tuple(chosen["record_set_ids"]),
         claim_ids=tuple(chosen["claim_ids"]),
         names=tuple(chosen["names"]),
-        owner_id=chosen["owner"],
+        owner_id=chosen.get("owner", ""),
         provider_id=chosen["provider"],
-        name_suffix=chosen["name_suffix"],
+        name_suffix=chosen.get("name_suffix", ""),
         record_types=tuple(word.upper() for word in chosen["types"]),
         states=tuple(chosen["states"]),
     )
