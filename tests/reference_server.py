@@ -8,10 +8,15 @@ It refuses an `updateOld` or a delete that is not what it holds. Its faults are 
 `providers.servers.read_faults`, `framing_faults`, `write_faults` and, all of them, `fault_catalogue`.
 """
 
+import base64
+import gzip
+import os
 import ssl
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from providers.backends.memory import ApplyMode, MemoryBackend
 from providers.backends.single_change import key_of
@@ -142,6 +147,17 @@ def make_claim(
         ttl=ttl,
         set_identifier=set_identifier,
     )
+
+
+def make_claim_encrypted_otherwise(
+    name: str, owner: str, profile: TxtProfile, *, resource: str = ""
+) -> Endpoint:
+    """A claim encrypted with the profile's key, and compressed as zlib does, not as ExternalDNS does."""
+    plain = make_claim(name, owner=owner, profile=profile, resource=resource)
+    key, nonce = profile.encryption_key or b"", os.urandom(12)
+    compressed = gzip.compress(plain.targets[0].strip('"').encode(), 9)
+    sealed = base64.b64encode(nonce + AESGCM(key).encrypt(nonce, compressed, None)).decode()
+    return make_record(plain.dns_name, "TXT", (f'"{sealed}"',))
 
 
 def make_claim_name(name: str, record_type: str, profile: TxtProfile = DEFAULT_PROFILE) -> str:

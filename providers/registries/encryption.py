@@ -1,5 +1,8 @@
 """Encrypted claims: AES-256-GCM over the gzip-compressed heritage text, in base64.
 
+ExternalDNS rebuilds a claim from its labels, under the nonce it read, and a provider that compares values
+compares that with what stands there. So a claim must be the bytes ExternalDNS would make of it.
+
 A nonce used twice with one key for two texts gives both texts away. No function here takes a nonce:
 a text that changes gets a fresh one, a text that does not change keeps its bytes.
 """
@@ -12,10 +15,12 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from providers.registries.errors import InvalidEncryptionKey, UndecryptableClaim
+from providers.registries.compression.gzip_text import MAX_BYTES, compress, has_form_of_gzip_text
+from providers.registries.errors import InvalidEncryptionKey, UndecryptableClaim, UnwritableLabel
+from providers.registries.labels import rebuild_text
 
 KEY_BYTES = 32
-MAX_PLAIN_BYTES = 64 * 1024
+MAX_PLAIN_BYTES = MAX_BYTES
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
 # The shortest claim there is, owner id of one letter, takes 52 bytes of gzip.
@@ -26,10 +31,11 @@ _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 
 
 class Decrypted(msgspec.Struct, frozen=True):
-    """What an encrypted claim says, and the nonce it was said under."""
+    """What an encrypted claim says, the nonce it was said under, and the compressed text inside."""
 
     plain: str
     nonce: bytes
+    compressed: bytes
 
 
 def parse_encryption_key(text: str) -> bytes:
@@ -52,11 +58,15 @@ def parse_encryption_key(text: str) -> bytes:
 
 
 def encrypt_labels_text(plain: str, key: bytes) -> str:
-    """The encrypted form of a heritage text (given without quotes), without quotes, under a fresh nonce."""
+    """The encrypted form of a heritage text (given without quotes), without quotes, under a fresh nonce.
+
+    Raises UnwritableLabel for more than 64 KiB: nobody could read it back.
+    """
+    text = plain.encode()
+    if len(text) > MAX_PLAIN_BYTES:
+        raise UnwritableLabel("A claim of more than 64 KiB cannot be encrypted; nothing was written.")
     nonce = os.urandom(_NONCE_BYTES)
-    compressor = zlib.compressobj(zlib.Z_BEST_COMPRESSION, zlib.DEFLATED, _GZIP_FRAMING)
-    gzipped = compressor.compress(plain.encode()) + compressor.flush()
-    sealed = nonce + AESGCM(key).encrypt(nonce, gzipped, None)
+    sealed = nonce + AESGCM(key).encrypt(nonce, compress(text), None)
     return binascii.b2a_base64(sealed, newline=False).decode("ascii")
 
 
@@ -74,7 +84,30 @@ def decrypt_labels_text(text: str, key: bytes) -> Decrypted | None:
     except InvalidTag:
         return None
     plain = _decompress(gzipped)
-    return None if plain is None else Decrypted(plain, nonce)
+    return None if plain is None else Decrypted(plain, nonce, gzipped)
+
+
+def differs_from_external_dns(text: str, key: bytes) -> bool:
+    """Whether ExternalDNS, holding this key, would write other bytes for what this encrypted claim says.
+
+    False for what does not open with the key, or says nothing that a claim can say. Compresses the text.
+    """
+    decrypted = decrypt_labels_text(text, key)
+    if decrypted is None:
+        return False
+    rebuilt = rebuild_text(decrypted.plain)
+    return rebuilt is not None and compress(rebuilt.encode()) != decrypted.compressed
+
+
+def seems_to_differ_from_external_dns(text: str, key: bytes) -> bool:
+    """The same at a glance, for many claims: how the text was compressed is seen by its beginning and end."""
+    decrypted = decrypt_labels_text(text, key)
+    if decrypted is None:
+        return False
+    rebuilt = rebuild_text(decrypted.plain)
+    return rebuilt is not None and not (
+        rebuilt == decrypted.plain and has_form_of_gzip_text(decrypted.compressed)
+    )
 
 
 def reencrypt(old_text: str, new_plain: str, key: bytes) -> str:

@@ -59,6 +59,20 @@ def format_labels(labels: Mapping[str, str], *, quoted: bool = True) -> str:
     return f'"{text}"' if quoted else text
 
 
+def rebuild_text(text: str) -> str | None:
+    """The text, without quotes, that ExternalDNS writes after it read this one; None where it cannot.
+
+    Labels come sorted and once each; what is no label of a claim goes.
+    """
+    labels = parse_labels(text)
+    if labels is None:
+        return None
+    try:
+        return format_labels(labels, quoted=False)
+    except UnwritableLabel:
+        return None
+
+
 def labels_beside_owner(labels: Mapping[str, str]) -> dict[str, str]:
     """The labels of an endpoint that its claim carries beside the owner."""
     return {key: value for key, value in labels.items() if key not in (OWNER, ENCRYPTION_NONCE)}

@@ -20,6 +20,7 @@ class Finding(models.Model):
         UNREGISTERED_OWNER = "unregistered_owner", "Claim of an unregistered owner"
         UNREADABLE_CLAIM = "unreadable_claim", "Unreadable claim"
         LEGACY_CLAIM = "legacy_claim", "Legacy-format claim"
+        ENCRYPTED_OTHERWISE = "encrypted_otherwise", "Claim encrypted otherwise than ExternalDNS does"
         SUPERSEDED_CLAIM = "superseded_claim", "Legacy-format claim beside a new one"
         OBSOLETE_CLAIM = "obsolete_claim", "Obsolete cname- claim of an alias"
         TXT_NAME_TOO_LONG = "txt_name_too_long", "TXT name that cannot exist"

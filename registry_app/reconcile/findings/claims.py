@@ -1,8 +1,9 @@
-"""Findings about single claims: orphan, unreadable, legacy, superseded, obsolete."""
+"""Findings about single claims: orphan, unreadable, legacy, encrypted otherwise, superseded, obsolete."""
 
 from collections.abc import Iterator
 
 from providers.registries.claim import TXT_REGISTRY, Claim, ClaimFormat, ClaimVerdict
+from providers.registries.encryption import seems_to_differ_from_external_dns
 from providers.wire.endpoint import EndpointKey
 from registry_app.reconcile.findings.draft import FindingDraft, JsonObject, Kind, Severity
 from registry_app.reconcile.findings.scene import Scene
@@ -82,15 +83,39 @@ def find_legacy_claims(scene: Scene) -> Iterator[FindingDraft]:
     """Claims in the format before ExternalDNS 0.12 that still decide."""
     for claim in _with_verdict(scene, ClaimVerdict.EFFECTIVE):
         if claim.format is ClaimFormat.LEGACY:
-            selection = {"provider_id": scene.provider_id, "names": [claim.record_name]}
             yield _draft(
                 claim,
                 Kind.LEGACY_CLAIM,
                 Severity.INFO,
                 f"The TXT record {txt_name_of(claim)} claims {name_claimed(claim)} for {claim.owner_id} in "
                 "the legacy format, which never speaks for AAAA records.",
-                {"kind": "reformat", "selection": selection},
+                _reformat(scene, claim),
             )
+
+
+def find_claims_encrypted_otherwise(scene: Scene) -> Iterator[FindingDraft]:
+    """Encrypted claims in bytes that ExternalDNS would not write.
+
+    It writes what it read anew with each change. A provider that compares old values finds other bytes than
+    it holds, and refuses every change of the record set.
+    """
+    for claim in _with_verdict(scene, ClaimVerdict.EFFECTIVE):
+        key = claim.profile.encryption_key if claim.is_encrypted else None
+        if key is None or not seems_to_differ_from_external_dns(claim.raw, key):
+            continue
+        fix, suggestion = "Re-format it.", _reformat(scene, claim)
+        if not scene.is_registered(claim.owner_id) or not scene.is_written_as_registered(claim):
+            fix = f"Register {claim.owner_id} with its registry profile, then re-format it."
+            suggestion = suggest_registering(claim.owner_id)
+        yield _draft(
+            claim,
+            Kind.ENCRYPTED_OTHERWISE,
+            Severity.WARNING,
+            f"The TXT record {txt_name_of(claim)}, by which {claim.owner_id} owns {name_claimed(claim)}, is "
+            "encrypted in bytes that ExternalDNS would not write. A provider that compares old values "
+            f"refuses what the instance of {claim.owner_id} changes there. {fix}",
+            suggestion,
+        )
 
 
 def find_superseded_claims(scene: Scene) -> Iterator[FindingDraft]:
@@ -152,6 +177,11 @@ def _begin(claim: Claim) -> str:
 
 def _with_verdict(scene: Scene, verdict: ClaimVerdict) -> Iterator[Claim]:
     return (claim for claim in scene.snapshot.claims if claim.verdict is verdict)
+
+
+def _reformat(scene: Scene, claim: Claim) -> JsonObject:
+    selection = {"provider_id": scene.provider_id, "names": [claim.record_name]}
+    return {"kind": "reformat", "selection": selection}
 
 
 def _clean_up(scene: Scene, claim: Claim) -> JsonObject:

@@ -22,6 +22,7 @@ FINDERS: tuple[Finder, ...] = (
     claims.find_orphan_claims,
     claims.find_unreadable_claims,
     claims.find_legacy_claims,
+    claims.find_claims_encrypted_otherwise,
     claims.find_superseded_claims,
     claims.find_obsolete_claims,
     owners.find_unregistered_owners,

@@ -7,8 +7,16 @@ from typing import NamedTuple
 import msgspec
 
 from providers.registries.claim import TxtProfile
+from providers.registries.encryption import differs_from_external_dns
 from providers.registries.errors import ForeignText
-from providers.registries.labels import OWNER, RESOURCE, format_labels, parse_labels, replace_owner
+from providers.registries.labels import (
+    OWNER,
+    RESOURCE,
+    format_labels,
+    parse_labels,
+    rebuild_text,
+    replace_owner,
+)
 from providers.registries.txt_changes import build_new_claim
 from providers.registries.txt_names import format_txt_name, parse_txt_name
 from providers.wire.endpoint import Endpoint
@@ -73,7 +81,7 @@ def _edit_transfer(edit: ClaimEdit, subject: Subject, context: PlanContext) -> N
         _remove_others(edit, subject, None)
         return
     text = replace_owner(read_plain_text(kept, context.profiles), context.owner_id)
-    edit.replace(kept, text, _sealing_reference(registry.txt))
+    _replace(edit, kept, text, registry.txt)
     for claim in subject.readable:
         if claim is kept:
             continue
@@ -84,7 +92,7 @@ def _edit_transfer(edit: ClaimEdit, subject: Subject, context: PlanContext) -> N
         else:
             own = context.profiles.get(claim.profile_reference) if claim.is_encrypted else None
             plain = replace_owner(read_plain_text(claim, context.profiles), context.owner_id)
-            edit.replace(claim, plain, _sealing_reference(own or TxtProfile()))
+            _replace(edit, claim, plain, own or TxtProfile())
 
 
 def _choose_kept(subject: Subject, registry: OwnerRegistry, context: PlanContext) -> ClaimFacts | None:
@@ -104,7 +112,7 @@ def _edit_reformat(edit: ClaimEdit, subject: Subject, context: PlanContext) -> N
     if standing is None:
         _add_claim(edit, subject, _Said(text, first.place), registry, context)
     elif wanted.store == ZONE and not _is_sealed_as(standing, registry.txt, context.profiles):
-        edit.replace(standing, text, _sealing_reference(registry.txt))
+        _replace(edit, standing, text, registry.txt)
     _remove_others(edit, subject, standing)
 
 
@@ -141,9 +149,20 @@ def _add_claim(
         edit.add_row(key, _normalize(said.text))
     elif said.place is not None and said.place.store == ZONE:
         # What a TXT claim says is kept byte for byte where a TXT claim takes its place.
-        edit.add(build_row(key, (said.text,)), _sealing_reference(registry.txt))
+        said_text = _to_be_sealed(said.text, registry.txt)
+        edit.add(build_row(key, (said_text,)), _sealing_reference(registry.txt))
     else:
         edit.add(_build_txt_claim(subject, said.text, registry.txt), _sealing_reference(registry.txt))
+
+
+def _replace(edit: ClaimEdit, claim: ClaimFacts, text: str, profile: TxtProfile) -> None:
+    edit.replace(claim, _to_be_sealed(text, profile), _sealing_reference(profile))
+
+
+def _to_be_sealed(text: str, profile: TxtProfile) -> str:
+    """The text as ExternalDNS would rebuild it, if it is to be encrypted: other text makes other bytes."""
+    rebuilt = rebuild_text(text) if profile.encryption_key is not None else None
+    return text if rebuilt is None else text.replace(text.strip('"'), rebuilt, 1)
 
 
 def _build_txt_claim(subject: Subject, text: str, profile: TxtProfile) -> Endpoint:
@@ -216,7 +235,9 @@ def _sealing_reference(profile: TxtProfile) -> str:
 
 
 def _is_sealed_as(claim: ClaimFacts, profile: TxtProfile, profiles: Mapping[str, TxtProfile]) -> bool:
-    if not claim.is_encrypted:
-        return profile.encryption_key is None
+    """Whether a claim is encrypted, or is not, as an instance with this profile would write it."""
+    key = profile.encryption_key
+    if not claim.is_encrypted or key is None:
+        return not claim.is_encrypted and key is None
     own = profiles.get(claim.profile_reference)
-    return own is not None and own.encryption_key == profile.encryption_key
+    return own is not None and own.encryption_key == key and not differs_from_external_dns(claim.raw, key)

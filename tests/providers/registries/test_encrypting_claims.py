@@ -3,6 +3,8 @@
 import base64
 import gzip
 import os
+import re
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -12,12 +14,14 @@ from hypothesis import strategies as st
 from providers.registries.encryption import (
     MAX_PLAIN_BYTES,
     decrypt_labels_text,
+    differs_from_external_dns,
     encrypt_labels_text,
     looks_encrypted,
     parse_encryption_key,
     reencrypt,
+    seems_to_differ_from_external_dns,
 )
-from providers.registries.errors import InvalidEncryptionKey, UndecryptableClaim
+from providers.registries.errors import InvalidEncryptionKey, UndecryptableClaim, UnwritableLabel
 from tests.providers.registries.zone import KEY, OTHER_KEY
 
 _PLAIN = "heritage=external-dns,external-dns/owner=blue-cluster,external-dns/resource=ingress/shop/web"
@@ -31,9 +35,11 @@ _KNOWN_TEXT = (
     "Olie5XrnzWo8/8/4UByLga29CaXO"
 )
 
+_TRAFFIC = Path(__file__).parents[2] / "traffic" / "encrypted.jsonl"
 
-def _seal(compressed: bytes, key: bytes = KEY) -> str:
-    nonce = os.urandom(12)
+
+def _seal(compressed: bytes, key: bytes = KEY, nonce: bytes = b"") -> str:
+    nonce = nonce or os.urandom(12)
     return base64.b64encode(nonce + AESGCM(key).encrypt(nonce, compressed, None)).decode()
 
 
@@ -47,6 +53,42 @@ def test_it_reads_what_external_dns_wrote() -> None:
     assert decrypted.plain.endswith("versions of Lorem Ipsum.")
     assert len(decrypted.plain) == 574
     assert decrypted.nonce == base64.b64decode(_KNOWN_TEXT)[:12]
+
+
+def test_what_it_writes_is_what_external_dns_would_write_again() -> None:
+    """The recorded claims: each opened, and sealed again under the nonce that was read."""
+    key = parse_encryption_key(_KNOWN_KEY)
+    recorded = set(re.findall(r'\\\\\\"([A-Za-z0-9+/=]{100,})\\\\\\"', _TRAFFIC.read_text()))
+
+    for text in recorded:
+        read = decrypt_labels_text(text, key)
+        assert read is not None
+        written = decrypt_labels_text(encrypt_labels_text(read.plain, key), key)
+        assert written is not None
+        assert _seal(written.compressed, key, read.nonce) == text
+        assert not differs_from_external_dns(text, key)
+        assert not seems_to_differ_from_external_dns(text, key)
+    assert len(recorded) > 5
+
+
+def test_it_tells_a_claim_that_external_dns_would_write_otherwise() -> None:
+    ours = encrypt_labels_text(_PLAIN, KEY)
+    unsorted = "heritage=external-dns,external-dns/resource=ingress/shop/web,external-dns/owner=blue-cluster"
+    otherwise = [_seal(gzip.compress(_PLAIN.encode(), 9)), encrypt_labels_text(unsorted, KEY)]
+
+    assert not differs_from_external_dns(f'"{ours}"', KEY)
+    assert not seems_to_differ_from_external_dns(ours, KEY)
+    for text in otherwise:
+        assert differs_from_external_dns(f'"{text}"', KEY)
+        assert seems_to_differ_from_external_dns(text, KEY)
+    for key, text in ((OTHER_KEY, otherwise[0]), (KEY, encrypt_labels_text("no heritage", KEY))):
+        assert not differs_from_external_dns(text, key)
+        assert not seems_to_differ_from_external_dns(text, key)
+
+
+def test_more_than_can_be_read_back_is_not_encrypted() -> None:
+    with pytest.raises(UnwritableLabel, match="64 KiB"):
+        encrypt_labels_text("x" * (MAX_PLAIN_BYTES + 1), KEY)
 
 
 def test_every_encryption_has_a_nonce_of_its_own() -> None:

@@ -12,17 +12,20 @@ from registry_app.actor import SYSTEM
 from registry_app.models import Claim, Finding, Provider, RegistryProfile, Transfer
 from registry_app.reconcile.visit import visit_provider
 from tests.factories import make_administrator, make_finding, make_owner, make_provider
-from tests.reference_server import ReferenceProvider, make_claim, make_record
+from tests.reference_server import ReferenceProvider, make_claim, make_claim_encrypted_otherwise, make_record
 from tests.registry_app.api.client import API, items, make_client, read
 
 pytestmark = pytest.mark.django_db
 
 _HERITAGE = '"heritage=external-dns,external-dns/owner=blue-cluster"'
+_KEY = "0123456789abcdef0123456789abcdef"
+_SEALED = TxtProfile(prefix="sealed-", encryption_key=_KEY.encode())
 _SETTLED_BY_A_TRANSFER = {
     "orphan_claim": "clean_up",
     "superseded_claim": "clean_up",
     "obsolete_claim": "clean_up",
     "legacy_claim": "reformat",
+    "encrypted_otherwise": "reformat",
     "unmanaged_in_pattern": "adopt",
     "conflict": "transfer",
     "split_owner": "transfer",
@@ -40,6 +43,8 @@ def blue_zone() -> Provider:
     make_owner("blue-cluster", name_patterns=["example.org"])
     make_owner("green-cluster")
     RegistryProfile.objects.create(name="own", prefix="own-")
+    sealed = RegistryProfile.objects.create(name="sealed", prefix="sealed-", encryption_key=_KEY)
+    make_owner("edge-cluster", registry_profile=sealed)
     with ReferenceProvider(_build_zone()) as reference:
         provider = make_provider(url=reference.url, max_transfer_percent=100)
         run = visit_provider(provider.pk, actor=SYSTEM, trigger="person")
@@ -68,6 +73,8 @@ def _build_zone() -> list[Endpoint]:
         make_claim("split.example.org"),
         make_record("split.example.org", "AAAA", ("2001:db8::1",)),
         make_claim("split.example.org", "AAAA", "green-cluster"),
+        make_record("edge.example.org"),
+        make_claim_encrypted_otherwise("edge.example.org", "edge-cluster", _SEALED),
         alias,
         make_claim("alias.example.org"),
         make_claim("alias.example.org", "CNAME"),

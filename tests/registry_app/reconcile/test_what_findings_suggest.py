@@ -8,13 +8,21 @@ from providers.servers import read_faults
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from registry_app.models import Finding, Provider, RegistryProfile
 from tests.factories import make_owner, make_provider
-from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
+from tests.reference_server import (
+    ReferenceProvider,
+    make_claim,
+    make_claim_encrypted_otherwise,
+    make_record,
+    make_zone,
+)
 from tests.registry_app.reconcile.visiting import visit
 
 pytestmark = pytest.mark.django_db
 
 Kind, Severity = Finding.Kind, Finding.Severity
 _HERITAGE = '"heritage=external-dns,external-dns/owner=blue-cluster"'
+_KEY = "0123456789abcdef0123456789abcdef"
+_SEALED = TxtProfile(prefix="sealed-", encryption_key=_KEY.encode())
 _LONG = f"{'w' * 45}.example.org"
 
 # What to do about it: a request at hand, or the words for what only a person can do.
@@ -25,6 +33,7 @@ _FIX: dict[str, tuple[int, str]] = {
     Kind.UNREGISTERED_OWNER: (Severity.WARNING, "register_owner"),
     Kind.UNREADABLE_CLAIM: (Severity.WARNING, "Correct it where it is written or, if it is encrypted, enter"),
     Kind.LEGACY_CLAIM: (Severity.INFO, "reformat"),
+    Kind.ENCRYPTED_OTHERWISE: (Severity.WARNING, "reformat"),
     Kind.SUPERSEDED_CLAIM: (Severity.INFO, "clean_up"),
     Kind.OBSOLETE_CLAIM: (Severity.INFO, "clean_up"),
     Kind.TXT_NAME_TOO_LONG: (Severity.WARNING, "give it a shorter name, or its owner a shorter prefix"),
@@ -51,6 +60,8 @@ def test_every_kind_of_finding_says_how_bad_it_is_and_what_to_do() -> None:
     profile = RegistryProfile.objects.create(name="long", prefix="of-the-blue-cluster-")
     make_owner("blue-cluster", registry_profile=profile, name_patterns=["free.example.org"])
     make_owner("green-cluster")
+    sealed = RegistryProfile.objects.create(name="sealed", prefix="sealed-", encryption_key=_KEY)
+    make_owner("edge-cluster", registry_profile=sealed)
     _show_everything_that_can_be_wrong(make_provider("blue-zone"))
     _show_too_little(make_provider("green-zone"))
     _fail(make_provider("red-zone"))
@@ -125,6 +136,8 @@ def _build_zone(number: int) -> list[Endpoint]:
         make_record("two.example.org"),
         make_record("two.example.org", "CNAME", ("lb.example.org",)),
         make_record("straße.example.org"),
+        make_record("edge.example.org"),
+        make_claim_encrypted_otherwise("edge.example.org", "edge-cluster", _SEALED),
     ]
 
 
