@@ -1,8 +1,6 @@
 """Findings: things a person should know."""
 
-from typing import Any
-
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,7 +17,7 @@ from registry_app.api.reference import (
     with_provider,
 )
 from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.suggestion import build_suggestion, fetch_named
+from registry_app.api.suggestion import Suggestion, SuggestionAnswer, build_suggestion, fetch_named
 from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
 from registry_app.models import Finding
 from registry_app.reconcile.acknowledge_finding import acknowledge_finding
@@ -46,11 +44,7 @@ class FindingAnswer(RowSerializer[Finding]):
     provider = ProviderReference(allow_null=True)
     owner = OwnerIdField(read_only=True, allow_null=True)
     severity = serializers.SerializerMethodField()
-    suggestion = serializers.SerializerMethodField(
-        help_text="The fix, where there is one: a body of `POST /transfers/`, to which you add the reason, "
-        "and the target where none is named; or `register_owner`, `accept_snapshot`, `look_at_transfer`, "
-        "`look_at_loop_run`."
-    )
+    suggestion = serializers.SerializerMethodField()
     details = serializers.DictField(read_only=True)
 
     class Meta:
@@ -79,7 +73,8 @@ class FindingAnswer(RowSerializer[Finding]):
     def get_severity(self, row: Finding) -> str:
         return row.get_severity_display().lower()
 
-    def get_suggestion(self, row: Finding) -> dict[str, Any]:
+    @extend_schema_field(SuggestionAnswer(allow_null=True))
+    def get_suggestion(self, row: Finding) -> Suggestion | None:
         return build_suggestion(row, self.context["named"])
 
 

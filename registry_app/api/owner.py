@@ -96,7 +96,8 @@ class OwnerBody(StrictModelSerializer):
             "name_patterns",
             "description",
         )
-        extra_kwargs = {"owner_id": {"trim_whitespace": False}}
+        # Whether it is registered already, the mutation says: one that was only seen has a row, too.
+        extra_kwargs = {"owner_id": {"trim_whitespace": False, "validators": ()}}
 
 
 class OwnerParameters(StrictSerializer):
@@ -131,7 +132,7 @@ class OwnerViews(ConfigurationViewSet):
     @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION], request=OwnerBody, responses={201: OwnerAnswer})
     @idempotent()
     def create(self, request: Request) -> Response:
-        """Register an owner. One that was seen in claims is registered by changing its status."""
+        """Register an owner, also one that was only seen in claims or was decommissioned."""
         return self.register_row(request, register_owner)
 
     @extend_schema(parameters=[IF_MATCH, ETAG], request=OwnerBody, responses=OwnerAnswer)

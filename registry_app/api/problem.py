@@ -27,6 +27,7 @@ from registry_app.errors import (
 
 CONTENT_TYPE = "application/problem+json"
 _RETRY_SECONDS = 5
+_WHOLE_BODY = "body"
 _LOG = structlog.get_logger(__name__)
 
 
@@ -127,11 +128,16 @@ def flatten_problems(detail: Any, path: str = "") -> dict[str, list[str]]:
         nested = [(f"{path}.{index}", value) for index, value in enumerate(detail) if value]
     else:
         entries = detail if isinstance(detail, list) else [detail]
-        return {path: [str(entry) for entry in entries]}
+        return {_name_place(path): [str(entry) for entry in entries]}
     problems: dict[str, list[str]] = {}
     for nested_path, value in nested:
         problems.update(flatten_problems(value, nested_path))
     return problems
+
+
+def _name_place(path: str) -> str:
+    """A complaint about no one field is about the object that holds them all; the outermost is the body."""
+    return path.removesuffix("__all__").removesuffix("non_field_errors").rstrip(".") or _WHOLE_BODY
 
 
 def _response_to_own(error: DnsadminError) -> Response:
@@ -140,7 +146,7 @@ def _response_to_own(error: DnsadminError) -> Response:
     )
     members: dict[str, Any] = {}
     if isinstance(error, InvalidRequest) and error.fields:
-        members["fields"] = error.fields
+        members["fields"] = {_name_place(path): told for path, told in error.fields.items()}
     if isinstance(error, ConfirmationNeeded):
         members["confirmation_text"] = error.confirmation_text
     headers = {"Retry-After": str(_RETRY_SECONDS)} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}

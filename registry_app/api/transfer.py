@@ -69,6 +69,10 @@ class TransferViews(NounViewSet):
     """Transfers."""
 
     queryset = with_provider(Transfer.objects.select_related("source_owner", "target_owner", "undo_of"))
+    field_names = {
+        "target_owner_id": "target_owner",
+        **{name: f"selection.{name}" for name in ("record_set_ids", "claim_ids", "names")},
+    }
     scopes = {
         "preview": "plan",
         "create": "plan",

@@ -22,7 +22,7 @@ from registry_app.api.problem import flatten_problems
 from registry_app.api.query_string import bad_parameters, raise_if_unknown
 from registry_app.api.schema import NounSchema, known_parameters
 from registry_app.api.throttle import RequestThrottle
-from registry_app.errors import NotAllowed, NotFound
+from registry_app.errors import InvalidRequest, NotAllowed, NotFound
 from registry_app.queries.access import may_read
 
 Row = TypeVar("Row", bound=models.Model)
@@ -41,7 +41,8 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
     """The actions on one noun. It translates; rules are asked of the functions it calls.
 
     `scopes` names the scope a token needs for each action; what is not named there needs `read`.
-    `contacting` names the actions that ask another host: they refuse `dry_run=true`. Every parameter that
+    `contacting` names the actions that ask another host: they refuse `dry_run=true`.
+    `field_names` says how this API calls the fields that the functions call otherwise. Every parameter that
     the OpenAPI document does not name for an action is refused.
     """
 
@@ -56,6 +57,7 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
     keyset: Keyset = NEWEST_FIRST
     scopes: ClassVar[Mapping[str, str]] = {}
     contacting: ClassVar[frozenset[str]] = frozenset()
+    field_names: ClassVar[Mapping[str, str]] = {}
 
     @property
     def actor(self) -> Actor:
@@ -83,6 +85,12 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
                 request.query_params, known_parameters(type(self), self.action, str(request.method))
             )
             raise_if_not_possible(request, contacts=self.action in self.contacting)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """A refusal names the fields as the request did."""
+        if isinstance(exc, InvalidRequest):
+            exc.fields = {self.field_names.get(name, name): told for name, told in exc.fields.items()}
+        return super().handle_exception(exc)
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         finalized = super().finalize_response(request, response, *args, **kwargs)

@@ -2,7 +2,8 @@
 
 import getpass
 import sys
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -20,8 +21,12 @@ from registry_app.management.outcome import ExitCode, printable, write_json
 
 
 class DnsadminCommand(BaseCommand):
-    """A command whose work is in `run`, which gives the exit code."""
+    """A command whose work is in `run`, which gives the exit code.
 
+    `options_of_names` says how it calls what the use cases call otherwise.
+    """
+
+    options_of_names: ClassVar[Mapping[str, str]] = {}
     _has_begun = False
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -51,13 +56,20 @@ class DnsadminCommand(BaseCommand):
         """Do the work."""
         raise NotImplementedError
 
+    def name_option(self, name: str) -> str:
+        """How somebody at the shell calls what the use cases call `name`."""
+        if name in self.options_of_names or name.startswith("-"):
+            return self.options_of_names.get(name, name)
+        return f"--{name.replace('_', '-')}"
+
     def show_progress(self, text: str) -> None:
         """A line for somebody who waits at a terminal; scripts and logs never see it."""
         if self.stderr.isatty():
             self.stderr.write(printable(text))
 
     def _translate(self, error: DnsadminError, *, as_json: bool) -> CommandError:
-        fields = error.fields if isinstance(error, InvalidRequest) else {}
+        given = error.fields if isinstance(error, InvalidRequest) else {}
+        fields = {self.name_option(name): texts for name, texts in given.items()}
         if as_json:
             problem = {"code": error.code, "happened": error.happened, "now": error.now, "todo": error.todo}
             write_json(self.stdout, {"error": {**problem, "fields": fields}})

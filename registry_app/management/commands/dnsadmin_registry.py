@@ -1,7 +1,7 @@
 """Take a ConfigMap registry out of its cluster as a document, and bring it back, there or elsewhere."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.management.base import CommandParser
 
@@ -18,6 +18,8 @@ class Command(DnsadminCommand):
         "ConfigMap registries. A document holds all rows of one owner, and can be kept where no cluster "
         "ends. Exit code: 0 done, 1 error, 3 refused by a safety rule."
     )
+
+    options_of_names: ClassVar = {"document": "--file"}
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

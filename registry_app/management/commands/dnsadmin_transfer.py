@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.management.base import CommandParser
 
@@ -42,6 +42,15 @@ class Command(DnsadminCommand):
         "failed), 2 a plan that would change something (or a transfer still under way), 3 refused by a "
         "safety rule."
     )
+
+    options_of_names: ClassVar = {
+        "target_owner_id": "--to",
+        "selection": "--owner, --name, --name-suffix, --record-set or --claim",
+        "record_set_ids": "--record-set",
+        "claim_ids": "--claim",
+        "names": "--name",
+        "target_intent": "--intent",
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

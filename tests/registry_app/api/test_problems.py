@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 from registry_app import errors
 from registry_app.api import problem
 from registry_app.models import Cluster
-from tests.factories import make_administrator, make_cluster
+from tests.factories import make_administrator, make_cluster, make_owner, make_provider
 from tests.registry_app.api.client import API, make_client, read
 
 _MEMBERS = {"type", "title", "status", "detail", "code", "happened", "now", "todo", "request_id"}
@@ -192,3 +192,43 @@ def test_a_name_that_is_taken_is_told_by_field(client: APIClient) -> None:
 
     assert response.status_code == 422
     assert list(read(response)["fields"]) == ["name"]
+
+
+def test_the_fields_of_a_refusal_are_those_of_the_request(client: APIClient) -> None:
+    make_owner("blue-cluster")
+    everything = {"kind": "transfer", "reason": "x", "selection": {"owner": "blue-cluster"}}
+    told = {}
+    for case, body in {
+        "no target": everything,
+        "unknown target": {**everything, "target_owner": "nobody"},
+        "claims": {**everything, "target_owner": "blue-cluster", "selection": {"claim_ids": [1]}},
+        "records": {"kind": "clean_up", "reason": "x", "selection": {"record_set_ids": [1]}},
+        "bad name": {**everything, "target_owner": "blue-cluster", "selection": {"names": ["a..b"]}},
+        "no reason": {**everything, "reason": ""},
+        "a list": [1],
+        "a text": {**everything, "selection": "all"},
+    }.items():
+        told[case] = list(read(client.post(f"{API}/transfers/", body))["fields"])
+
+    assert told == {
+        "no target": ["target_owner"],
+        "unknown target": ["target_owner"],
+        "claims": ["selection.claim_ids"],
+        "records": ["selection.record_set_ids"],
+        "bad name": ["selection.names"],
+        "no reason": ["reason"],
+        "a list": ["body"],
+        "a text": ["selection"],
+    }
+
+
+def test_two_rows_that_must_not_be_are_told_of_the_whole_body(client: APIClient) -> None:
+    make_owner("blue-cluster")
+    make_provider("blue-zone")
+    body = {"owner": "blue-cluster", "provider": "blue-zone"}
+
+    first = client.post(f"{API}/loops/", body)
+    second = client.post(f"{API}/loops/", body)
+
+    assert (first.status_code, second.status_code) == (201, 422)
+    assert not {"__all__", "non_field_errors"} & set(read(second)["fields"])

@@ -1,15 +1,29 @@
-"""A suggested fix is a request: a program sends it as it stands, and adds why."""
+"""A suggested fix is a request: method, path and body, which a program sends as they stand."""
 
+import json
 from typing import Any
 
 import msgspec
 import pytest
+from django.db import transaction
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from providers.registries.claim import TxtProfile
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from registry_app.actor import SYSTEM
-from registry_app.models import Claim, Finding, Provider, RegistryProfile, Transfer
+from registry_app.models import (
+    AuditEntry,
+    Claim,
+    Finding,
+    HeldSnapshot,
+    LoopRun,
+    Owner,
+    Provider,
+    RegistryProfile,
+    SyncRun,
+    Transfer,
+)
 from registry_app.reconcile.visit import visit_provider
 from tests.factories import make_administrator, make_finding, make_owner, make_provider
 from tests.reference_server import ReferenceProvider, make_claim, make_claim_encrypted_otherwise, make_record
@@ -65,6 +79,8 @@ def _build_zone() -> list[Endpoint]:
         make_record("both.example.org", "TXT", (_HERITAGE,)),
         make_record("old.example.org"),
         make_record("old.example.org", "TXT", (_HERITAGE,)),
+        make_record("red.example.org"),
+        make_claim("red.example.org", owner="red-cluster"),
         make_record("free.example.org"),
         make_record("torn.example.org"),
         make_claim("torn.example.org"),
@@ -81,24 +97,113 @@ def _build_zone() -> list[Endpoint]:
     ]
 
 
-@pytest.mark.parametrize(("kind", "act"), _SETTLED_BY_A_TRANSFER.items())
-def test_it_is_taken_as_it_stands(client: APIClient, blue_zone: Provider, kind: str, act: str) -> None:
-    finding, *_ = items(client, f"/findings/?kind={kind}")
-    body: dict[str, Any] = {
-        "reason": "As it was suggested.",
-        "target_intent": "same",
-        **finding["suggestion"],
+def test_every_suggestion_is_accepted_as_it_stands(client: APIClient, blue_zone: Provider) -> None:
+    _make_other_findings(blue_zone)
+    acts: dict[str, set[str]] = {}
+
+    for finding in items(client, "/findings/?limit=1000"):
+        suggestion = finding["suggestion"]
+        if suggestion is None:
+            continue
+        with transaction.atomic():
+            answer = _send(client, suggestion)
+            transaction.set_rollback(True)
+        assert answer.status_code in (200, 201), (finding, answer.content)
+        acts.setdefault(finding["kind"], set()).add(suggestion["kind"])
+
+    assert acts == {
+        **{kind: {act} for kind, act in _SETTLED_BY_A_TRANSFER.items()},
+        "unregistered_owner": {"register_owner"},
+        "snapshot_held": {"accept_snapshot"},
+        "changed_back": {"transfer"},
+        "transfer_stuck": {"look_at_transfer"},
+        "loop_stuck": {"look_at_loop_run"},
     }
-    if act in ("transfer", "adopt"):
-        body.setdefault("target_owner", "green-cluster")
 
-    plan = read(client.post(f"{API}/transfers/preview/", body))["plans"][0]
-    answer = client.post(f"{API}/transfers/", {**body, "confirmation": plan["confirmation_text"]})
 
-    assert answer.status_code == 201, answer.content
+def test_a_suggested_clean_up_is_requested_by_sending_it(client: APIClient, blue_zone: Provider) -> None:
+    (finding,) = items(client, "/findings/?kind=orphan_claim")
+
+    answer = _send(client, finding["suggestion"])
+
     transfer = Transfer.objects.get()
-    assert (transfer.kind, transfer.item_count) == (act, 1)
-    assert transfer.items.get().name == finding["name"]
+    assert answer.status_code == 201, answer.content
+    assert (transfer.kind, transfer.item_count) == ("clean_up", 1)
+    assert transfer.items.get().name == "gone.example.org"
+    assert transfer.reason == f"Finding {finding['id']}: Claim without record."
+
+
+def test_a_suggested_transfer_is_previewed_and_then_sent_with_what_the_preview_says(
+    client: APIClient, blue_zone: Provider
+) -> None:
+    (finding,) = items(client, "/findings/?kind=conflict")
+    suggestion = finding["suggestion"]
+
+    (plan,) = read(_send(client, suggestion))["plans"]
+    seen = {str(plan["provider"]["id"]): plan["fingerprint"]}
+    body = {**suggestion["body"], "confirmation": plan["confirmation_text"], "fingerprints": seen}
+    answer = client.post(f"{API}/transfers/", body)
+
+    assert (answer.status_code, plan["refusals"]) == (201, []), answer.content
+    assert Transfer.objects.get().items.get().name == finding["name"]
+
+
+def test_a_suggested_registration_registers_an_owner_seen_in_claims(
+    client: APIClient, blue_zone: Provider
+) -> None:
+    (finding,) = items(client, "/findings/?kind=unregistered_owner")
+    assert Owner.objects.get(owner_id="red-cluster").status == "discovered"
+
+    answer = _send(client, finding["suggestion"])
+    again = _send(client, finding["suggestion"])
+
+    assert (answer.status_code, read(answer)["status"]) == (201, "registered")
+    assert (again.status_code, list(read(again)["fields"])) == (422, ["owner_id"])
+    assert AuditEntry.objects.filter(action="owner.registered", object_label="red-cluster").count() == 1
+
+
+def test_a_conflict_between_owners_nobody_registered_asks_to_register_one(
+    client: APIClient, blue_zone: Provider
+) -> None:
+    Owner.objects.filter(owner_id__in=("blue-cluster", "green-cluster")).update(status="decommissioned")
+
+    (finding,) = items(client, "/findings/?kind=conflict")
+
+    assert finding["suggestion"]["body"] == {"owner_id": "blue-cluster"}
+    assert _send(client, finding["suggestion"]).status_code == 201
+
+
+def _send(client: APIClient, suggestion: dict[str, Any]) -> Any:
+    """As a program would: nothing is added, nothing changed."""
+    assert set(suggestion) == {"kind", "method", "path", "body"}
+    body = "" if suggestion["body"] is None else json.dumps(suggestion["body"])
+    return client.generic(suggestion["method"], suggestion["path"], body, "application/json")
+
+
+def _make_other_findings(provider: Provider) -> None:
+    """What no reading of this zone finds, with the suggestion that is stored with each."""
+    now = timezone.now()
+    transfer = _make_transfer(provider)
+    owner = Owner.objects.get(owner_id="blue-cluster")
+    loop_run = LoopRun.objects.create(
+        owner=owner, provider=provider, epoch=9, trigger="person", policy="sync", started_at=now
+    )
+    run = SyncRun.objects.create(provider=provider, epoch=9, trigger="schedule", started_at=now)
+    held = HeldSnapshot.objects.create(
+        provider=provider, sync_run=run, body=b"[]", body_digest="d", created_at=now, last_seen_at=now
+    )
+    changed_back = {
+        "kind": "transfer",
+        "target_owner_id": "green-cluster",
+        "selection": {"provider_id": provider.pk, "names": ["old.example.org"], "record_types": ["A"]},
+    }
+    for kind, suggestion in {
+        "snapshot_held": {"kind": "accept_snapshot", "held_snapshot_id": held.pk},
+        "changed_back": changed_back,
+        "transfer_stuck": {"kind": "look_at_transfer", "transfer_id": transfer.pk},
+        "loop_stuck": {"kind": "look_at_loop_run", "loop_run_id": str(loop_run.public_id)},
+    }.items():
+        make_finding(provider=provider, kind=kind, suggestion=suggestion)
 
 
 def test_a_claim_that_is_gone_widens_nothing(client: APIClient, blue_zone: Provider) -> None:
@@ -107,12 +212,11 @@ def test_a_claim_that_is_gone_widens_nothing(client: APIClient, blue_zone: Provi
 
     answer = client.get(f"{API}/findings/{orphan.pk}/")
 
-    assert read(answer)["suggestion"] == {}
+    assert read(answer)["suggestion"] is None
 
 
-def test_a_transfer_is_named_as_the_api_names_it(client: APIClient) -> None:
-    provider = make_provider()
-    transfer = Transfer.objects.create(
+def _make_transfer(provider: Provider) -> Transfer:
+    return Transfer.objects.create(
         provider=provider,
         kind="transfer",
         reason="x",
@@ -121,12 +225,6 @@ def test_a_transfer_is_named_as_the_api_names_it(client: APIClient) -> None:
         approval_policy="none",
         expires_at=provider.created_at,
     )
-    told = {"kind": "look_at_transfer", "transfer_id": transfer.pk}
-    make_finding(provider=provider, suggestion=told)
-
-    (finding,) = items(client, "/findings/")
-
-    assert finding["suggestion"]["transfer_id"] == str(transfer.public_id)
 
 
 @pytest.mark.parametrize("field", ["owner", "name_suffix"])

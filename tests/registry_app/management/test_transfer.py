@@ -205,6 +205,23 @@ def test_what_makes_no_sense_is_an_error(blue_zone: Provider, arguments: list[st
     assert document["error"]["happened"]
 
 
+def test_a_refusal_names_the_options_as_they_were_typed(blue_zone: Provider) -> None:
+    told = {
+        " ".join(arguments): list(
+            run_json("dnsadmin_transfer", "plan", *arguments, "--as=alice")[1]["error"]["fields"]
+        )
+        for arguments in (
+            ("--owner=blue-cluster",),
+            ("--owner=blue-cluster", "--to=nobody"),
+            ("--to=green-cluster", "--claim=1"),
+            ("--kind=clean_up", "--record-set=1"),
+            ("--to=green-cluster", "--name=a..b"),
+        )
+    }
+
+    assert list(told.values()) == [["--to"], ["--to"], ["--claim"], ["--record-set"], ["--name"]], told
+
+
 def test_names_are_read_from_a_file_in_any_spelling(blue_zone: Provider, tmp_path: Path) -> None:
     names = tmp_path / "names.txt"
     names.write_text("APP-00001.Example.ORG.\n\napp-00002.example.org\n")
