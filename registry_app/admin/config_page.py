@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic
 
 from django import forms
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern
 
 from registry_app.actor import Actor
@@ -14,10 +14,12 @@ from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_form
 from registry_app.admin.fields import SecretField, ThemedForm, dress
 from registry_app.admin.list_page import ListPage
+from registry_app.admin.search_fields import NAME_OF, suggest
 from registry_app.admin.site import Row
 from registry_app.queries.access import may_administer
 
 _FORGET = "forget_"
+_LONGEST_SEARCH = 255
 
 
 class ConfigForm(forms.ModelForm):  # type: ignore[type-arg]  # a runtime class, not generic
@@ -85,6 +87,7 @@ class ConfigPage(ListPage[Row], Generic[Row]):
     def urls_beside(self) -> list[URLPattern]:
         return [
             self.page_path("register/", self.register_view, "register"),
+            self.page_path("search/", self.search_view, "search"),
             self.page_path("<int:pk>/edit/", self.edit_view, "edit"),
             self.page_path("<int:pk>/remove/", self.remove_view, "remove"),
         ]
@@ -148,6 +151,11 @@ class ConfigPage(ListPage[Row], Generic[Row]):
 
         context = {"read_at": read_at, "back": self.url_of("change", pk)}
         return answer_form(self, request, form, act, title=title, done="Saved.", context=context)
+
+    def search_view(self, request: HttpRequest) -> JsonResponse:
+        """The names of the first rows that contain `q`, for the fields that choose one."""
+        text = request.GET.get("q", "").strip().replace("\0", "")[:_LONGEST_SEARCH]
+        return JsonResponse({"names": suggest(self.model._default_manager.all(), NAME_OF[self.model], text)})
 
     def remove_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Say what deleting means and what prevents it; delete when the form is sent."""

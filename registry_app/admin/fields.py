@@ -5,23 +5,22 @@ from typing import Any
 from django import forms
 from django.core.validators import ProhibitNullCharactersValidator
 
+from registry_app.admin.search_fields import as_search_field
 from registry_app.admin.site import CHECKBOX_CSS, INPUT_CSS, SELECT_CSS, TEXTAREA_CSS
 
 _TEXT_WIDGETS = (forms.TextInput, forms.NumberInput, forms.PasswordInput, forms.DateTimeInput)
 
-_DASHES = "---------"  # Django's own label of no choice
-
 
 def dress(form: forms.BaseForm) -> None:
     """Give every widget of `form` its classes, and tie its help and errors to it for screen readers."""
+    for name, chosen in form.fields.items():
+        form.fields[name] = as_search_field(chosen)
     for name, field in form.fields.items():
         css = _css_of(field.widget)
         if css:
             field.widget.attrs["class"] = css
         if isinstance(field.widget, forms.Textarea) and field.widget.attrs.get("rows") == "10":
             field.widget.attrs["rows"] = "4"
-        if isinstance(field, forms.ModelChoiceField) and field.empty_label == _DASHES:
-            field.empty_label = "Choose one" if field.required else "None"
         if field.help_text:
             field.widget.attrs.setdefault("aria-describedby", f"id_{name}_help")
 

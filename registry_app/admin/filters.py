@@ -6,6 +6,9 @@ from typing import Any, ClassVar
 from django.contrib.admin import ModelAdmin, SimpleListFilter
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from registry_app.admin.search_fields import NAME_OF, build_search_address, build_suggestions, is_id, suggest
 
 
 class ListFilter(SimpleListFilter):
@@ -52,20 +55,66 @@ class ChoiceFilter(ListFilter):
 
 
 class RowFilter(ListFilter):
-    """A filter over the rows of another table, by primary key. At most 500 are offered."""
+    """A filter over the rows of another table: by primary key in links, by name as it is typed.
 
+    The two are two parameters (`owner`, `owner_name`), because an owner id may look like a primary key.
+    """
+
+    kind = "search"
     column: ClassVar[str]
     rows: ClassVar[type[Model]]
-    label_column: ClassVar[str] = "name"
+    label_column: ClassVar[str]
+
+    def __init__(
+        self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: "ModelAdmin[Any]"
+    ) -> None:
+        super().__init__(request, params, model, model_admin)
+        given = params.pop(self.name_parameter, [])
+        text = given[-1] if isinstance(given, list) and given else given or ""
+        self.typed_name = str(text).strip().replace("\0", "\N{REPLACEMENT CHARACTER}")
+        if self.typed_name:
+            self.used_parameters[self.name_parameter] = self.typed_name
+
+    @property
+    def name_parameter(self) -> str:
+        return f"{self.parameter_name}_name"
+
+    @property
+    def list_id(self) -> str:
+        return f"filter_{self.parameter_name}"
+
+    @property
+    def search_address(self) -> str:
+        return build_search_address(self.rows) if "__" not in self.label_column else ""
+
+    @property
+    def suggestions(self) -> SafeString:
+        rows = self.rows._default_manager.all()
+        return build_suggestions(self.list_id, suggest(rows, self.label_column))
+
+    @property
+    def shown_name(self) -> str:
+        """What the field shows: what was typed, or the name of the row that a link named."""
+        if self.typed_name or not self.typed:
+            return self.typed_name
+        if not is_id(self.typed):
+            return self.typed
+        rows = self.rows._default_manager.filter(pk=int(self.typed))
+        return str(rows.values_list(self.label_column, flat=True).first() or self.typed)
+
+    def expected_parameters(self) -> list[str | None]:
+        return [self.parameter_name, self.name_parameter]
 
     def lookups(self, request: HttpRequest, model_admin: "ModelAdmin[Any]") -> list[tuple[str, str]]:
-        rows = self.rows._default_manager.order_by(self.label_column)
-        return [(str(pk), str(label)) for pk, label in rows.values_list("pk", self.label_column)[:500]]
+        return []
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.typed_name:
+            named = self.rows._default_manager.filter(**{self.label_column: self.typed_name})
+            return queryset.filter(**{f"{self.column}__in": named.values("pk")})
         if not self.typed:
             return queryset
-        return queryset.filter(**{self.column: int(self.typed)}) if _is_id(self.typed) else queryset.none()
+        return queryset.filter(**{self.column: int(self.typed)}) if is_id(self.typed) else queryset.none()
 
 
 def build_choice_filter(
@@ -82,7 +131,7 @@ def build_choice_filter(
 
 
 def build_row_filter(
-    title: str, parameter: str, rows: type[Model], *, column: str = "", label_column: str = "name"
+    title: str, parameter: str, rows: type[Model], *, column: str = "", label_column: str = ""
 ) -> type[RowFilter]:
     """A filter class over the rows of another table."""
     values = {
@@ -90,10 +139,6 @@ def build_row_filter(
         "parameter_name": parameter,
         "column": column or f"{parameter}_id",
         "rows": rows,
-        "label_column": label_column,
+        "label_column": label_column or NAME_OF[rows],
     }
     return type(f"{parameter.title()}Filter", (RowFilter,), values)
-
-
-def _is_id(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= 18

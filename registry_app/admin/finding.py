@@ -73,7 +73,7 @@ class FindingPageAdmin(ListPage[Finding]):
         build_choice_filter("severity", "severity", Finding.Severity.choices),
         StateFilter,
         build_row_filter("provider", "provider", Provider),
-        build_row_filter("owner", "owner", Owner, label_column="owner_id"),
+        build_row_filter("owner", "owner", Owner),
         FindingNameFilter,
     )
     list_select_related = ("provider", "owner")

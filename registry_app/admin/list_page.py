@@ -84,7 +84,8 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         # Stock Django lets a URL filter by any column and lookup, hashes and regular expressions included.
-        return lookup in {getattr(spec, "parameter_name", "") for spec in self.get_list_filter(request)}
+        names = {str(getattr(spec, "parameter_name", "")) for spec in self.get_list_filter(request)}
+        return lookup.removesuffix("_name") in names
 
     def empty_reason(self, request: HttpRequest) -> str:
         """Why an unfiltered list shows nothing, and what to do about it."""

@@ -88,7 +88,7 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
     list_filter = (
         NameFilter,
         BelowFilter,
-        build_row_filter("owner", "owner", Owner, label_column="owner_id"),
+        build_row_filter("owner", "owner", Owner),
         build_row_filter("provider", "provider", Provider),
         build_choice_filter("type", "type", [(name, name) for name in _SHOWN_TYPES], column="record_type"),
         build_choice_filter("state", "state", OwnershipState.choices),

@@ -105,7 +105,7 @@ class TransferPageAdmin(ListPage[Transfer]):
         build_choice_filter("status", "status", Transfer.Status.choices),
         build_choice_filter("kind", "kind", Transfer.Kind.choices),
         build_row_filter("provider", "provider", Provider),
-        build_row_filter("to owner", "target_owner", Owner, label_column="owner_id"),
+        build_row_filter("to owner", "target_owner", Owner),
         GroupFilter,
     )
     sortable_by = ()

@@ -146,7 +146,7 @@ def begin(page: Page, act: str) -> None:
 def fill_in_transfer(page: Page, *, target: str = "", intent: str = "", reason: str = "a journey") -> None:
     """Fill in what a transfer of record sets already picked still needs, and look at the preview."""
     if target:
-        page.get_by_label("New owner", exact=False).select_option(target)
+        page.get_by_label("New owner", exact=False).fill(target)
     if intent:
         page.get_by_label(intent, exact=True).check()
     page.get_by_label("Reason").fill(reason)

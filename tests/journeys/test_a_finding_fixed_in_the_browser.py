@@ -18,7 +18,7 @@ def test_an_orphan_claim_is_cleaned_up_by_its_suggested_fix(desk: Desk, dnsadmin
         page = desk.open_logged_in()
 
         choose_screen(page, "Findings")
-        narrow_list(page, kind="Claim without record", provider="tidy-dns")
+        narrow_list(page, kind="Claim without record", provider_name="tidy-dns")
         expect(page.locator("#result_list .dn-name")).to_have_text("gone.tidy.example.org A")
         page.locator("#result_list").get_by_role("link", name="Claim without record").click()
         address = page.url

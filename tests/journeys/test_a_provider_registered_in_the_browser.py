@@ -43,5 +43,5 @@ def test_a_provider_is_registered_tested_visited_and_its_records_are_there(desk:
         wait_until(lambda: _count_visits(page, address), "the visit to be on the page")
 
         choose_screen(page, "Record sets")
-        narrow_list(page, provider="fresh-dns")
+        narrow_list(page, provider_name="fresh-dns")
         assert read_names(page) == [f"app-{number:05d}.fresh.example.org" for number in range(12)]

@@ -31,7 +31,7 @@ def test_a_transfer_is_suggested_with_names_and_target() -> None:
 
     assert (form["kind"].value(), form["target_owner_id"].value()) == ("transfer", "green-cluster")
     assert (form["names"].value(), form["record_types"].value()) == ("www.example.org", "A")
-    assert form["provider"].value() == str(provider.pk)
+    assert form["provider"].value() == provider.name
 
 
 def test_a_clean_up_is_suggested_with_the_very_claim() -> None:
