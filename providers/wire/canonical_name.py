@@ -48,6 +48,18 @@ def canonical_name(text: str) -> str:
     return name
 
 
+def unicode_name(text: str) -> str:
+    """The canonical name with its `xn--` labels decoded, as ExternalDNS gives it to the patterns of a domain
+    filter. What cannot be a name, or does not decode, is only lowered."""
+    try:
+        name = canonical_name(text)
+    except InvalidName:
+        return text.removesuffix(".").lower()
+    if _ACE_PREFIX not in name:
+        return name
+    return ".".join(_decode_label(label) for label in name.split("."))
+
+
 def has_second_reading(text: str) -> bool:
     """True where another program may read this spelling as another name.
 
@@ -142,6 +154,15 @@ def _raise_if_impossible(name: str) -> None:
         if len(label) > MAX_LABEL_LENGTH:
             reason = f"a label of {len(label)} characters, more than {MAX_LABEL_LENGTH}"
             raise InvalidName(reason, path="dnsName")
+
+
+def _decode_label(label: str) -> str:
+    if not label.startswith(_ACE_PREFIX):
+        return label
+    try:
+        return label.removeprefix(_ACE_PREFIX).encode("ascii").decode("punycode")
+    except UnicodeError:
+        return label
 
 
 def _is_odd_ace(label: str) -> bool:

@@ -5,6 +5,7 @@ from typing import Protocol
 import msgspec
 import re2
 
+from providers.wire.canonical_name import InvalidName, canonical_name, unicode_name
 from providers.wire.errors import InvalidDomainFilter, UndecodableBody, WrongType
 from providers.wire.json_reading import (
     LENIENT,
@@ -56,7 +57,8 @@ class DomainFilter(
 ):
     """Either lists of suffixes or patterns, never both; neither matches every name.
 
-    Entries are kept as ExternalDNS keeps them: lower case, no trailing dot, empty ones dropped.
+    Entries are kept in the one spelling names are compared in: lower case, ASCII, no trailing dot, empty ones
+    dropped. ExternalDNS compares the same names in Unicode; patterns are held against that.
     Raises InvalidDomainFilter when made of both kinds or of a pattern RE2 refuses.
     """
 
@@ -80,9 +82,9 @@ class DomainFilter(
 
     def matches(self, name: str) -> bool:
         """Whether the provider manages this name, by ExternalDNS's rules. `name` as on the wire."""
-        stripped = name.removesuffix(".").lower()
         if self._has_patterns:
-            return self._matches_patterns(stripped)
+            return self._matches_patterns(unicode_name(name))
+        stripped = _canonical(name)
         included = not self.include or any(_lies_in(stripped, entry) for entry in self.include)
         return included and not any(_lies_in(stripped, entry) for entry in self.exclude)
 
@@ -137,8 +139,22 @@ def _parse_object(text: bytes) -> JsonObject:
 def _clean_entries(entries: tuple[str, ...], path: str) -> tuple[str, ...]:
     if len(entries) > MAX_ENTRIES:
         raise InvalidDomainFilter(f"more than {MAX_ENTRIES} entries", path)
-    cleaned = (entry.strip().removesuffix(".").lower() for entry in entries)
+    cleaned = (_clean_entry(entry.strip()) for entry in entries)
     return tuple(entry for entry in cleaned if entry)
+
+
+def _clean_entry(entry: str) -> str:
+    if entry.startswith("."):
+        return f".{_canonical(entry[1:])}".removesuffix(".")
+    return _canonical(entry)
+
+
+def _canonical(name: str) -> str:
+    """The one spelling of a name; of what cannot be one, lower case without the last dot."""
+    try:
+        return canonical_name(name)
+    except InvalidName:
+        return name.removesuffix(".").lower()
 
 
 def _lies_in(name: str, entry: str) -> bool:

@@ -14,6 +14,9 @@ ZONE_BUT = DomainFilter(include=("example.org",), exclude=("green.example.org",)
 ALL_BUT = DomainFilter(exclude=(".green.example.org",))
 PATTERN = DomainFilter(regex_include=r"blue.*\.example\.org$")
 PATTERN_BUT = DomainFilter(regex_include=r"example\.org$", regex_exclude=r"^green\.")
+SHARP = DomainFilter(include=("Straße.DE.", ".münchen.de"))
+BUT_MUNICH = DomainFilter(exclude=("xn--mnchen-3ya.de",))
+MUNICH = DomainFilter(regex_include=r"^(www\.)?münchen\.de$")
 ONLY_NOT = DomainFilter(regex_exclude=r"^green\.")
 
 
@@ -44,6 +47,20 @@ ONLY_NOT = DomainFilter(regex_exclude=r"^green\.")
         (PATTERN_BUT, "green.example.org", False),
         (PATTERN_BUT, "www.example.org", True),
         (PATTERN_BUT, "www.example.net", False),
+        (SHARP, "straße.de", True),
+        (SHARP, "www.STRASSE.de", True),
+        (SHARP, "strasse.de.", True),
+        (SHARP, "xn--strae-oqa.de", False),  # another name, which ExternalDNS does not take for it either
+        (SHARP, "www.xn--mnchen-3ya.de", True),
+        (SHARP, "WWW.MÜNCHEN.DE", True),
+        (SHARP, "münchen.de", False),
+        (BUT_MUNICH, "münchen.de", False),
+        (BUT_MUNICH, "www.xn--mnchen-3ya.de", False),
+        (BUT_MUNICH, "munchen.de", True),
+        (MUNICH, "xn--mnchen-3ya.de", True),
+        (MUNICH, "WWW.MÜNCHEN.de.", True),
+        (MUNICH, "munchen.de", False),
+        (MUNICH, "xn--999999999.de", False),
         (ONLY_NOT, "green.example.org", False),
         (ONLY_NOT, "anything.example.net", True),
     ],
