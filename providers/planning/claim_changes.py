@@ -100,11 +100,12 @@ class _Builder:
         self.keys.append(key)
 
     def add_update(self, update: Update) -> None:
+        """What is wanted, TTL included: one that is not stated is the provider's default."""
         record = update.current
         new = msgspec.structs.replace(
             record.endpoint,
             targets=update.wanted.targets,
-            record_ttl=update.wanted.record_ttl or record.endpoint.record_ttl,
+            record_ttl=update.wanted.record_ttl,
             provider_specific=update.wanted.provider_specific,
         )
         self.updates.append((record.endpoint, new))

@@ -50,3 +50,8 @@ class EndpointKey(NamedTuple):
     name: str
     record_type: str
     set_identifier: str
+
+
+def is_same_ttl(one: int, other: int) -> bool:
+    """Whether two TTLs agree, as old values and readings compare them: one that is not stated fits any."""
+    return one == other or not one or not other

@@ -12,7 +12,7 @@ from providers.registries.aws_sd_label import AWS_SD_DESCRIPTION
 from providers.registries.claim import TXT_REGISTRY
 from providers.wire.canonical_name import InvalidName, canonical_targets, endpoint_key
 from providers.wire.change_set import ChangeSet
-from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.endpoint import Endpoint, EndpointKey, is_same_ttl
 from providers.wire.json_codec import decode_change_set_strict
 from providers.wire.property_values import ValuePair
 from registry_app.mirror.snapshot import Snapshot
@@ -110,7 +110,7 @@ class _Reading:
             return is_as_written(live, wanted)
         return (
             canonical_targets(live) == canonical_targets(wanted)
-            and wanted.record_ttl in (0, live.record_ttl)
+            and is_same_ttl(wanted.record_ttl, live.record_ttl)
             and self.equal.are_shown(live.provider_specific, wanted.provider_specific)
             and live.labels.get(AWS_SD_DESCRIPTION) == wanted.labels.get(AWS_SD_DESCRIPTION)
         )

@@ -9,7 +9,7 @@ from typing import TypeVar
 from django.utils import timezone
 
 from providers.http.errors import ProviderError
-from providers.wire.endpoint import Endpoint
+from providers.wire.endpoint import Endpoint, is_same_ttl
 from providers.wire.errors import WireError
 
 _FIRST_PAUSE = 0.2
@@ -30,14 +30,14 @@ class Change:
 def is_as_written(live: Endpoint | None, wanted: Endpoint | None) -> bool:
     """Whether a place shows what was sent (I6).
 
-    Providers may wrap text in quotes or not, choose the TTL where none was configured, and add
-    properties of their own; nothing else may differ.
+    Providers may wrap text in quotes or not, choose the TTL where none was configured or show none at all,
+    and add properties of their own; nothing else may differ.
     """
     if live is None or wanted is None:
         return live is None and wanted is None
     return (
         sorted(map(_unquoted, live.targets)) == sorted(map(_unquoted, wanted.targets))
-        and wanted.record_ttl in (0, live.record_ttl)
+        and is_same_ttl(wanted.record_ttl, live.record_ttl)
         and set(wanted.provider_specific) <= set(live.provider_specific)
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from providers.registries.claim import OwnershipState
 from providers.wire.canonical_name import canonical_targets
-from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
+from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty, is_same_ttl
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.plan.claim_key import ClaimKey, describe_place
@@ -63,7 +63,7 @@ def find_record_difference(item: TransferItem, record: Endpoint | None) -> str:
         return f"The record set {item.name} {item.record_type} is gone."
     if canonical_targets(record) != canonical_targets(_reviewed_endpoint(item, reviewed)):
         return f"The record set {item.name} {item.record_type} has other targets now."
-    if record.record_ttl != reviewed["ttl"]:
+    if not is_same_ttl(record.record_ttl, reviewed["ttl"]):
         return f"The record set {item.name} {item.record_type} has another TTL now."
     wanted = {(name, value) for name, value in reviewed["provider_specific"]}
     if {(each.name, each.value) for each in record.provider_specific} != wanted:

@@ -36,6 +36,13 @@ def test_other_targets_are_an_update_and_the_claim_stays() -> None:
     assert after[1] == MINE[1]
 
 
+@pytest.mark.parametrize("ttl", [0, 60])
+def test_an_update_sends_the_ttl_that_is_wanted_and_none_where_none_is(ttl: int) -> None:
+    after = apply(MINE, [wanted(WWW, targets=["192.0.2.9"], ttl=ttl)])
+
+    assert after[0].record_ttl == ttl
+
+
 @pytest.mark.parametrize(("ttl", "count"), [(0, 0), (300, 0), (60, 1)])
 def test_a_ttl_counts_only_where_one_is_wanted(ttl: int, count: int) -> None:
     assert len(plan(MINE, [wanted(WWW, ttl=ttl)]).updates) == count

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from providers.backends.memory import MemoryBackend
+from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from registry_app.models import LoopRun
 from tests.reference_server import ReferenceProvider
@@ -79,3 +80,43 @@ def test_names_nobody_asked_for_are_not_taken_from_it() -> None:
 
         assert (ended.status, ended.created) == (STATUS.VERIFIED, 1), ended.reason
         assert (API, "A") not in world.zone()
+
+
+class _Defaulting(MemoryBackend):
+    """Holds what comes without a TTL under its default, and shows none of 600 at all."""
+
+    def apply(self, change_set: ChangeSet) -> None:
+        def store(endpoint: Endpoint) -> Endpoint:
+            shown = {0: 1800, 600: 0}.get(endpoint.record_ttl, endpoint.record_ttl)
+            return msgspec.structs.replace(endpoint, record_ttl=shown)
+
+        super().apply(
+            msgspec.structs.replace(
+                change_set,
+                create=tuple(map(store, change_set.create)),
+                update_new=tuple(map(store, change_set.update_new)),
+            )
+        )
+
+
+class _DefaultingProvider(ReferenceProvider):
+    backend_type = _Defaulting
+
+
+def test_other_targets_without_a_ttl_get_the_default_of_the_provider() -> None:
+    with open_parking(owned(WWW), reference_type=_DefaultingProvider) as world:
+        ended = run(world, [wanted(WWW, "192.0.2.9")])
+        again = run(world, [wanted(WWW, "192.0.2.9")])
+
+        assert (ended.status, ended.updated) == (STATUS.VERIFIED, 1), ended.reason
+        assert again.status == STATUS.UNCHANGED
+        (change_set,) = world.change_sets()
+        assert [each.record_ttl for each in change_set.update_new] == [0]
+        assert world.zone()[WWW, "A"].record_ttl == 1800
+
+
+def test_a_ttl_that_the_provider_does_not_show_counts_as_written() -> None:
+    with open_parking(owned(WWW), reference_type=_DefaultingProvider) as world:
+        ended = run(world, [wanted(WWW, "192.0.2.9", ttl=600)])
+
+        assert ended.status == STATUS.VERIFIED, ended.reason

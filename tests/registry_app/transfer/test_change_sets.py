@@ -124,5 +124,9 @@ def test_written_is_exactly_what_was_sent(live: Endpoint | None, is_written: boo
     assert is_as_written(live, MOVED) is is_written
 
 
+def test_a_ttl_that_the_provider_does_not_show_may_be_any() -> None:
+    assert is_as_written(msgspec.structs.replace(MOVED, record_ttl=0), MOVED)
+
+
 def test_a_ttl_that_was_left_to_the_provider_may_be_any() -> None:
     assert is_as_written(MOVED, msgspec.structs.replace(MOVED, record_ttl=0))

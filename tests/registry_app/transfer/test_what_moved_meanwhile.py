@@ -91,6 +91,19 @@ def test_another_value_of_the_record_set_makes_it_stale(values: dict[str, Any], 
         assert world.change_sets() == []
 
 
+def test_a_ttl_that_is_not_shown_any_more_is_no_difference() -> None:
+    alice = make_alice()
+    with open_world([make_record(WWW), make_claim(WWW)]) as world:
+        transfer = request(alice, ask())
+        old = world.zone()[WWW, "A"]
+        new = msgspec.structs.replace(old, record_ttl=0)
+        world.reference.backend.apply(ChangeSet(update_old=(old,), update_new=(new,)))
+
+        run(transfer)
+
+        assert transfer.status == STATUS.VERIFIED, transfer.status_reason
+
+
 def test_a_record_set_that_came_to_share_the_claim_makes_it_stale() -> None:
     alice = make_alice()
     legacy = make_record(WWW, "TXT", ('"heritage=external-dns,external-dns/owner=blue-cluster"',))
