@@ -2,42 +2,20 @@
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from providers.registries.errors import UnwritableLabel
 from providers.registries.labels import ENCRYPTION_NONCE, OWNER, RESOURCE, format_labels
-from providers.sources.errors import InvalidManifest, Place
+from providers.sources.errors import InvalidManifest
 from providers.sources.manifest_fields import ManifestObject
-from providers.sources.targets import find_bad_target
-from providers.wire.canonical_name import InvalidName, canonical_name, has_second_reading
+from providers.sources.object_names import read_record_name, read_resource
+from providers.sources.placed_endpoint import PlacedEndpoint, raise_if_bad
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
-from providers.wire.poison import find_poison
-
-# kubectl takes it from its context, where there is none.
-DEFAULT_NAMESPACE = "default"
 
 _OBJECT_FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
-_METADATA_FIELDS = tuple(
-    "name namespace labels annotations creationTimestamp deletionGracePeriodSeconds deletionTimestamp "
-    "finalizers generateName generation managedFields ownerReferences resourceVersion selfLink uid".split()
-)
 _ENDPOINT_FIELDS = Endpoint.__struct_encode_fields__
 _PROPERTY_FIELDS = ProviderSpecificProperty.__struct_encode_fields__
 
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?").fullmatch
-_MAX_OBJECT_NAME = 253
 _RECORD_TYPE = re.compile(r"[A-Z][A-Z0-9]*").fullmatch
-# A host name, with the underscores of services, and an asterisk for its whole first label.
-_HOST_NAME = re.compile(
-    r"(?:\*\.)?[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?)*+"
-).fullmatch
-
-
-class PlacedEndpoint(NamedTuple):
-    """An endpoint and where it is declared."""
-
-    place: Place
-    endpoint: Endpoint
 
 
 def read_dns_endpoint(found: ManifestObject) -> Iterator[PlacedEndpoint]:
@@ -46,31 +24,17 @@ def read_dns_endpoint(found: ManifestObject) -> Iterator[PlacedEndpoint]:
     Raises InvalidManifest for the first thing that is not as it must be.
     """
     found.raise_if_unknown(_OBJECT_FIELDS)
-    resource = _read_resource(found.child("metadata"))
+    resource = read_resource("crd", found.child("metadata"))
     spec = found.child("spec")
     spec.raise_if_unknown(("endpoints",))
     for each in spec.children("endpoints"):
         yield PlacedEndpoint(each.place, _read_endpoint(each, resource))
 
 
-def _read_resource(metadata: ManifestObject) -> str:
-    """`crd/<namespace>/<name>`, as ExternalDNS's source for DNSEndpoints labels what it finds there."""
-    metadata.raise_if_unknown(_METADATA_FIELDS)
-    name = metadata.text("name")
-    if len(name) > _MAX_OBJECT_NAME or not all(map(_DNS_LABEL, name.split("."))):
-        reason = "no object can have this name; lower-case letters, digits, dots and hyphens make one."
-        raise InvalidManifest(reason, metadata.place.field("name"))
-    namespace = metadata.optional_text("namespace") or DEFAULT_NAMESPACE
-    if not _DNS_LABEL(namespace):
-        reason = "no namespace can have this name; up to 63 lower-case letters, digits and hyphens make one."
-        raise InvalidManifest(reason, metadata.place.field("namespace"))
-    return f"crd/{namespace}/{name}"
-
-
 def _read_endpoint(found: ManifestObject, resource: str) -> Endpoint:
     found.raise_if_unknown(_ENDPOINT_FIELDS)
     endpoint = Endpoint(
-        dns_name=_read_name(found),
+        dns_name=read_record_name(found.text("dnsName"), found.place.field("dnsName")),
         targets=found.texts("targets"),
         record_type=_read_record_type(found),
         set_identifier=found.optional_text("setIdentifier"),
@@ -82,33 +46,8 @@ def _read_endpoint(found: ManifestObject, resource: str) -> Endpoint:
         raise InvalidManifest(
             "it is missing; at least one target belongs here.", found.place.field("targets")
         )
-    poison = find_poison(endpoint)
-    if poison is not None:
-        raise InvalidManifest(f"it holds {poison.reason}.", found.place.field(poison.field))
-    bad = find_bad_target(endpoint)
-    if bad is not None:
-        index, reason = bad
-        raise InvalidManifest(reason, found.place.field("targets").item(index))
+    raise_if_bad(endpoint, found.place, found.place.field("targets"))
     return endpoint
-
-
-def _read_name(found: ManifestObject) -> str:
-    place = found.place.field("dnsName")
-    text = found.text("dnsName")
-    try:
-        name, is_ambiguous = canonical_name(text), has_second_reading(text)
-    except InvalidName as error:
-        raise InvalidManifest(f"it cannot be a name: {error.reason}.", place) from None
-    if is_ambiguous:
-        reason = "programs read it as different names; write the one that is meant in ASCII, with xn--."
-        raise InvalidManifest(reason, place)
-    if not _HOST_NAME(name):
-        reason = (
-            "it cannot be a name here: letters, digits, hyphens inside and underscores make a label, and an "
-            "asterisk stands for the whole first one."
-        )
-        raise InvalidManifest(reason, place)
-    return name
 
 
 def _read_record_type(found: ManifestObject) -> str:

@@ -1,19 +1,23 @@
-"""DNSEndpoint manifests as `kubectl` takes them: YAML and JSON files of a directory, read as one wish.
+"""Manifests as `kubectl` takes and gives them: YAML and JSON files of a directory, read as one wish.
 
-All or nothing: whoever plans with half of what is wanted deletes the other half.
+DNSEndpoints, and Ingresses and Services as ExternalDNS's sources read them. All or nothing: whoever plans
+with half of what is wanted deletes the other half.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from providers.sources.dns_endpoint import PlacedEndpoint, read_dns_endpoint
+from providers.sources.dns_endpoint import read_dns_endpoint
 from providers.sources.errors import InvalidManifest, Place
+from providers.sources.gathering import gather
+from providers.sources.ingress import read_ingress
 from providers.sources.manifest_fields import ManifestObject, read_object
 from providers.sources.manifest_files import read_files
 from providers.sources.manifest_tree import Node, parse_documents
-from providers.wire.canonical_name import endpoint_key
-from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.sources.placed_endpoint import PlacedEndpoint
+from providers.sources.service import read_service
+from providers.wire.endpoint import Endpoint
 from providers.wire.poison import safe_text
 
 __all__ = ["FileReading", "InvalidManifest", "ManifestReading", "parse_manifests", "read_manifests"]
@@ -21,17 +25,25 @@ __all__ = ["FileReading", "InvalidManifest", "ManifestReading", "parse_manifests
 MAX_BYTES = 32 * 1024 * 1024
 MAX_ENDPOINTS = 100_000
 
-_GROUP = "externaldns.k8s.io"
-_API_VERSION = f"{_GROUP}/v1alpha1"
-_KIND = "DNSEndpoint"
-_LISTS = (("v1", "List"), (_API_VERSION, f"{_KIND}List"))
+_Reader = Callable[[ManifestObject], Iterator[PlacedEndpoint]]
+
+_DNS_ENDPOINT = "DNSEndpoint"
+# Kinds by their group, each in the one version that is known here.
+_KINDS: dict[tuple[str, str], tuple[str, _Reader]] = {
+    ("externaldns.k8s.io", _DNS_ENDPOINT): ("externaldns.k8s.io/v1alpha1", read_dns_endpoint),
+    ("networking.k8s.io", "Ingress"): ("networking.k8s.io/v1", read_ingress),
+    ("extensions", "Ingress"): ("networking.k8s.io/v1", read_ingress),
+    ("", "Service"): ("v1", read_service),
+}
+_LISTS = {(version, f"{kind}List"): (version, kind) for (_, kind), (version, _read) in _KINDS.items()}
+_ANY_LIST = ("v1", "List")
 _LIST_FIELDS = ("apiVersion", "kind", "metadata", "items")
 
 
 @dataclass(frozen=True)
 class FileReading:
     """What one file holds: its endpoints with their places, how many documents (empty ones not counted) and
-    DNSEndpoints, and objects of other kinds."""
+    objects that say what is wanted, and the other objects."""
 
     endpoints: tuple[PlacedEndpoint, ...]
     documents: int
@@ -41,8 +53,8 @@ class FileReading:
 
 @dataclass(frozen=True)
 class ManifestReading:
-    """What all files of a directory want together. `ignored` names each object of another kind, with its
-    place; `documents` counts them too."""
+    """What all files of a directory want together. `ignored` names each object that wants nothing here (of
+    another kind, for another controller, without a name), with its place; `documents` counts them too."""
 
     endpoints: tuple[Endpoint, ...]
     files: int
@@ -56,24 +68,26 @@ def read_manifests(
     """All that the `.yaml`, `.yml` and `.json` files at and below `directory` want, in order of their names.
 
     Names are canonical, and every endpoint carries the label `resource`, as ExternalDNS sets it. Raises
-    InvalidManifest if any file cannot be taken, if two places want one record set, and if there is no
-    DNSEndpoint at all: a directory that was not mounted is not the wish that all be deleted. Who means that
-    writes a DNSEndpoint with `endpoints: []`.
+    InvalidManifest if any file cannot be taken, if two places want one record set (Ingresses and Services may
+    share one, as with ExternalDNS), and if there is nothing that wants anything at all: a directory that was
+    not mounted is not the wish that all be deleted. Who means that writes a DNSEndpoint with `endpoints: []`.
     """
     readings: list[FileReading] = []
-    declared: dict[EndpointKey, PlacedEndpoint] = {}
+    placed: list[PlacedEndpoint] = []
     for name, text in read_files(directory, max_bytes):
         reading = parse_manifests(text, file=name)
         readings.append(reading)
-        _gather(reading.endpoints, declared, max_endpoints)
+        placed.extend(reading.endpoints)
+        if len(placed) > max_endpoints:
+            raise InvalidManifest(f"more than {max_endpoints} endpoints, the limit here.", placed[-1].place)
     if not any(reading.objects for reading in readings):
         reason = (
-            "it holds no DNSEndpoint. If nothing is wanted any more, say so with a DNSEndpoint whose "
-            "spec.endpoints is []."
+            "it holds no DNSEndpoint, and no Ingress or Service that wants a name. If nothing is wanted any "
+            "more, say so with a DNSEndpoint whose spec.endpoints is []."
         )
         raise InvalidManifest(reason, Place(str(directory)))
     return ManifestReading(
-        endpoints=tuple(placed.endpoint for placed in declared.values()),
+        endpoints=tuple(gather(placed)),
         files=len(readings),
         documents=sum(reading.documents for reading in readings),
         ignored=tuple(each for reading in readings for each in reading.ignored),
@@ -81,7 +95,7 @@ def read_manifests(
 
 
 def parse_manifests(text: bytes, *, file: str) -> FileReading:
-    """The DNSEndpoints in the text of one file, alone or in lists; `file` names it in errors. Pure.
+    """What the objects in the text of one file want, alone or in lists; `file` names it in errors. Pure.
 
     Raises InvalidManifest.
     """
@@ -91,26 +105,15 @@ def parse_manifests(text: bytes, *, file: str) -> FileReading:
     for place, node in parse_documents(text, Place(file)):
         documents += node is not None
         for found in _walk_objects(node, place):
-            if _is_dns_endpoint(found):
+            read = _find_reader(found)
+            wanted = list(read(found)) if read is not None else []
+            endpoints.extend(wanted)
+            # A DNSEndpoint may say that nothing is wanted. What merely wants no name says nothing.
+            if wanted or read is read_dns_endpoint:
                 objects += 1
-                endpoints.extend(read_dns_endpoint(found))
             else:
                 ignored.append(_describe_ignored(found))
     return FileReading(tuple(endpoints), documents, objects, tuple(ignored))
-
-
-def _gather(
-    endpoints: tuple[PlacedEndpoint, ...], declared: dict[EndpointKey, PlacedEndpoint], max_endpoints: int
-) -> None:
-    for placed in endpoints:
-        key = endpoint_key(placed.endpoint)
-        first = declared.setdefault(key, placed)
-        if first is not placed:
-            what = " ".join(safe_text(part) for part in key if part)
-            reason = f"{what} is declared a second time; {first.place} declares it already. Keep one of them."
-            raise InvalidManifest(reason, placed.place)
-        if len(declared) > max_endpoints:
-            raise InvalidManifest(f"more than {max_endpoints} endpoints, the limit here.", placed.place)
 
 
 def _walk_objects(node: Node, place: Place) -> Iterator[ManifestObject]:
@@ -121,26 +124,38 @@ def _walk_objects(node: Node, place: Place) -> Iterator[ManifestObject]:
         if node is None:
             continue
         found = read_object(node, place)
-        if (found.text("apiVersion"), found.text("kind")) not in _LISTS:
+        kind = (found.text("apiVersion"), found.text("kind"))
+        if kind != _ANY_LIST and kind not in _LISTS:
             yield found
             continue
         found.raise_if_unknown(_LIST_FIELDS)
-        inside = [(child.fields, child.place) for child in found.children("items")]
+        inside = [(_name_kind(child, _LISTS.get(kind)), child.place) for child in found.children("items")]
         waiting.extend(reversed(inside))
 
 
-def _is_dns_endpoint(found: ManifestObject) -> bool:
-    """Whether this is ours to read. What was surely meant to be is refused rather than passed over."""
+def _name_kind(item: ManifestObject, kind: tuple[str, str] | None) -> Node:
+    """The item of a list of one kind: the API server leaves its version and kind out."""
+    if kind is None or "kind" in item.fields or "apiVersion" in item.fields:
+        return item.fields
+    return {**item.fields, "apiVersion": kind[0], "kind": kind[1]}
+
+
+def _find_reader(found: ManifestObject) -> _Reader | None:
+    """What reads an object of this kind; None for other kinds. What was surely meant to be one is refused."""
     api_version, kind = found.text("apiVersion"), found.text("kind")
-    group, _, _version = api_version.partition("/")
-    if group != _GROUP or kind.lower() != _KIND.lower():
-        return False
-    if kind != _KIND:
-        raise InvalidManifest(f"the kind is spelled {_KIND}.", found.place.field("kind"))
-    if api_version != _API_VERSION:
-        reason = f"this version is not known here; {_API_VERSION} is."
-        raise InvalidManifest(reason, found.place.field("apiVersion"))
-    return True
+    group, slash, _ = api_version.partition("/")
+    if not slash:
+        group = ""
+    for (known_group, known_kind), (known_version, read) in _KINDS.items():
+        if group != known_group or kind.lower() != known_kind.lower():
+            continue
+        if kind != known_kind:
+            raise InvalidManifest(f"the kind is spelled {known_kind}.", found.place.field("kind"))
+        if api_version != known_version:
+            reason = f"this version is not known here; {known_version} is."
+            raise InvalidManifest(reason, found.place.field("apiVersion"))
+        return read
+    return None
 
 
 def _describe_ignored(found: ManifestObject) -> str:

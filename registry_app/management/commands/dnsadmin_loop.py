@@ -44,7 +44,9 @@ class Command(DnsadminCommand):
         parser.add_argument("--owner", required=True, metavar="OWNER_ID", help="A registered owner.")
         parser.add_argument("--provider", required=True, help="Name or id.")
         source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("--source", metavar="DIR", help="DNSEndpoint manifests, as kubectl takes them.")
+        source.add_argument(
+            "--source", metavar="DIR", help="DNSEndpoint, Ingress and Service manifests, as kubectl takes them."
+        )
         source.add_argument("--declared", action="store_true", help="What the owner's loop here declares.")
         parser.add_argument(
             "--policy",
@@ -167,7 +169,7 @@ def _describe_reading(reading: ManifestReading) -> str:
     counts = [(reading.files, "file"), (len(reading.endpoints), "endpoint")]
     told = [f"{count} {noun if count == 1 else noun + 's'}" for count, noun in counts]
     if reading.ignored:
-        told.append(f"{len(reading.ignored)} of other kinds ignored")
+        told.append(f"{len(reading.ignored)} that want nothing ignored")
     return ", ".join(told)
 
 
