@@ -80,7 +80,7 @@ def fetch_secret(name: str) -> str:
     if not value:
         raise MissingSecret(
             f"{name} is not set, or its file is empty. Nothing was started. Set {name}, or {name}_FILE to "
-            "the path of a file that holds it, or run `make run`, which creates one under "
+            "the path of a file that holds it, or run `python -m dnsadmin.prepare`, which creates one under "
             f"{STATE_DIR / 'secrets'}."
         )
     return value

@@ -59,11 +59,22 @@ def resolve_by_system(host: str, port: int) -> Sequence[str]:
 
 
 @dataclass(frozen=True)
+class PolicySettings:
+    """How this deployment calls what an AddressPolicy holds."""
+
+    schemes: str = "the allowed schemes"
+    hosts: str = "the allowed hosts"
+    networks: str = "the allowed networks"
+    loopback: str = "the setting that allows loopback"
+
+
+@dataclass(frozen=True)
 class AddressPolicy:
     """What this deployment allows. `None` for hosts or networks means any but the always refused.
 
     A host is a name (`dns.example.org`) or a suffix (`.example.org`). Loopback needs its flag or a
     network that names it. `resolve` turns a name into addresses and raises OSError if it has none.
+    `settings` names what allows more, for the refusal.
     """
 
     schemes: frozenset[str] = frozenset({"http", "https"})
@@ -71,6 +82,7 @@ class AddressPolicy:
     networks: tuple[IPNetwork, ...] | None = None
     allow_loopback: bool = False
     resolve: Resolver = resolve_by_system
+    settings: PolicySettings = PolicySettings()
 
     def may_visit_host(self, host: str) -> bool:
         """Tell whether the host, as written in the URL, is allowed."""
@@ -114,19 +126,35 @@ def fetch_checked_addresses(
 
     One forbidden address refuses them all: which of them is dialed must not be up to luck.
     """
-    if address.scheme not in policy.schemes or not policy.may_visit_host(address.host):
-        raise _forbidden(address)
+    said = policy.settings
+    if address.scheme not in policy.schemes:
+        raise _forbidden(address, f"Add {address.scheme} to {said.schemes}.")
+    if not policy.may_visit_host(address.host):
+        raise _forbidden(address, f"Add {address.host} to {said.hosts}.")
     found = _fetch_addresses(address, policy.resolve, seconds)
     if not all(policy.may_visit(each) for each in found):
-        raise _forbidden(address)
+        raise _forbidden(address, _say_network(address, found, said))
     return found
 
 
-def _forbidden(address: ProviderAddress) -> AddressForbidden:
-    # The text says nothing of what a name resolved to, nor whether anything listens there.
+def _say_network(address: ProviderAddress, found: Sequence[IPAddress], said: PolicySettings) -> str:
+    # Of a name, nothing is said of what it resolved to, nor whether anything listens there.
+    if address.host != str(found[0]):
+        return (
+            f"Add the network it is in to {said.networks}, or set {said.loopback} if it is this machine. "
+            "Link-local, metadata and multicast addresses are refused always."
+        )
+    if _is_always_refused(found[0]):
+        return "Link-local, metadata and multicast addresses are refused always: choose another address."
+    if found[0].is_loopback:
+        return f"Set {said.loopback}, or add its network to {said.networks}."
+    return f"Add its network to {said.networks}."
+
+
+def _forbidden(address: ProviderAddress, todo: str) -> AddressForbidden:
     return AddressForbidden(
         f"This deployment does not allow visits to {address.origin}; nothing was sent.",
-        hint="Ask the operator to allow its scheme, host and network in the deployment's settings.",
+        hint=f"{todo} The operator of dnsadmin sets this in its environment.",
     )
 
 
@@ -161,7 +189,10 @@ def _resolve_within(address: ProviderAddress, resolve: Resolver, seconds: float)
     try:
         found = outcome.get(timeout=max(seconds, 0.0))
     except queue.Empty:
-        found = None
+        raise NameUnresolved(
+            f"The name {address.host} was not resolved within {seconds:.2g} s; nothing was sent.",
+            hint="Check that the name server of this machine can be reached and answers.",
+        ) from None
     if found is None:
         raise _unresolved(address)
     return found

@@ -33,16 +33,29 @@ class InvalidCredentials(ProviderError):
 
 
 class AddressForbidden(ProviderError):
-    """This deployment does not allow visits to that scheme, host or network."""
+    """This deployment does not allow visits to that scheme, host or network. It is raised before anything
+    is dialed, and says the same whether something listens there or not."""
 
     code = "address_forbidden"
 
 
 class Unreachable(ProviderError):
-    """No HTTP answer came. One text for a closed port, a silent one, and one that speaks something else:
-    a provider's address must not become a port scanner."""
+    """No HTTP answer came, from an address that may be visited: the connection could not be made, or what
+    came was not HTTP. What can be told more exactly is one of the classes below."""
 
     code = "unreachable"
+
+
+class ConnectionRefused(Unreachable):
+    """Nothing listens at that port."""
+
+    code = "connection_refused"
+
+
+class NothingCameInTime(Unreachable):
+    """The whole deadline passed before an HTTP answer began."""
+
+    code = "timed_out"
 
 
 class NameUnresolved(Unreachable):

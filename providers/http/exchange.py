@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 from providers.http.errors import (
     AnswerTooLarge,
     AnswerTruncated,
+    ConnectionRefused,
     DeadlineExceeded,
     MalformedAnswer,
+    NothingCameInTime,
     ProviderError,
     TlsFailed,
     Unreachable,
@@ -60,6 +62,7 @@ class Exchange:
     def shorten(self, seconds: float) -> None:
         """Wait no longer than `seconds` from now."""
         self._ends_at = min(self._ends_at, time.monotonic() + seconds)
+        self._seconds = self._ends_at - self.started_at
 
     def note_received(self, data: memoryview) -> None:
         """Count what came; raises AnswerTooLarge beyond what may come."""
@@ -74,9 +77,9 @@ class Exchange:
     def too_late(self) -> ProviderError:
         """The error for a deadline that came."""
         if not self._first_bytes.startswith(_HTTP):
-            return self.unreachable()
+            return self.nothing_in_time()
         return DeadlineExceeded(
-            f"The answer of {self.origin} was not complete after {self._seconds:g} s and was not used.",
+            f"The answer of {self.origin} was not complete after {self._seconds:.3g} s and was not used.",
             hint="The provider is slow or stuck: look at its log, or raise its deadline.",
         )
 
@@ -87,18 +90,40 @@ class Exchange:
             hint="Raise the size limit of this provider if it really holds that many records.",
         )
 
-    def unreachable(self) -> Unreachable:
-        """The error while no HTTP answer came, whatever came instead."""
+    def nothing_in_time(self) -> NothingCameInTime:
+        """The error when the deadline came before an answer. Only said once all of the time has passed."""
+        return NothingCameInTime(
+            f"No {self._peer} answered at {self.origin} within {self._seconds:.3g} s.",
+            hint="Check that no firewall drops what is sent there, that TLS is used on both sides or on "
+            "none, and that it is not merely slow: then raise its deadline.",
+        )
+
+    def refused(self) -> ConnectionRefused:
+        """The error for a port at which nothing listens."""
+        return ConnectionRefused(
+            f"No {self._peer} answered at {self.origin}: the connection was refused.",
+            hint="Check the port, and that the server runs and listens at this address, not at its own "
+            "loopback alone.",
+        )
+
+    def not_connected(self) -> Unreachable:
+        """The error when no connection could be made for another reason."""
         return Unreachable(
-            f"No {self._peer} answered at {self.origin} within {self._seconds:g} s.",
-            hint="Check the address, that something runs and listens there, that TLS is used on both "
-            "sides or on none, that no firewall is in between, and that it is not merely slow.",
+            f"No {self._peer} answered at {self.origin}: no connection could be made.",
+            hint="Check the address, and that there is a route to it from this machine.",
+        )
+
+    def no_http(self) -> Unreachable:
+        """The error for a connection that was made, and ended without an HTTP answer."""
+        return Unreachable(
+            f"No {self._peer} answered at {self.origin}: a connection was made, but brought no HTTP answer.",
+            hint="Check that this is its port, that TLS is used on both sides or on none, and its log.",
         )
 
     def broken(self, *, cut: bool = False) -> ProviderError:
         """The error for an answer that did not end well: cut off, or not HTTP as it should be."""
         if not self._first_bytes.startswith(_HTTP):
-            return self.unreachable()
+            return self.no_http()
         if cut or self.peer_closed:
             return AnswerTruncated(
                 f"The connection to {self.origin} ended before its answer was complete; it was not used.",

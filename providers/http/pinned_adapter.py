@@ -15,6 +15,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from providers.http.address_policy import IPAddress
+from providers.http.errors import Unreachable
 from providers.http.exchange import Exchange, WatchedSocket, WatchedTlsSocket
 
 
@@ -27,7 +28,9 @@ class Route:
     exchange: Exchange
 
     def dial(self) -> WatchedSocket:
-        """Connect to the first address that answers; raises Unreachable when none does."""
+        """Connect to the first address that answers; raises Unreachable, as exactly as it is known, when
+        none does."""
+        failures: list[OSError] = []
         for position, address in enumerate(self.addresses):
             # An address that swallows packets must leave time for those after it.
             seconds = self.exchange.remaining() / (len(self.addresses) - position)
@@ -36,11 +39,21 @@ class Route:
                 sock.settimeout(seconds)
                 sock.connect((str(address), self.port))
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            except OSError:
+            except OSError as error:
                 sock.close()
+                failures.append(error)
                 continue
             return sock
-        raise self.exchange.unreachable()
+        raise self._why(failures)
+
+    def _why(self, failures: list[OSError]) -> Unreachable:
+        if all(isinstance(failure, ConnectionRefusedError) for failure in failures):
+            return self.exchange.refused()
+        if any(isinstance(failure, ConnectionResetError) for failure in failures):
+            return self.exchange.no_http()  # made, and ended before we could ask
+        if isinstance(failures[-1], TimeoutError):  # the last one waited for all that was left
+            return self.exchange.nothing_in_time()
+        return self.exchange.not_connected()
 
 
 class _PinnedConnection(HTTPConnection):
@@ -71,8 +84,10 @@ class _PinnedTlsConnection(HTTPSConnection):
             super().connect()
         except ssl.SSLError as exc:
             raise exchange.tls_failed(exc) from exc
-        except OSError as exc:  # reset or late, in the middle of the handshake
-            raise exchange.unreachable() from exc
+        except TimeoutError as exc:  # in the middle of the handshake, as below
+            raise exchange.nothing_in_time() from exc
+        except OSError as exc:
+            raise exchange.no_http() from exc
         if isinstance(self.sock, WatchedTlsSocket):
             self.sock.exchange = exchange
             # Otherwise a connection cut by a third party looks like the end of the body.

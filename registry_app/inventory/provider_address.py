@@ -25,7 +25,11 @@ def split_address(values: Mapping[str, Any]) -> dict[str, Any]:
     if address.scheme not in settings.DNSADMIN_PROVIDER_SCHEMES:
         schemes = " or ".join(f"{scheme}://" for scheme in settings.DNSADMIN_PROVIDER_SCHEMES)
         message = f"This deployment only visits providers at {schemes} addresses."
-        raise InvalidRequest(message, fields={"url": [message]})
+        raise InvalidRequest(
+            message,
+            fields={"url": [message]},
+            todo=f"Use another address, or add {address.scheme} to DNSADMIN_PROVIDER_SCHEMES.",
+        )
     split = {**values, "url": address.base_url.partition("?")[0]}
     if address.query:
         split["url_query"] = address.query

@@ -8,12 +8,19 @@ from providers.client.plugin_client import PluginClient
 from providers.client.provider_client import ProviderClient
 from providers.client.webhook_client import WebhookClient
 from providers.conformance.subject import Subject
-from providers.http.address_policy import AddressPolicy
+from providers.http.address_policy import AddressPolicy, PolicySettings
 from providers.http.bounded_http import Limits
 from providers.http.credentials import BasicLogin, BearerLogin, Credentials, Login
 from providers.stores.kubernetes.client import KubernetesClient
 from registry_app.mirror.secret_reference import fetch_secret_value
 from registry_app.models import Cluster, Provider
+
+_SETTINGS = PolicySettings(
+    schemes="DNSADMIN_PROVIDER_SCHEMES",
+    hosts="DNSADMIN_PROVIDER_HOSTS",
+    networks="DNSADMIN_ALLOWED_NETWORKS",
+    loopback="DNSADMIN_ALLOW_LOOPBACK=1",
+)
 
 
 def build_client(provider: Provider) -> ProviderClient:
@@ -66,6 +73,7 @@ def build_address_policy() -> AddressPolicy:
         hosts=frozenset(hosts) if hosts else None,
         networks=tuple(ipaddress.ip_network(text) for text in networks) if networks else None,
         allow_loopback=settings.DNSADMIN_ALLOW_LOOPBACK,
+        settings=_SETTINGS,
     )
 
 

@@ -67,6 +67,7 @@ def test_a_secret_whose_file_is_empty_is_made_again_by_prepare(tmp_path: Path) -
 
     assert refused.returncode == 1
     assert "DNSADMIN_SECRET_KEY is not set, or its file is empty" in refused.stderr
+    assert "python -m dnsadmin.prepare" in refused.stderr
     assert accepted.returncode == 0, accepted.stderr
 
 

@@ -33,7 +33,6 @@ from providers.http.errors import (
     ProviderError,
     Redirected,
     RefusedByProvider,
-    Unreachable,
 )
 from providers.http.exchange import Exchange
 from providers.http.said import safe_excerpt
@@ -84,7 +83,7 @@ class DynamoDbApi:
     ) -> None:
         raise_if_no_region(region)
         page = replace(limits, max_body_bytes=min(limits.max_body_bytes, _PAGE_BYTES))
-        self._http = BoundedHttp(url, NO_CREDENTIALS, policy, page)
+        self._http = BoundedHttp(url, NO_CREDENTIALS, policy, page, peer="DynamoDB")
         if self._http.address.login or self._http.address.query:
             raise InvalidAddress(
                 "The endpoint of DynamoDB takes neither a user name nor a query in its URL.",
@@ -182,19 +181,10 @@ class DynamoDbApi:
         """Send one request, once: the body of a 200."""
         body, url = msgspec.json.encode(question), self._http.address.base_url
         request = Request(self.origin, operation, table, self.region, self._key.secrets())
-        try:
-            with self._http.send(exchange, "POST", url, self._sign(operation, url, body), body) as answer:
-                if answer.status != 200:
-                    raise _read_error(answer, request)
-                return answer.read_body().data
-        except Unreachable as error:
-            if type(error) is not Unreachable:
-                raise
-            raise Unreachable(
-                f"Nothing at {self.origin} answered as DynamoDB does within {self.limits.seconds:g} s.",
-                hint="Check the endpoint and the region, that TLS is used on both sides or on none, and that "
-                "no firewall is in between.",
-            ) from error
+        with self._http.send(exchange, "POST", url, self._sign(operation, url, body), body) as answer:
+            if answer.status != 200:
+                raise _read_error(answer, request)
+            return answer.read_body().data
 
     def _sign(self, operation: str, url: str, body: bytes) -> dict[str, str]:
         headers = {"Content-Type": _CONTENT_TYPE, "X-Amz-Target": f"{_TARGET}.{operation}"}

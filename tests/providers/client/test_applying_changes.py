@@ -11,9 +11,11 @@ from providers.http.bounded_http import Limits
 from providers.http.errors import (
     AddressForbidden,
     AnswerTruncated,
+    ConnectionRefused,
     DeadlineExceeded,
     FailedAtProvider,
     NameUnresolved,
+    NothingCameInTime,
     NothingSent,
     OutcomeUnknown,
     ProviderError,
@@ -56,7 +58,7 @@ def test_it_sends_the_stored_bytes_once_and_takes_any_20x(status: str) -> None:
         (b"", Unreachable),
         (b"HTTP/1.1 20", AnswerTruncated),
         (b"HTTP/1.1 204 No Content\r\n", AnswerTruncated),
-        (stay_silent, Unreachable),
+        (stay_silent, NothingCameInTime),
         (drip(b"x" * 100, after=b"HTTP/1.1 204 "), DeadlineExceeded),
     ],
 )
@@ -105,7 +107,7 @@ def test_a_closed_port_got_nothing() -> None:
     with pytest.raises(NothingSent) as caught:
         client.apply_changes(CHANGES)
 
-    assert type(caught.value.reason) is Unreachable
+    assert type(caught.value.reason) is ConnectionRefused
     assert "may be sent again" in caught.value.hint
 
 

@@ -66,7 +66,7 @@ def test_what_is_wrong_is_said_with_what_to_do() -> None:
 
         report = _probe(reference)
 
-    assert report.error_code == "unreachable"
+    assert report.error_code == "timed_out"
     assert report.error
     assert report.hint
 

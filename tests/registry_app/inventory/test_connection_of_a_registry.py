@@ -80,7 +80,7 @@ def test_a_cluster_that_is_not_there_is_told() -> None:
 
     report = probe_cluster(SYSTEM, cluster.pk)
 
-    assert report.error_code == "unreachable"
+    assert report.error_code == "connection_refused"
     assert api.token not in f"{report}"
 
 

@@ -28,7 +28,7 @@ CODES = {
     "redirect_other_host": "redirected",
     "reset": "unreachable",
     "closed": "unreachable",
-    "silence": "unreachable",
+    "silence": "timed_out",
     "headers_only": "deadline_exceeded",
     "slow_headers": "deadline_exceeded",
     "slow_drip": "deadline_exceeded",
@@ -153,7 +153,7 @@ def test_a_provider_that_refuses_connections_fails_the_visit() -> None:
 
     run = visit(provider)
 
-    assert (run.status, run.error_code) == (SyncRun.Status.FAILED, "unreachable")
+    assert (run.status, run.error_code) == (SyncRun.Status.FAILED, "connection_refused")
     assert mirrored(provider) == before
 
 

@@ -193,7 +193,9 @@ def test_the_address_is_checked_before_anything_leaves(service: StrictDynamoDb) 
 
 
 def test_an_endpoint_where_nothing_listens_is_told_in_our_words() -> None:
-    with pytest.raises(Unreachable, match=r"Nothing at http://127\.0\.0\.1:1 answered as DynamoDB does"):
+    with pytest.raises(
+        Unreachable, match=r"No DynamoDB answered at http://127\.0\.0\.1:1: the connection was refused"
+    ):
         make_store("http://127.0.0.1:1").fetch_claims()
 
 
