@@ -109,7 +109,7 @@ class LoopViews(ConfigurationViewSet):
         """Make these the whole set of declared endpoints. The loop runs soon: what is declared no more is
         deleted by it, as far as its policy lets it."""
         loop = find_row(self.get_queryset(), pk=pk)
-        expected = read_expected_version(request, _DeclaredVersion(loop))
+        expected = read_expected_version(request, _DeclaredVersion(loop)) or loop.declared_at
         given = read_body(DeclaredEndpointsBody, request)["endpoints"]
         try:
             loop = declare_endpoints(self.actor, pk, given, expected_declared_at=expected)

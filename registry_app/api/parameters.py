@@ -13,10 +13,21 @@ IF_MATCH = OpenApiParameter(
     str,
     OpenApiParameter.HEADER,
     required=True,
-    description="The ETag of the version the change was made from. Without it: 428; another one: 412.",
+    description="The ETag of the version the change was made from, or `*` for any. Without it: 428; another "
+    "one: 412.",
+)
+IF_NONE_MATCH = OpenApiParameter(
+    "If-None-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description="ETags of answers that the client still has: where this would be one of them, 304.",
 )
 ETAG = OpenApiParameter(
-    "ETag", str, OpenApiParameter.HEADER, response=[200], description="The version of what is shown."
+    "ETag",
+    str,
+    OpenApiParameter.HEADER,
+    response=[200],
+    description="The version of what is shown, and the digest of the answer.",
 )
 LOCATION = OpenApiParameter(
     "Location", str, OpenApiParameter.HEADER, response=[201], description="Where the new object is."

@@ -9,6 +9,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from registry_app.api.dry_run import DRY_RUN, DRY_RUN_HEADER, NO_DRY_RUN
+from registry_app.api.parameters import ETAG, IF_NONE_MATCH
 from registry_app.api.problem import CONTENT_TYPE
 
 
@@ -72,7 +73,7 @@ class NounSchema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         given: list[Any] = super().get_override_parameters()
         if not self._writes():
-            return given
+            return [*given, IF_NONE_MATCH, ETAG]
         view: Any = self.view  # a NounViewSet, which has this schema
         if view.action in view.contacting:
             return [*given, NO_DRY_RUN]
@@ -97,6 +98,8 @@ class NounSchema(AutoSchema):
             (done,) = bodies.values()
             headers = self._get_response_headers_for_code("200")
             bodies["200"] = {**done, "headers": headers, "description": "With `dry_run=true`."}
+        if not self._writes():
+            bodies["304"] = {"description": "The answer is one that `If-None-Match` names."}
         problems = self._problems().items()
         bodies.update((status, self._refer_to_problem(name, text)) for status, (name, text) in problems)
         bodies["default"] = self._refer_to_problem("Problem", "What went wrong, for every other status.")

@@ -18,6 +18,7 @@ from registry_app.api.actor import actor_of, request_id_of
 from registry_app.api.body import StrictJsonParser
 from registry_app.api.dry_run import DryRuns, is_dry_run, mark_dry_run, raise_if_not_possible
 from registry_app.api.pagination import NEWEST_FIRST, Keyset, KeysetPagination
+from registry_app.api.precondition import prepare_condition, raise_if_unreadable
 from registry_app.api.problem import flatten_problems
 from registry_app.api.query_string import bad_parameters, raise_if_unknown
 from registry_app.api.schema import NounSchema, known_parameters
@@ -84,6 +85,7 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
             raise_if_unknown(
                 request.query_params, known_parameters(type(self), self.action, str(request.method))
             )
+            raise_if_unreadable(request)
             raise_if_not_possible(request, contacts=self.action in self.contacting)
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -98,6 +100,8 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
         finalized["Cache-Control"] = "no-store"
         if is_dry_run(request):
             mark_dry_run(finalized)
+        else:
+            prepare_condition(request, finalized)
         return finalized
 
     def answer_page(
