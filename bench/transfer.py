@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -32,6 +33,8 @@ def measure_transfer_run(provider_id: int, said: Connection) -> None:
     import django
 
     django.setup()
+    from django.contrib.auth import get_user_model
+
     from registry_app.actor import SYSTEM, Actor
     from registry_app.models import Owner, Provider, RecordSet, Transfer
     from registry_app.reconcile.visit import visit_provider
@@ -49,7 +52,8 @@ def measure_transfer_run(provider_id: int, said: Connection) -> None:
     )
     Owner.objects.create(owner_id=_TARGET, status=Owner.Status.REGISTERED)
     visit_provider(provider_id, actor=SYSTEM, trigger="person")
-    alice = Actor(kind="user", name="alice", user_id=None, is_superuser=True)
+    user = get_user_model().objects.create_superuser("alice")
+    alice = Actor(kind="user", name="alice", user_id=user.pk, is_superuser=True)
     asked = TransferRequest(
         kind=Transfer.Kind.TRANSFER,
         selection=Selection(owner_id=_SOURCE),
@@ -58,9 +62,9 @@ def measure_transfer_run(provider_id: int, said: Connection) -> None:
         reason="Measured.",
     )
     moments = [time.perf_counter()]
-    preview_transfer(alice, asked)
+    seen = {plan.provider.pk: plan.fingerprint for plan in preview_transfer(alice, asked)}
     moments.append(time.perf_counter())
-    (transfer,) = request_transfer(alice, asked)
+    (transfer,) = request_transfer(alice, replace(asked, fingerprints=seen))
     moments.append(time.perf_counter())
     # A run gives way to others and is picked up again, as by the scheduler.
     until = moments[0] + _PATIENCE

@@ -215,6 +215,9 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "PATH_CONVERTER_OVERRIDES": {
+        "transfer": {"type": "string", "description": "The id, or the number that people see (`12`)."},
+    },
     # Several nouns have a kind, a state or a status; without these their names in the schema are hashes.
     "ENUM_NAME_OVERRIDES": {
         "FindingKind": "registry_app.models.finding.Finding.Kind",

@@ -10,6 +10,7 @@ from registry_app.loop import finish_run as finishing
 from registry_app.loop import run_loop as looping
 from registry_app.loop.purge_loop_runs import purge_loop_runs
 from registry_app.models import SyncRun
+from registry_app.queries.late_arrivals import providers_with_late_arrivals
 from registry_app.queries.loop import due_loops, unfinished_loop_runs
 from registry_app.queries.provider import find_due
 from registry_app.queries.resync import due_resyncs
@@ -20,6 +21,7 @@ from registry_app.reconcile.purge_history import purge_deleted_providers, purge_
 from registry_app.reconcile.visit import visit_provider
 from registry_app.resync import resync_registry as resyncing
 from registry_app.transfer import expire_transfers as expiry
+from registry_app.transfer import late_arrivals as late
 from registry_app.transfer.send import note_unfinished_transfers as unfinished
 from registry_app.transfer.send import run_transfer as running
 
@@ -33,6 +35,8 @@ def tick() -> None:
     keep the rest from being called."""
     for provider_id in find_due(timezone.now()):
         visit.apply_async((provider_id,), expires=VISIT_EXPIRES_SECONDS)
+    for provider_id in providers_with_late_arrivals(timezone.now()):
+        reopen_late_arrivals.apply_async((provider_id,), expires=VISIT_EXPIRES_SECONDS)
     for transfer_id in due_transfers():
         run_transfer.apply_async((transfer_id,), expires=VISIT_EXPIRES_SECONDS)
     for run_id in unfinished_loop_runs():
@@ -68,6 +72,12 @@ def visit(provider_id: int) -> None:
 def run_transfer(transfer_id: int) -> None:
     """Bring one transfer as far as it goes, if its provider's lease is to be had."""
     running.run_transfer(transfer_id)
+
+
+@shared_task
+def reopen_late_arrivals(provider_id: int) -> None:
+    """Look whether anything of the failed transfers of one provider arrived late."""
+    late.reopen_late_arrivals(provider_id)
 
 
 @shared_task

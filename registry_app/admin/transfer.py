@@ -75,6 +75,25 @@ class ActForm(ThemedForm):
     fingerprint = forms.CharField(required=False, max_length=64)
 
 
+class NumberFilter(TextFilter):
+    title = "number or public id"
+    parameter_name = "transfer"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(**_identify(self.typed)) if self.typed else queryset
+
+
+def _identify(text: str) -> dict[str, Any]:
+    """The condition that finds a transfer by what somebody typed: `12`, `#12` or the id of the API."""
+    number = text.strip().removeprefix("#")
+    if number.isascii() and number.isdigit() and len(number) <= 18:
+        return {"pk": int(number)}
+    try:
+        return {"public_id": UUID(number)}
+    except ValueError:
+        return {"pk": None}
+
+
 class GroupFilter(TextFilter):
     title = "requested together"
     parameter_name = "group"
@@ -102,6 +121,7 @@ class TransferPageAdmin(ListPage[Transfer]):
         "created_shown",
     )
     list_filter = (
+        NumberFilter,
         build_choice_filter("status", "status", Transfer.Status.choices),
         build_choice_filter("kind", "kind", Transfer.Kind.choices),
         build_row_filter("provider", "provider", Provider),
@@ -167,14 +187,7 @@ class TransferPageAdmin(ListPage[Transfer]):
     def find_row(self, request: HttpRequest, object_id: str | int) -> Transfer:
         """By row, or by the public id the API uses."""
         text = str(object_id)
-        rows = self.get_queryset(request)
-        if text.isascii() and text.isdigit() and len(text) <= 18:
-            row = rows.filter(pk=int(text)).first()
-        else:
-            try:
-                row = rows.filter(public_id=UUID(text)).first()
-            except ValueError:
-                row = None
+        row = self.get_queryset(request).filter(**_identify(text)).first()
         if row is None:
             raise Http404(f"There is no transfer {text[:40]}.")
         return row

@@ -29,8 +29,10 @@ from registry_app.api.transfer_body import (
     DecisionBody,
     TransferBody,
     UndoBody,
+    UndoPreviewBody,
     build_transfer_request,
 )
+from registry_app.api.transfer_id import identify
 from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
 from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer_page import find_added
@@ -40,7 +42,7 @@ from registry_app.transfer.decide_transfer import decide_transfer
 from registry_app.transfer.plan.preview import preview_transfer
 from registry_app.transfer.reject_transfer import reject_transfer
 from registry_app.transfer.request_transfer import request_transfer
-from registry_app.transfer.request_undo import request_undo
+from registry_app.transfer.request_undo import UndoRequest, preview_undo, request_undo
 
 _PREVIEW_LIMIT = OpenApiParameter(
     "limit", int, description="Items shown of each plan, 50 unless told, 1000 at most."
@@ -75,6 +77,7 @@ class TransferViews(NounViewSet):
     }
     scopes = {
         "preview": "plan",
+        "preview_undo": "plan",
         "create": "plan",
         "approve": "approve",
         "reject": "approve",
@@ -90,25 +93,25 @@ class TransferViews(NounViewSet):
         return self.answer_page(self.get_queryset().filter(**values), TransferAnswer)
 
     @extend_schema(responses=TransferDetail)
-    def retrieve(self, request: Request, public_id: UUID) -> Response:
+    def retrieve(self, request: Request, public_id: UUID | int) -> Response:
         """One transfer: its progress, and what you may do with it now."""
         return self._answer(public_id)
 
     @extend_schema(parameters=[TransferItemParameters], responses=TransferItemAnswer(many=True))
-    def items(self, request: Request, public_id: UUID) -> Response:
+    def items(self, request: Request, public_id: UUID | int) -> Response:
         """The record sets of a transfer, in order."""
         values = read_parameters(TransferItemParameters, request.query_params)
         self.keyset = Keyset(("ordinal",))
-        transfer = find_row(self.get_queryset(), public_id=public_id)
+        transfer = find_row(self.get_queryset(), **identify(public_id))
         rows = TransferItem.objects.filter(transfer=transfer, **values)
         return self.answer_page(rows, TransferItemAnswer)
 
     @extend_schema(responses=TransferStepAnswer(many=True))
-    def steps(self, request: Request, public_id: UUID) -> Response:
+    def steps(self, request: Request, public_id: UUID | int) -> Response:
         """The change sets of a transfer, newest first."""
         read_parameters(EmptyParameters, request.query_params)
         self.keyset = NEWEST_FIRST
-        transfer = find_row(self.get_queryset(), public_id=public_id)
+        transfer = find_row(self.get_queryset(), **identify(public_id))
         rows = TransferStep.objects.filter(transfer=transfer).prefetch_related(
             Prefetch("registry_profile", RegistryProfile.objects.only("id", "name"))
         )
@@ -144,31 +147,39 @@ class TransferViews(NounViewSet):
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ApprovalBody, responses=TransferDetail)
     @idempotent()
-    def approve(self, request: Request, public_id: UUID) -> Response:
+    def approve(self, request: Request, public_id: UUID | int) -> Response:
         """Approve exactly the plan you reviewed. A worker sends it."""
         fingerprint = read_body(ApprovalBody, request)["fingerprint"]
         return self._answer(approve_transfer(self.actor, public_id, fingerprint=fingerprint).public_id)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=TransferDetail)
     @idempotent()
-    def reject(self, request: Request, public_id: UUID) -> Response:
+    def reject(self, request: Request, public_id: UUID | int) -> Response:
         """Reject a requested transfer."""
         reason = read_body(ReasonBody, request)["reason"]
         return self._answer(reject_transfer(self.actor, public_id, reason=reason).public_id)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=TransferDetail)
     @idempotent()
-    def cancel(self, request: Request, public_id: UUID) -> Response:
+    def cancel(self, request: Request, public_id: UUID | int) -> Response:
         """Cancel a transfer of which nothing was sent."""
         reason = read_body(ReasonBody, request)["reason"]
         return self._answer(cancel_transfer(self.actor, public_id, reason=reason).public_id)
 
+    @extend_schema(parameters=[_PREVIEW_LIMIT], request=UndoPreviewBody, responses=PreviewAnswer)
+    def preview_undo(self, request: Request, public_id: UUID | int) -> Response:
+        """What an undo would do, per record set, and what speaks against it. Writes nothing."""
+        read_parameters(EmptyParameters, request.query_params)
+        limit = parse_limit(request.query_params)
+        plan = preview_undo(self.actor, public_id, **read_body(UndoPreviewBody, request))
+        return Response({"plans": ProviderPlanAnswer([plan], many=True, context={"limit": limit}).data})
+
     @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION], request=UndoBody, responses={201: TransferDetail})
     @idempotent()
-    def undo(self, request: Request, public_id: UUID) -> Response:
+    def undo(self, request: Request, public_id: UUID | int) -> Response:
         """Request the undo of a transfer: a transfer of its own, reviewed like any other."""
-        values = read_body(UndoBody, request)
-        row = request_undo(self.actor, public_id, **values)
+        asked = UndoRequest(**read_body(UndoBody, request))
+        row = request_undo(self.actor, public_id, asked)
         response = self._answer(row.public_id)
         response.status_code = 201
         response["Location"] = request.build_absolute_uri(f"/api/v1/transfers/{row.public_id}/")
@@ -176,12 +187,12 @@ class TransferViews(NounViewSet):
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=DecisionBody, responses=TransferDetail)
     @idempotent()
-    def decide(self, request: Request, public_id: UUID) -> Response:
+    def decide(self, request: Request, public_id: UUID | int) -> Response:
         """Decide on a transfer that needs an operator. `allowed_actions` tells what follows from what."""
         values = read_body(DecisionBody, request)
         return self._answer(decide_transfer(self.actor, public_id, **values).public_id)
 
-    def _answer(self, public_id: UUID) -> Response:
-        row = find_row(self.get_queryset(), public_id=public_id)
+    def _answer(self, public_id: UUID | int) -> Response:
+        row = find_row(self.get_queryset(), **identify(public_id))
         shown: Any = TransferDetail(row, context={"request": self.request}).data
         return Response(shown)

@@ -17,10 +17,12 @@ class TransferAnswer(RowSerializer[Transfer]):
     """A transfer and its state."""
 
     id = serializers.UUIDField(source="public_id")
+    number = serializers.IntegerField(source="pk", help_text="What people see: #12.")
     provider = ProviderReference()
     source_owner = OwnerIdField(read_only=True, allow_null=True)
     target_owner = OwnerIdField(read_only=True, allow_null=True)
     undo_of = serializers.UUIDField(source="undo_of.public_id", default=None, allow_null=True)
+    undo_of_number = serializers.IntegerField(source="undo_of_id", allow_null=True)
     requested_by = serializers.CharField(source="requested_by_name")
     approved_by = serializers.CharField(source="approved_by_name")
 
@@ -28,12 +30,14 @@ class TransferAnswer(RowSerializer[Transfer]):
         model = Transfer
         fields: tuple[str, ...] = (
             "id",
+            "number",
             "group",
             "kind",
             "provider",
             "source_owner",
             "target_owner",
             "undo_of",
+            "undo_of_number",
             "status",
             "status_reason",
             "target_intent",

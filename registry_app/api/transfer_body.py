@@ -64,7 +64,8 @@ class TransferBody(StrictSerializer):
     fingerprints = serializers.DictField(
         child=serializers.CharField(max_length=_FINGERPRINT_LENGTH),
         default=dict,
-        help_text="Provider id to `fingerprint` of the preview: refused if the plan moved since.",
+        help_text="Provider id to `fingerprint` of the preview: refused if the plan moved since. Without "
+        "them the transfers wait for an approval, whatever the provider's policy.",
     )
 
     def validate_fingerprints(self, given: dict[str, str]) -> dict[int, str]:
@@ -81,11 +82,30 @@ class ApprovalBody(StrictSerializer):
     )
 
 
-class UndoBody(StrictSerializer):
+class UndoPreviewBody(StrictSerializer):
+    """What is known of the former owner's wish."""
+
+    target_intent = serializers.ChoiceField(
+        choices=Transfer.TargetIntent.choices,
+        default=Transfer.TargetIntent.UNKNOWN,
+        help_text="What the former owner's ExternalDNS wants of these record sets.",
+    )
+
+
+class UndoBody(UndoPreviewBody):
     """Why it is undone."""
 
     reason = serializers.CharField(max_length=5000)
-    confirmation = serializers.CharField(default="", allow_blank=True, max_length=255)
+    confirmation = serializers.CharField(
+        default="", allow_blank=True, max_length=255, help_text="`confirmation_text` of the preview."
+    )
+    fingerprint = serializers.CharField(
+        default="",
+        allow_blank=True,
+        max_length=_FINGERPRINT_LENGTH,
+        help_text="`fingerprint` of the preview: refused if the plan moved since. Without it the undo waits "
+        "for an approval, whatever the provider's policy.",
+    )
 
 
 class DecisionBody(StrictSerializer):

@@ -140,7 +140,7 @@ def _judge(item: StepItem, change: StoredClaimChange, texts: set[str]) -> StepIt
         return msgspec.structs.replace(item, outcome="verified", reason="")
     is_old = change.new not in texts if change.old is None else change.old in texts
     if is_old:
-        reason = "The registry store shows its row as it was before."
+        reason = "Its row was read back as before. It may still change: the next run sees it."
         return msgspec.structs.replace(item, outcome="not_shown", reason=reason)
     return msgspec.structs.replace(item, outcome="other", reason="Its row in the registry store is another.")
 

@@ -129,7 +129,9 @@ def _judge(
         return msgspec.structs.replace(item, outcome="verified", reason="")
     if all(reading.shows(place, changes[place].old) for place in places):
         return msgspec.structs.replace(
-            item, outcome="not_shown", reason="The provider shows it as it was before."
+            item,
+            outcome="not_shown",
+            reason="It was read back as before. The provider may still apply it: the next run sees it.",
         )
     reason = _describe_other(item, is_new, reading.live)
     return msgspec.structs.replace(item, outcome="other", reason=reason)

@@ -12,6 +12,7 @@ from django.db import ProgrammingError
 from registry_app.actor import Actor
 from registry_app.errors import (
     DATABASE_ERRORS,
+    ConfirmationNeeded,
     DatabaseUnusable,
     DnsadminError,
     InvalidRequest,
@@ -74,6 +75,8 @@ class DnsadminCommand(BaseCommand):
             problem = {"code": error.code, "happened": error.happened, "now": error.now, "todo": error.todo}
             write_json(self.stdout, {"error": {**problem, "fields": fields}})
         told = [str(error), *(f"{name}: {' '.join(texts)}" for name, texts in fields.items())]
+        if isinstance(error, ConfirmationNeeded):
+            told.append(f"On the command line: --confirm {error.confirmation_text!r}")
         code = ExitCode.REFUSED if isinstance(error, RefusedBySafety) else ExitCode.ERROR
         return CommandError(printable(" ".join(told)), returncode=int(code))
 

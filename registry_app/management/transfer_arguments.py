@@ -36,7 +36,8 @@ def add_subcommands(parser: CommandParser) -> None:
         action="append",
         default=[],
         metavar="PROVIDER_ID=FINGERPRINT",
-        help="As the plan showed it: refused if the plan moved since. Once for each provider.",
+        help="As the plan showed it: refused if the plan moved since. Once for each provider. Without it, "
+        "the request waits for an approval.",
     )
     _add_act(acts.add_parser("show", help="Show a transfer: state, progress, items."), person=False)
     approve = acts.add_parser("approve", help="Approve the plan you reviewed.")
@@ -48,8 +49,21 @@ def add_subcommands(parser: CommandParser) -> None:
         act.add_argument("--reason", required=True)
     undo = acts.add_parser("undo", help="Request the undo of a transfer.")
     _add_act(undo)
-    undo.add_argument("--reason", required=True)
-    undo.add_argument("--confirm", default="", help="The text the request asks for.")
+    undo.add_argument("--plan", action="store_true", help="Show what it would do, and request nothing.")
+    undo.add_argument("--reason", default="", help="Needed for the request.")
+    undo.add_argument("--confirm", default="", help="The text the plan asks for.")
+    undo.add_argument(
+        "--fingerprint",
+        default="",
+        help="As `undo --plan` showed it: refused if the plan moved since. Without it, the undo waits for an "
+        "approval.",
+    )
+    undo.add_argument(
+        "--intent",
+        choices=Transfer.TargetIntent.values,
+        default=Transfer.TargetIntent.UNKNOWN,
+        help="What the former owner wants of these record sets, as far as you know.",
+    )
     _add_act(acts.add_parser("apply", help="Run an approved transfer now, in this process."), person=False)
     resume = acts.add_parser("resume", help="Go on, by looking, with transfers that were interrupted.")
     resume.add_argument(

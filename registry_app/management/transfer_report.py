@@ -3,7 +3,7 @@
 from typing import Any
 
 from registry_app.models import Transfer, TransferItem
-from registry_app.queries.transfer import progress
+from registry_app.queries.transfer import needs_other_person, progress
 from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
 
 _MOST_LINES = 50
@@ -55,6 +55,19 @@ def describe_transfer(transfer: Transfer, *, with_items: bool = False) -> list[s
         told = [f"  {item.status:14} {item} {item.status_reason}".rstrip() for item in items]
         lines += _shorten(told, transfer.item_count)
     return lines
+
+
+def describe_next_step(transfer: Transfer) -> list[str]:
+    """How to go on with a transfer that waits for somebody's approval, in lines."""
+    if transfer.status != Transfer.Status.REQUESTED:
+        return []
+    who = "another person" if needs_other_person(transfer) else "somebody who may approve"
+    approve = f"dnsadmin_transfer approve {transfer.pk} --as USER --fingerprint {transfer.plan_fingerprint}"
+    return [
+        f"  Nothing was sent: #{transfer.pk} waits for {who}.",
+        f"  To see it: dnsadmin_transfer show {transfer.pk}",
+        f"  To approve it: {approve}",
+    ]
 
 
 def build_plan_report(plan: ProviderPlan) -> dict[str, Any]:

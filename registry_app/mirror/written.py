@@ -1,7 +1,7 @@
 """Comparing what a provider shows with what it was sent, and reading until it shows it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -36,10 +36,15 @@ def is_as_written(live: Endpoint | None, wanted: Endpoint | None) -> bool:
     if live is None or wanted is None:
         return live is None and wanted is None
     return (
-        sorted(map(_unquoted, live.targets)) == sorted(map(_unquoted, wanted.targets))
+        is_same_text(live.targets, wanted.targets)
         and is_same_ttl(wanted.record_ttl, live.record_ttl)
         and set(wanted.provider_specific) <= set(live.provider_specific)
     )
+
+
+def is_same_text(live: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether two lists of targets say the same, in quotes or not, in any order."""
+    return sorted(map(_unquoted, live)) == sorted(map(_unquoted, wanted))
 
 
 def read_until(

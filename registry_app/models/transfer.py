@@ -97,6 +97,15 @@ class Transfer(models.Model):
     next_look_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+    watch_until = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="It ended as failed: until then syncs look whether what was sent arrives late.",
+    )
+    watched_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="The snapshot that was looked at last for that."
+    )
     expires_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -110,6 +119,11 @@ class Transfer(models.Model):
                 condition=Q(status__in=["requested", "approved", "sending", "sent"]),
             ),
             models.Index(fields=["provider", "-id"], name="transfer_of_provider"),
+            models.Index(
+                fields=["watch_until", "provider"],
+                name="transfer_watched",
+                condition=Q(status="failed", watch_until__isnull=False),
+            ),
         ]
         constraints = [
             models.CheckConstraint(
@@ -156,7 +170,7 @@ class TransferItem(models.Model):
         PENDING = "pending", "Pending"
         SENDING = "sending", "Sending"
         VERIFIED = "verified", "Verified"
-        FAILED = "failed", "Failed (as it was)"
+        FAILED = "failed", "Failed (read back as before)"
         STALE = "stale", "Stale (nothing was sent)"
         NEEDS_OPERATOR = "needs_operator", "Needs an operator"
 

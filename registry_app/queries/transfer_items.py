@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
 
 from providers.wire.endpoint import EndpointKey
 from registry_app.models import RecordSet, Transfer, TransferItem
@@ -115,7 +116,11 @@ def _items_sent_since(provider_id: int, since: datetime | None) -> QuerySet[Tran
     transfers &= Q(transfer__started_at__isnull=False)
     if since is not None:
         # Finished after, or not finished: what was read in between may or may not show it.
-        transfers &= Q(transfer__finished_at__isnull=True) | Q(transfer__finished_at__gte=since)
+        is_recent = Q(transfer__finished_at__isnull=True) | Q(transfer__finished_at__gte=since)
+        # What a failed one sent may still arrive, and is not somebody else's change then.
+        transfers &= is_recent | Q(
+            transfer__status=Transfer.Status.FAILED, transfer__watch_until__gt=timezone.now()
+        )
     return TransferItem.objects.filter(transfers)
 
 

@@ -73,7 +73,7 @@ def visit_under_lease(
     A lease lost on the way ends in an abandoned run that stored nothing. `provider` is read again.
     """
     provider.refresh_from_db()
-    requested_by = requested_by or (f"transfer {transfer_id}" if transfer_id else "")
+    requested_by = requested_by or (f"transfer #{transfer_id}" if transfer_id else "")
     return _visit_in_a_run(lease, provider, trigger, requested_by, snapshot)
 
 

@@ -18,7 +18,7 @@ from registry_app.transfer.plan.stored_fingerprint import compute_stored_fingerp
 _OTHER_PERSON = Provider.ApprovalPolicy.OTHER_PERSON
 
 
-def approve_transfer(actor: Actor, public_id: UUID | str, *, fingerprint: str) -> Transfer:
+def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: str) -> Transfer:
     """Approve the plan with this fingerprint; a worker sends it when it comes to it.
 
     Where the provider asks for another person, that is never the requester, whatever else they may do.

@@ -10,7 +10,7 @@ from registry_app.transfer.advance import advance
 from registry_app.transfer.find_transfer import find_transfer
 
 
-def cancel_transfer(actor: Actor, public_id: UUID | str, *, reason: str) -> Transfer:
+def cancel_transfer(actor: Actor, public_id: UUID | str | int, *, reason: str) -> Transfer:
     """End a transfer that is requested or approved; nothing was sent.
 
     Once its worker began, it is too late. Raises NotFound, NotAllowed, StateMoved.

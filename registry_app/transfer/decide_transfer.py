@@ -1,5 +1,6 @@
 """Decide what becomes of a transfer that needs an operator."""
 
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -10,6 +11,7 @@ from registry_app.crash_point import crash_point
 from registry_app.errors import InvalidRequest, NotAllowed, StateMoved
 from registry_app.models import Transfer, TransferItem, TransferStep
 from registry_app.queries.access import may_operate
+from registry_app.queries.late_arrivals import compute_watch_until
 from registry_app.queries.transfer import DECISIONS
 from registry_app.transfer.advance import advance
 from registry_app.transfer.approve_transfer import raise_if_frozen
@@ -22,7 +24,7 @@ _STEP = TransferStep.Status
 _STATUS = Transfer.Status
 
 
-def decide_transfer(actor: Actor, public_id: UUID | str, *, decision: str, reason: str) -> Transfer:
+def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str, reason: str) -> Transfer:
     """Look again (reads only), send again (what the provider still shows as before), or keep as it is.
 
     `queries.transfer.DECISIONS` says what follows from each. Raises NotFound, NotAllowed, InvalidRequest,
@@ -58,6 +60,7 @@ def decide_transfer(actor: Actor, public_id: UUID | str, *, decision: str, reaso
             status_reason=f"{actor.name} decided: {decision.replace('_', ' ')} ({reason.strip()}).",
             attempt=0,
             next_look_at=None,
+            **_watch_if_over(transfer, decision),
         )
         _move_rows(decided, decision)
         crash_point("transfer.deciding")
@@ -70,6 +73,13 @@ _AFTER = {
     "send_again": _STATUS.SENDING,
     "keep_as_is": _STATUS.FAILED,
 }
+
+
+def _watch_if_over(transfer: Transfer, decision: str) -> dict[str, Any]:
+    """What is kept as it is may still be changed by the provider: the next syncs look for that."""
+    if _AFTER[decision] != _STATUS.FAILED:
+        return {}
+    return {"watch_until": compute_watch_until(transfer, timezone.now())}
 
 
 def _move_rows(transfer: Transfer, decision: str) -> None:

@@ -10,7 +10,7 @@ from registry_app.transfer.advance import advance
 from registry_app.transfer.find_transfer import find_transfer
 
 
-def reject_transfer(actor: Actor, public_id: UUID | str, *, reason: str) -> Transfer:
+def reject_transfer(actor: Actor, public_id: UUID | str | int, *, reason: str) -> Transfer:
     """End a requested transfer; nothing was sent. Raises NotFound, NotAllowed, InvalidRequest, StateMoved."""
     transfer = find_transfer(public_id)
     if not may_act_on_transfer(actor, Grant.Action.APPROVE, transfer):

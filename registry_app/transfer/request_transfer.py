@@ -25,7 +25,8 @@ from registry_app.transfer.store_transfer import Purpose, store_transfer
 def request_transfer(actor: Actor, request: TransferRequest) -> list[Transfer]:
     """Store one transfer for each provider of the request, all of them or none.
 
-    The plan is made again from the mirror. Raises StateMoved where it is not the one whose fingerprint
+    The plan is made again from the mirror. A request without fingerprints waits for an approval, whatever the
+    provider's policy. Raises StateMoved where it is not the one whose fingerprint
     the request carries, or where another request was first; NotAllowed, RefusedBySafety (the first
     refusal, or a missing confirmation), InvalidRequest, NotFound.
     """
@@ -43,6 +44,7 @@ def request_transfer(actor: Actor, request: TransferRequest) -> list[Transfer]:
         target_intent=request.target_intent,
         ticket=request.ticket.strip()[:200],
         confirmation=request.confirmation.strip()[:255],
+        is_reviewed=bool(request.fingerprints),
     )
     try:
         with transaction.atomic():

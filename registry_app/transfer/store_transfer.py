@@ -16,6 +16,11 @@ from registry_app.transfer.plan.provider_plan import ProviderPlan
 
 _ROWS = 500
 _MOST_LEFT_OUT = 200
+_NOT_REVIEWED = (
+    "It was requested without the fingerprint of its plan, so somebody has to look at the plan and approve "
+    "it."
+)
+_MAY_NOT_APPLY = "It was requested with a token that may plan and not apply, so somebody has to approve it."
 
 
 @dataclass(frozen=True)
@@ -29,11 +34,14 @@ class Purpose:
     ticket: str = ""
     confirmation: str = ""
     undo_of: Transfer | None = None
+    is_reviewed: bool = False
 
 
 def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transfer:
-    """Insert a transfer with its items; where the provider asks for no approval it is approved at once,
-    unless a token asks that may plan and not apply: then somebody has to.
+    """Insert a transfer with its items; where the provider asks for no approval it is approved at once.
+
+    Somebody has to approve it all the same where the request did not name the plan it is for (what was
+    reviewed is what is applied), and where a token asks that may plan and not apply.
 
     Must run inside a transaction. Raises IntegrityError where a name is locked by another open transfer.
     """
@@ -79,8 +87,13 @@ def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transf
             "ticket": purpose.ticket,
         },
     )
-    if plan.approval_policy == Provider.ApprovalPolicy.NONE and actor.has_scope("apply"):
+    if plan.approval_policy != Provider.ApprovalPolicy.NONE:
+        return transfer
+    if purpose.is_reviewed and actor.has_scope("apply"):
         return _approve_by_policy(transfer)
+    why = _NOT_REVIEWED if not purpose.is_reviewed else _MAY_NOT_APPLY
+    Transfer.objects.filter(pk=transfer.pk).update(status_reason=why)
+    transfer.refresh_from_db()
     return transfer
 
 

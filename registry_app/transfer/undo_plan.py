@@ -18,7 +18,7 @@ from registry_app.transfer.plan.claim_key import ClaimKey, claim_key_of, describ
 from registry_app.transfer.plan.confirmation import build_confirmation_text
 from registry_app.transfer.plan.fingerprint import PlanHead, compute_fingerprint
 from registry_app.transfer.plan.group import assign_batches, find_stores_of_items
-from registry_app.transfer.plan.load_subjects import load_claims, load_contents, to_record_facts
+from registry_app.transfer.plan.load_subjects import load_shown, to_record_facts
 from registry_app.transfer.plan.premises import build_premises
 from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
 from registry_app.transfer.plan.refusals import (
@@ -26,7 +26,7 @@ from registry_app.transfer.plan.refusals import (
     find_provider_refusals,
     find_registry_warnings,
 )
-from registry_app.transfer.plan.subjects import ClaimFacts, RecordFacts
+from registry_app.transfer.plan.subjects import RecordFacts
 from registry_app.transfer.plan.verdicts import Verdict, compute_verdict, compute_verdict_without_change
 from registry_app.transfer.plan.whole_names import NewOwner, judge_rows
 from registry_app.transfer.send.given_back import Standing, find_objection
@@ -46,11 +46,11 @@ class _Written:
     new: Endpoint | None
 
 
-def build_undo_plan(actor: Actor, original: Transfer) -> ProviderPlan:
+def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> ProviderPlan:
     """The inverse of every verified item of `original` that no undo has given back yet, with what speaks
-    against it."""
+    against it. `target_intent` is what a person says that the former owner wants."""
     standing: list[RecordFacts] = []
-    items: tuple[PlannedItem, ...] = tuple(_build_items(actor, original, standing))
+    items: tuple[PlannedItem, ...] = tuple(_build_items(actor, original, target_intent, standing))
     items = leave_out_locked(original.provider, items)
     items = judge_rows(items, standing, _find_new_owner(original))
     items = assign_batches(items, original.provider.effective_batch_size)
@@ -64,7 +64,7 @@ def build_undo_plan(actor: Actor, original: Transfer) -> ProviderPlan:
         provider_id=original.provider_id,
         source_owner_id=source.owner_id if source else "",
         target_owner_id=target.owner_id if target else "",
-        target_intent=Transfer.TargetIntent.UNKNOWN,
+        target_intent=target_intent,
         premises=premises,
     )
     return ProviderPlan(
@@ -102,7 +102,9 @@ def _find_new_owner(original: Transfer) -> Callable[[PlannedItem], NewOwner | No
     return find
 
 
-def _build_items(actor: Actor, original: Transfer, standing: list[RecordFacts]) -> Iterator[PlannedItem]:
+def _build_items(
+    actor: Actor, original: Transfer, intent: str, standing: list[RecordFacts]
+) -> Iterator[PlannedItem]:
     """The inverse of each item; `standing` collects all record sets at their names."""
     by_batch: dict[int, list[TransferItem]] = defaultdict(list)
     for item in find_left_to_undo(original).order_by("ordinal"):
@@ -117,7 +119,7 @@ def _build_items(actor: Actor, original: Transfer, standing: list[RecordFacts]) 
         shown = _load_shown(original, items) if is_fresh else None
         at_name = _group_by_name(records) if is_clean_up else {}
         for item in items:
-            verdict = _compute_verdict(actor, original, item, policies)
+            verdict = _compute_verdict(actor, original, item, policies.get(item.owner_before), intent)
             inverse = _invert(original, item, written, records.get(key_of(item)), verdict)
             if shown is not None:
                 inverse = _leave_out_if_changed(inverse, shown)
@@ -163,11 +165,7 @@ def _is_mirror_fresh(original: Transfer) -> bool:
 
 def _load_shown(original: Transfer, items: list[TransferItem]) -> dict[ClaimKey, tuple[str, ...]]:
     """What the mirror holds at the places of the claims for the names of these items."""
-    names = sorted({item.name for item in items})
-    facts: list[ClaimFacts] = []
-    for start in range(0, len(names), _CHUNK):
-        facts += load_claims(original.provider.claims.filter(record_name__in=names[start : start + _CHUNK]))
-    return load_contents(original.provider, facts)
+    return load_shown(original.provider, sorted({item.name for item in items}))
 
 
 def _leave_out_if_changed(item: PlannedItem, shown: dict[ClaimKey, tuple[str, ...]]) -> PlannedItem:
@@ -228,7 +226,7 @@ def _load_records(original: Transfer, items: list[TransferItem]) -> dict[Endpoin
 
 
 def _compute_verdict(
-    actor: Actor, original: Transfer, item: TransferItem, policies: dict[str, str]
+    actor: Actor, original: Transfer, item: TransferItem, policy: str | None, intent: str
 ) -> Verdict:
     if original.kind in _OWNER_STAYS:
         return compute_verdict_without_change("It keeps its owner.")
@@ -236,8 +234,7 @@ def _compute_verdict(
         return compute_verdict_without_change("Nobody owned it before: no instance changes or deletes it.")
     if "," in item.owner_before:
         return compute_verdict_without_change("Its claims disagree again: every instance sees its own.")
-    policy = policies.get(item.owner_before, Owner.Policy.UNKNOWN)
-    return compute_verdict(item.owner_before, policy, Transfer.TargetIntent.UNKNOWN, actor.name)
+    return compute_verdict(item.owner_before, policy or Owner.Policy.UNKNOWN, intent, actor.name)
 
 
 def _swap_owners(original: Transfer) -> tuple[Owner | None, Owner | None]:

@@ -1,11 +1,12 @@
 """Plan, request, show, approve, reject, cancel, apply, resume and undo transfers."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from django.core.management.base import CommandParser
+from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.errors import InvalidRequest
@@ -16,19 +17,23 @@ from registry_app.management.transfer_arguments import add_subcommands, build_re
 from registry_app.management.transfer_report import (
     build_plan_report,
     build_transfer_report,
+    describe_next_step,
     describe_plan,
     describe_transfer,
 )
 from registry_app.models import Transfer
+from registry_app.queries.late_arrivals import providers_with_late_arrivals
 from registry_app.queries.transfer import due_transfers
 from registry_app.transfer.approve_transfer import approve_transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
 from registry_app.transfer.find_transfer import find_transfer
+from registry_app.transfer.late_arrivals import reopen_late_arrivals
 from registry_app.transfer.plan.preview import preview_transfer
+from registry_app.transfer.plan.provider_plan import ProviderPlan
 from registry_app.transfer.plan.transfer_request import TransferRequest
 from registry_app.transfer.reject_transfer import reject_transfer
 from registry_app.transfer.request_transfer import request_transfer
-from registry_app.transfer.request_undo import request_undo
+from registry_app.transfer.request_undo import UndoRequest, preview_undo, request_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 
 _Status = Transfer.Status
@@ -71,7 +76,11 @@ class Command(DnsadminCommand):
         return acts[options["act"]](options)
 
     def _plan(self, options: dict[str, Any]) -> ExitCode:
-        plans = preview_transfer(actor_named(options["person"]), _read_request(options))
+        return self._report_plans(
+            options, preview_transfer(actor_named(options["person"]), _read_request(options))
+        )
+
+    def _report_plans(self, options: dict[str, Any], plans: Sequence[ProviderPlan]) -> ExitCode:
         if options["json"]:
             write_json(self.stdout, {"plans": [build_plan_report(plan) for plan in plans]})
         else:
@@ -83,7 +92,14 @@ class Command(DnsadminCommand):
 
     def _request(self, options: dict[str, Any]) -> ExitCode:
         transfers = request_transfer(actor_named(options["person"]), _read_request(options))
-        return self._report(options, transfers)
+        return self._report_requested(options, transfers)
+
+    def _report_requested(self, options: dict[str, Any], transfers: list[Transfer]) -> ExitCode:
+        """What was stored and, for people, how to go on with what waits for an approval."""
+        code = self._report(options, transfers)
+        if not options["json"]:
+            self._write_lines([line for transfer in transfers for line in describe_next_step(transfer)])
+        return code
 
     def _show(self, options: dict[str, Any]) -> ExitCode:
         transfer = find_transfer(options["transfer"])
@@ -105,9 +121,13 @@ class Command(DnsadminCommand):
 
     def _undo(self, options: dict[str, Any]) -> ExitCode:
         actor, transfer = actor_named(options["person"]), find_transfer(options["transfer"])
-        reason, confirmation = options["reason"], options["confirm"]
-        undo = request_undo(actor, transfer.public_id, reason=reason, confirmation=confirmation)
-        return self._report(options, [undo])
+        intent = options["intent"]
+        if options["plan"]:
+            return self._report_plans(
+                options, [preview_undo(actor, transfer.public_id, target_intent=intent)]
+            )
+        asked = UndoRequest(options["reason"], options["confirm"], options["fingerprint"], intent)
+        return self._report_requested(options, [request_undo(actor, transfer.public_id, asked)])
 
     def _apply(self, options: dict[str, Any]) -> ExitCode:
         transfer = find_transfer(options["transfer"])
@@ -118,6 +138,9 @@ class Command(DnsadminCommand):
 
     def _resume(self, options: dict[str, Any]) -> ExitCode:
         named = [find_transfer(text).pk for text in options["transfers"]]
+        if not named:
+            for provider_id in providers_with_late_arrivals(timezone.now()):
+                reopen_late_arrivals(provider_id)
         pks = named or due_transfers()
         for number, pk in enumerate(pks, start=1):
             self.show_progress(f"{number} of {len(pks)}")

@@ -30,8 +30,8 @@ def _draft_deleted(item: VerifiedItem) -> FindingDraft:
         severity=Severity.CRITICAL,
         subject=subject_of(key),
         explanation=(
-            f"{name_record(key)} was moved to {item.target_owner_id} by a transfer and is gone since. The "
-            "new owner most likely does not want it and runs policy sync."
+            f"{name_record(key)} was moved to {item.target_owner_id} by transfer #{item.transfer_id} and is "
+            "gone since. The new owner most likely does not want it and runs policy sync."
         ),
         name=key.name,
         record_type=key.record_type,
@@ -49,8 +49,9 @@ def _draft_changed_back(scene: Scene, item: VerifiedItem, now: str) -> FindingDr
         severity=Severity.ERROR,
         subject=subject_of(key),
         explanation=(
-            f"{name_record(key)} was moved to {item.target_owner_id} by a transfer and is {now} now: {whose} "
-            "rewrote the claim. An instance that still runs with the old settings is the usual cause."
+            f"{name_record(key)} was moved to {item.target_owner_id} by transfer #{item.transfer_id} and is "
+            f"{now} now: {whose} rewrote the claim. An instance that still runs with the old settings is the "
+            "usual cause."
         ),
         name=key.name,
         record_type=key.record_type,

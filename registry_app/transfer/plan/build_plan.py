@@ -31,8 +31,8 @@ from registry_app.transfer.plan.load_subjects import (
     find_claims,
     find_record_sets,
     load_claims,
-    load_contents,
     load_selected,
+    load_shown,
     load_shown_elsewhere,
     load_txt_record_sets,
 )
@@ -194,11 +194,7 @@ def _build_premises(asked: PlanRequest, items: Sequence[PlannedItem]) -> Premise
 
 def _load_whole_contents(provider: Provider, claims: Sequence[ClaimFacts]) -> dict[ClaimKey, tuple[str, ...]]:
     """All targets at the places of `claims`; those that share one are found by the name they claim."""
-    names = sorted({claim.record_name for claim in claims})
-    facts: list[ClaimFacts] = []
-    for start in range(0, len(names), _CHUNK):
-        facts += load_claims(provider.claims.filter(record_name__in=names[start : start + _CHUNK]))
-    return load_contents(provider, facts)
+    return load_shown(provider, sorted({claim.record_name for claim in claims}))
 
 
 def _build_context(asked: PlanRequest, loaded: Loaded) -> PlanContext:

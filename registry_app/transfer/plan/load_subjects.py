@@ -147,6 +147,14 @@ def load_contents(provider: Provider, claims: Iterable[ClaimFacts]) -> dict[Clai
     return {key: mixed.get(key, tuple(targets)) for key, targets in found.items()}
 
 
+def load_shown(provider: Provider, names: Sequence[str]) -> dict[ClaimKey, tuple[str, ...]]:
+    """What the mirror holds at the places of the claims for these names."""
+    facts: list[ClaimFacts] = []
+    for start in range(0, len(names), _CHUNK):
+        facts += load_claims(provider.claims.filter(record_name__in=names[start : start + _CHUNK]))
+    return load_contents(provider, facts)
+
+
 def load_shown_elsewhere(provider: Provider, claims: Iterable[ClaimFacts]) -> dict[EndpointKey, str]:
     """Record sets that rows of registry stores speak for and that another provider shows, with its name."""
     names = sorted({claim.record_name for claim in claims if claim.place.store})

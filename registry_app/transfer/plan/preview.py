@@ -64,12 +64,7 @@ def _raise_if_senseless(request: TransferRequest) -> None:
             f"There is no kind of transfer called {request.kind[:50]!r}.",
             fields={"kind": [f"One of {', '.join(kind for kind in _KIND.values if kind != _KIND.UNDO)}."]},
         )
-    if request.target_intent not in Transfer.TargetIntent.values:
-        allowed = ", ".join(Transfer.TargetIntent.values)
-        raise InvalidRequest(
-            f"{request.target_intent[:50]!r} is not something the target can want.",
-            fields={"target_intent": [f"One of {allowed}."]},
-        )
+    raise_if_unknown_intent(request.target_intent)
     if request.selection.is_empty:
         raise InvalidRequest("Nothing is selected.", fields={"selection": ["Select something."]})
     if request.selection.claim_ids and request.kind != _KIND.CLEAN_UP:
@@ -79,6 +74,16 @@ def _raise_if_senseless(request: TransferRequest) -> None:
     if request.selection.record_set_ids and request.kind == _KIND.CLEAN_UP:
         raise InvalidRequest(
             "A clean-up is about claims, not record sets.", fields={"record_set_ids": ["Select claims."]}
+        )
+
+
+def raise_if_unknown_intent(intent: str) -> None:
+    """Raise InvalidRequest for what no instance can want."""
+    if intent not in Transfer.TargetIntent.values:
+        allowed = ", ".join(Transfer.TargetIntent.values)
+        raise InvalidRequest(
+            f"{intent[:50]!r} is not something the target can want.",
+            fields={"target_intent": [f"One of {allowed}."]},
         )
 
 

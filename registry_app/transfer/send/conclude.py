@@ -9,6 +9,7 @@ from registry_app.actor import SYSTEM
 from registry_app.crash_point import crash_point
 from registry_app.errors import StateMoved
 from registry_app.models import Finding, SyncRun, Transfer, TransferItem, TransferStep
+from registry_app.queries.late_arrivals import compute_watch_until
 from registry_app.queries.transfer_items import is_given_back
 from registry_app.reconcile.findings.draft import FindingDraft, compute_fingerprint
 from registry_app.reconcile.lease import raise_if_lost
@@ -16,7 +17,7 @@ from registry_app.reconcile.store_findings import open_finding, resolve_finding
 from registry_app.reconcile.visit import visit_under_lease
 from registry_app.transfer.advance import advance
 from registry_app.transfer.name_transfer import name_transfer
-from registry_app.transfer.send.item_outcomes import judge_outstanding
+from registry_app.transfer.send.item_outcomes import ARRIVED_LATE, judge_outstanding
 from registry_app.transfer.send.run import Hold, store_outcomes
 
 _STATUS = Transfer.Status
@@ -104,7 +105,11 @@ def _compute_status(counts: Counter[str], *, was_sent: bool) -> str:
 
 def _end(hold: Hold, status: str, counts: Counter[str], stop_reason: str) -> None:
     transfer = hold.transfer
-    reason = _describe_end(status, counts, stop_reason)
+    late = transfer.items.filter(status=_ITEM.VERIFIED, status_reason=ARRIVED_LATE).count()
+    reason = _describe_end(status, counts, stop_reason, late)
+    watch_until = transfer.watch_until
+    if status == _STATUS.FAILED:
+        watch_until = compute_watch_until(transfer, timezone.now())
     with transaction.atomic():
         raise_if_lost(hold.lease)
         advance(
@@ -116,6 +121,7 @@ def _end(hold: Hold, status: str, counts: Counter[str], stop_reason: str) -> Non
             counts=dict(counts),
             status_reason=reason,
             next_look_at=None,
+            watch_until=watch_until,
         )
         resolve_stuck_finding(transfer)
         if status == _STATUS.NEEDS_OPERATOR:
@@ -151,18 +157,30 @@ def _open_stuck_finding(transfer: Transfer, reason: str) -> None:
     open_finding(transfer.provider_id, draft, timezone.now())
 
 
-def _describe_end(status: str, counts: Counter[str], stop_reason: str) -> str:
+def _describe_end(status: str, counts: Counter[str], stop_reason: str, late: int) -> str:
     total, verified = counts.total(), counts[_ITEM.VERIFIED]
     if status == _STATUS.VERIFIED:
-        return f"All {total} were read back as written." if total > 1 else "It was read back as written."
+        words = f"All {total} were read back as written." if total > 1 else "It was read back as written."
+        return f"{words} {_describe_late(late, total)}".strip()
     parts = [f"{verified} of {total} were read back as written"]
+    if late:
+        parts.append(f"{late} of them arrived late")
     if counts[_ITEM.FAILED]:
-        parts.append(f"{counts[_ITEM.FAILED]} are as they were")
+        parts.append(f"{counts[_ITEM.FAILED]} were read back as before")
     if counts[_ITEM.STALE]:
         parts.append(f"{counts[_ITEM.STALE]} were not sent")
     if counts[_ITEM.NEEDS_OPERATOR]:
         parts.append(f"{counts[_ITEM.NEEDS_OPERATOR]} are neither as they were nor as wanted")
     words = f"{stop_reason} {', '.join(parts)}.".strip()
     if status == _STATUS.FAILED and verified:
-        words += " An undo gives those back."
+        words += " An undo gives back what was written."
+    if status == _STATUS.FAILED and counts[_ITEM.FAILED]:
+        words += " The provider may still apply the rest: the syncs of the next 24 hours look for that."
     return words
+
+
+def _describe_late(late: int, total: int) -> str:
+    if not late:
+        return ""
+    arrived = f"{late} of them arrived late" if late < total else "Arrived late"
+    return f"{arrived}: the transfer had ended as failed before."

@@ -12,7 +12,11 @@ from registry_app.transfer.send.steps import ItemOutcome
 
 _ITEM = TransferItem.Status
 _REMOVE = TransferStep.Phase.REMOVE
-_AS_BEFORE = "It stands as it was. It may be asked again."
+ARRIVED_LATE = "Arrived late."
+_AS_BEFORE = (
+    "It was read back as before. The provider may still apply it: the syncs of the next 24 hours look for "
+    "that. It may be requested again."
+)
 _BOTH_STAND = (
     "The new claim stands, and the one it replaces was not removed: the two may name different owners. "
     "Send again to remove the old one."
@@ -22,7 +26,9 @@ _HALF_DONE = (
     "claim, was not done: two claims may name different owners. Send again to finish it."
 )
 _HALF_REMOVED = "Some of its claims are removed, and others still stand. Send again to remove the rest."
-_HALF_WRITTEN = "Some of its claims are written, and others are as they were. Send again to write the rest."
+_HALF_WRITTEN = (
+    "Some of its claims are written, and others were read back as before. Send again to write the rest."
+)
 
 
 def judge_items(
@@ -49,6 +55,11 @@ def judge_items(
 def judge_outstanding() -> ItemOutcome:
     """An item that was under way: some of its claims were verified, and nobody went on with the rest."""
     return _ITEM.NEEDS_OPERATOR, _HALF_DONE
+
+
+def mark_late(outcome: ItemOutcome) -> ItemOutcome:
+    """The same outcome, of an item that was read back as before when its transfer ended."""
+    return (_ITEM.VERIFIED, ARRIVED_LATE) if outcome[0] == _ITEM.VERIFIED else outcome
 
 
 def _judge(plan: ItemPlan, leg: Leg, found: ReadBack) -> ItemOutcome:

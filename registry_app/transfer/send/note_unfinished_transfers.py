@@ -18,7 +18,10 @@ def note_unfinished_transfers() -> int:
     """Open a finding for each that has none; how many were opened. The end of the transfer resolves it."""
     now = timezone.now()
     unfinished = Transfer.objects.filter(
-        status__in=(Transfer.Status.SENDING, Transfer.Status.SENT), started_at__lt=now - UNFINISHED_AFTER
+        status__in=(Transfer.Status.SENDING, Transfer.Status.SENT),
+        started_at__lt=now - UNFINISHED_AFTER,
+        # One that was taken up again began long ago, and has its time all the same.
+        updated_at__lt=now - UNFINISHED_AFTER,
     )
     fingerprints = {compute_stuck_fingerprint(transfer): transfer for transfer in unfinished.order_by("pk")}
     known = Finding.objects.filter(fingerprint__in=list(fingerprints)).exclude(state=Finding.State.RESOLVED)

@@ -64,7 +64,7 @@ class _Batch:
         self._items = items
         self._names = names
         self._plans: dict[int, ItemPlan] = {item.pk: plan_of(item, run.transfer.kind) for item in items}
-        self._earlier = load_earlier(run, items[0].batch)
+        self._earlier = load_earlier(run.transfer, items[0].batch)
         self.legs = sort_legs(leg for plan in self._plans.values() for leg in plan.legs)
 
     def run_leg(self, leg: Leg) -> None:

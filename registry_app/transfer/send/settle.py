@@ -5,7 +5,7 @@ from django.db import transaction
 from registry_app.crash_point import crash_point
 from registry_app.models import TransferItem, TransferStep
 from registry_app.reconcile.lease import raise_if_lost
-from registry_app.transfer.send.item_outcomes import judge_items
+from registry_app.transfer.send.item_outcomes import judge_items, mark_late
 from registry_app.transfer.send.look import look
 from registry_app.transfer.send.review import plan_of
 from registry_app.transfer.send.run import Run, store_outcomes
@@ -38,7 +38,7 @@ def _call_off(run: Run, step: TransferStep) -> None:
             status=_STEP.NOT_SENT, answer="Its worker stopped before it was sent."
         )
         if called_off:
-            verified = load_earlier(run, step.batch).verified
+            verified = load_earlier(run.transfer, step.batch).verified
             items = run.transfer.items.filter(batch=step.batch, status=_ITEM.SENDING)
             waiting = [
                 item for item in items if verified.isdisjoint(plan_of(item, run.transfer.kind).changed)
@@ -53,4 +53,7 @@ def _settle(run: Run, step: TransferStep) -> None:
     items = list(run.transfer.items.filter(batch=step.batch, status=_ITEM.SENDING).order_by("ordinal"))
     names = names_of(items) | {key.name for key in changes}
     found = look(run, changes, names, since=step.answered_at or step.stored_at)
-    settle_step(run, step, found, judge_items(items, run.transfer.kind, leg_of(step), found))
+    judged = judge_items(items, run.transfer.kind, leg_of(step), found)
+    if run.transfer.watch_until is not None:  # it had ended as failed before
+        judged = {pk: mark_late(outcome) for pk, outcome in judged.items()}
+    settle_step(run, step, found, judged)

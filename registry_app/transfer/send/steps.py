@@ -14,7 +14,7 @@ from providers.wire.json_codec import decode_change_set_strict
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost
 from registry_app.mirror.written import Change
-from registry_app.models import TransferItem, TransferStep
+from registry_app.models import Transfer, TransferItem, TransferStep
 from registry_app.reconcile.lease import raise_if_lost
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, format_endpoint
 from registry_app.transfer.send.change_sets import Earlier, changes_in
@@ -115,11 +115,11 @@ def changes_of_step(step: TransferStep) -> dict[ClaimKey, Change]:
     return changes_in(decode_change_set_strict(body, max_items=_MOST_ENDPOINTS))
 
 
-def load_earlier(run: Run, batch: int) -> Earlier:
+def load_earlier(transfer: Transfer, batch: int) -> Earlier:
     """What the steps of a batch wrote, or may have written, and what of it was read back."""
     sent: dict[ClaimKey, Endpoint | None] = {}
     verified: set[ClaimKey] = set()
-    for step in run.transfer.steps.filter(batch=batch).exclude(status=_STATUS.NOT_SENT).order_by("pk"):
+    for step in transfer.steps.filter(batch=batch).exclude(status=_STATUS.NOT_SENT).order_by("pk"):
         changes = changes_of_step(step)
         sent.update({key: change.new for key, change in changes.items()})
         verified -= changes.keys()

@@ -167,3 +167,18 @@ def test_an_undo_of_what_was_never_done_leads_back() -> None:
 
     assert response.redirect_chain[0][0] == address("transfer_change", transfer.pk)
     assert "cannot be undone" in read_text(response)
+
+
+def test_a_transfer_is_found_in_the_list_by_its_number_and_by_its_public_id() -> None:
+    wanted = _make_transfer()
+    red = make_owner("red-cluster")
+    other = make_transfer(wanted.provider, red, make_owner("pink-cluster"))
+    client = sign_in(make_administrator())
+
+    for typed in (str(wanted.pk), f"#{wanted.pk}", str(wanted.public_id)):
+        found: Any = client.get(address("transfer_changelist"), {"transfer": typed})
+        assert [row.pk for row in found.context["cl"].queryset] == [wanted.pk], typed
+    nothing: Any = client.get(address("transfer_changelist"), {"transfer": "perhaps"})
+
+    assert list(nothing.context["cl"].queryset) == []
+    assert other.pk != wanted.pk

@@ -227,3 +227,40 @@ def test_a_request_that_makes_no_sense_is_refused_and_stores_nothing(
     assert answer.status_code in statuses, answer.text
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert not Transfer.objects.exists()
+
+
+def test_a_program_that_saw_no_plan_waits_and_one_that_did_is_applied(
+    blue_zone: Provider, alice: Program, bob: Program
+) -> None:
+    Provider.objects.update(approval_policy="none")
+
+    blind = alice.post("/transfers/", _request()).json()["transfers"][0]
+    alice.post(f"/transfers/{blind['id']}/cancel/", {"reason": "Not looked at."})
+    _, asked = _preview(alice)
+    seen = alice.post("/transfers/", asked).json()["transfers"][0]
+    run_transfer(seen["number"])
+    where = f"/transfers/{seen['number']}/undo/"
+    plan = alice.post(f"{where}preview/", {"target_intent": "same"}).json()["plans"][0]
+    undo = {"reason": "Back.", "target_intent": "same"}
+    without = alice.post(where, undo).json()
+    alice.post(f"/transfers/{without['number']}/cancel/", {"reason": "Not looked at."})
+    with_it = alice.post(where, {**undo, "fingerprint": plan["fingerprint"]}).json()
+
+    assert (blind["status"], seen["status"]) == ("requested", "approved")
+    assert plan["verdict_counts"] == {"no_op": 10}
+    assert (without["status"], with_it["status"]) == ("requested", "approved")
+    assert with_it["target_intent"] == "same"
+
+
+def test_a_transfer_is_found_by_its_number_and_by_its_id(blue_zone: Provider, alice: Program) -> None:
+    transfer = alice.post("/transfers/", _request()).json()["transfers"][0]
+
+    by_number = alice.get(f"/transfers/{transfer['number']}/")
+    by_id = alice.get(f"/transfers/{transfer['id']}/")
+    items = alice.get(f"/transfers/{transfer['number']}/items/")
+    missing = alice.post("/transfers/999999999/cancel/", {"reason": "No."})
+
+    assert by_number == by_id
+    assert transfer["number"] == Transfer.objects.get().pk
+    assert len(items["items"]) == 10
+    assert missing.status_code == 404

@@ -234,3 +234,30 @@ def test_names_are_read_from_a_file_in_any_spelling(blue_zone: Provider, tmp_pat
     assert code == 2
     assert planned == ["app-00001.example.org", "app-00002.example.org"]
     assert RecordSet.objects.filter(owner__owner_id="blue-cluster").count() == 10
+
+
+def test_what_was_requested_without_a_fingerprint_is_printed_with_how_to_go_on(
+    zone: ReferenceProvider, blue_zone: Provider
+) -> None:
+    Provider.objects.update(approval_policy="none")
+
+    _, blind = run_command("dnsadmin_transfer", "request", *_EVERYTHING, "--reason=Green takes over.")
+    transfer = Transfer.objects.get()
+    command = blind.split("To approve it: ")[1].strip().replace("USER", "bob").split()
+    approved, _ = run_command(*command)
+    run_command("dnsadmin_transfer", "apply", str(transfer.pk))
+    undo = ("undo", str(transfer.pk), "--as=alice", "--intent=not_wanted")
+    unconfirmed, told = run_command("dnsadmin_transfer", *undo, "--reason=Back.")
+    planned, plan = run_json("dnsadmin_transfer", *undo, "--plan")
+    seen = plan["plans"][0]
+    confirm = f"--confirm={seen['confirmation_text']}"
+    _, requested = run_json(
+        "dnsadmin_transfer", *undo, "--reason=Back.", confirm, f"--fingerprint={seen['fingerprint']}"
+    )
+
+    assert transfer.status == "requested"
+    assert approved == 0
+    assert unconfirmed == 3
+    assert "--confirm 'undo 10 record sets'" in told
+    assert (planned, seen["verdict_counts"]) == (2, {"delete": 10})
+    assert requested["transfers"][0]["status"] == "approved"

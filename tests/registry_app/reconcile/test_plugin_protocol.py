@@ -8,7 +8,7 @@ from providers.servers.webhook_server import WebhookServer
 from registry_app.inventory.probe_provider import probe_provider
 from registry_app.mirror.client import build_client
 from registry_app.models import Finding, Provider, Transfer
-from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator, make_provider
 from tests.reference_server import ReferenceProvider, make_zone
@@ -21,6 +21,7 @@ from tests.registry_app.transfer.world import (
     make_alice,
     owners,
     request,
+    undo_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -47,7 +48,7 @@ def test_ownership_moves_there_and_back_to_the_byte() -> None:
         run_transfer(transfer.pk)
         moved = owners(world)
         text = preview_undo(alice, transfer.public_id).confirmation_text
-        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=text)
+        undo = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text)
         run_transfer(undo.pk)
 
         undo.refresh_from_db()

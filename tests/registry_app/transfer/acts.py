@@ -14,13 +14,12 @@ from registry_app.transfer.cancel_transfer import cancel_transfer
 from registry_app.transfer.decide_transfer import decide_transfer
 from registry_app.transfer.expire_transfers import expire_transfers
 from registry_app.transfer.reject_transfer import reject_transfer
-from registry_app.transfer.request_transfer import request_transfer
 from registry_app.transfer.send.run_transfer import run_transfer
-from tests.registry_app.transfer.world import ask, make_actor
+from tests.registry_app.transfer.world import ask, make_actor, request_reviewed
 
 
 def _request(user_id: int) -> None:
-    request_transfer(_actor(user_id), ask())
+    request_reviewed(_actor(user_id), ask())
 
 
 def _approve(user_id: int, transfer_id: int) -> None:

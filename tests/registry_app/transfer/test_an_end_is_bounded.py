@@ -20,7 +20,6 @@ from registry_app.queries.transfer import due_transfers
 from registry_app.reconcile.lease import take_lease
 from registry_app.transfer.decide_transfer import decide_transfer
 from registry_app.transfer.plan.claim_key import build_txt_key
-from registry_app.transfer.request_transfer import request_transfer
 from registry_app.transfer.send.look import look
 from registry_app.transfer.send.run import Run
 from registry_app.transfer.send.run_transfer import run_transfer
@@ -36,6 +35,7 @@ from tests.registry_app.transfer.world import (
     owners,
     register_owner,
     request,
+    request_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -79,7 +79,7 @@ def test_one_provider_that_refuses_does_not_hold_up_another_of_the_same_request(
     alice = make_alice()
     second_zone = make_zone(BLUE, 2, domain="example.net")
     with open_world() as first, open_world(second_zone, name="second-zone") as second:
-        at_first, at_second = sorted(request_transfer(alice, ask()), key=lambda each: each.provider_id)
+        at_first, at_second = sorted(request_reviewed(alice, ask()), key=lambda each: each.provider_id)
         first.reference.faults.plan("POST /records", write_faults.error_before_applying())
 
         for transfer in (at_first, at_second):

@@ -22,7 +22,7 @@ from registry_app.actor import Actor
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, RegistryProfile, Transfer, TransferItem, TransferStep
 from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.neighbour import Neighbour
@@ -38,6 +38,7 @@ from tests.registry_app.transfer.world import (
     plan,
     register_owner,
     request,
+    undo_reviewed,
 )
 
 _KEY = "0123456789abcdef0123456789abcdef"
@@ -284,7 +285,7 @@ def _check_an_undo_gives_back_the_bytes(
         return
     world.visit()
     text = preview_undo(alice, transfer.public_id).confirmation_text
-    undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=text)
+    undo = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text)
     _run_until_it_ends(world, undo)
     assert undo.status == Transfer.Status.VERIFIED, undo.status_reason
     assert world.zone() == before

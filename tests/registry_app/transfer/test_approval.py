@@ -18,7 +18,6 @@ from registry_app.transfer.cancel_transfer import cancel_transfer
 from registry_app.transfer.expire_transfers import expire_transfers
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.reject_transfer import reject_transfer
-from registry_app.transfer.request_transfer import request_transfer
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator
 from tests.registry_app.transfer.world import (
@@ -34,6 +33,7 @@ from tests.registry_app.transfer.world import (
     plan,
     register_owner,
     request,
+    request_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -182,7 +182,7 @@ def test_a_preview_that_moved_is_refused_and_says_so() -> None:
         world.provider.record_sets.filter(name="app-00000.example.org").update(ttl=301)
 
         with pytest.raises(StateMoved) as refused:
-            request_transfer(alice, ask(fingerprints={world.provider.pk: seen.fingerprint}))
+            request_reviewed(alice, ask(fingerprints={world.provider.pk: seen.fingerprint}))
 
         assert refused.value.code == "plan_moved"
         assert not Transfer.objects.exists()
@@ -302,7 +302,7 @@ def test_a_request_needs_both_sides(side: str) -> None:
         one_sided = make_person("charlie", Grant.Action.REQUEST, owner=register_owner(side))
 
         with pytest.raises(NotAllowed):
-            request_transfer(one_sided, ask())
+            request_reviewed(one_sided, ask())
 
         assert [each.code for each in plan(one_sided, ask()).refusals] == ["not_allowed"]
 
@@ -310,7 +310,7 @@ def test_a_request_needs_both_sides(side: str) -> None:
 def test_nobody_may_do_nothing() -> None:
     nobody = Actor(kind="user", name="")
     with open_world(), pytest.raises(NotAllowed):
-        request_transfer(nobody, ask())
+        request_reviewed(nobody, ask())
 
 
 def _freeze_everything() -> None:

@@ -19,7 +19,7 @@ from providers.backends.memory import ApplyMode
 from providers.wire.endpoint import Endpoint
 from registry_app.models import Owner, Provider, RegistryProfile, Transfer
 from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.forking import Forks
@@ -35,6 +35,7 @@ from tests.registry_app.transfer.world import (
     plan,
     register_owner,
     request,
+    undo_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -147,7 +148,7 @@ def _asked(scene: Scene) -> Iterator[tuple[World, RecordingProvider, Transfer]]:
         if scene.is_undone:
             run_transfer(transfer.pk)
             text = preview_undo(alice, transfer.public_id).confirmation_text
-            transfer = request_undo(alice, transfer.public_id, reason="Back.", confirmation=text)
+            transfer = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text)
             world.reference.forget()
         yield world, world.reference, transfer
 

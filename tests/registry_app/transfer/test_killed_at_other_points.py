@@ -10,7 +10,7 @@ from django.utils import timezone
 from providers.servers import write_faults
 from registry_app.audit import verify_audit
 from registry_app.models import AuditEntry, Transfer, TransferItem
-from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.forking import Forks
 from tests.registry_app.transfer.test_killed_workers import resume
@@ -22,6 +22,7 @@ from tests.registry_app.transfer.world import (
     open_world,
     request,
     rewrite,
+    undo_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -152,7 +153,7 @@ def test_an_undo_and_what_it_undoes_end_together(forks: Forks) -> None:
         original = request(alice, ask())
         run_transfer(original.pk)
         text = preview_undo(alice, original.public_id).confirmation_text
-        undo = request_undo(alice, original.public_id, reason="Back.", confirmation=text)
+        undo = undo_reviewed(alice, original.public_id, reason="Back.", confirmation=text)
 
         assert forks.act("run", undo.pk, crash_at="transfer.becoming_rolled_back").was_killed
         original.refresh_from_db()

@@ -3,9 +3,9 @@
 import pytest
 
 from registry_app.models import AuditEntry, Transfer, TransferStep
-from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
-from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, open_world, request
+from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, open_world, request, undo_reviewed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,7 +40,7 @@ def test_an_undo_gives_back_the_bytes() -> None:
         run_transfer(transfer.pk)
 
         text = preview_undo(alice, transfer.public_id).confirmation_text
-        undo = request_undo(alice, transfer.public_id, reason="It was too early.", confirmation=text)
+        undo = undo_reviewed(alice, transfer.public_id, reason="It was too early.", confirmation=text)
         run_transfer(undo.pk)
 
         undo.refresh_from_db()

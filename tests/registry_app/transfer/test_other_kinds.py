@@ -6,7 +6,7 @@ from providers.wire.change_set import ChangeSet
 from registry_app.actor import Actor
 from registry_app.models import Claim, Transfer
 from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (
@@ -19,6 +19,7 @@ from tests.registry_app.transfer.world import (
     plan,
     register_owner,
     request,
+    undo_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,7 +36,7 @@ def run_verified(transfer: Transfer) -> None:
 
 def undo(world: World, actor: Actor, transfer: Transfer) -> None:
     text = preview_undo(actor, transfer.public_id).confirmation_text
-    run_verified(request_undo(actor, transfer.public_id, reason="Back.", confirmation=text))
+    run_verified(undo_reviewed(actor, transfer.public_id, reason="Back.", confirmation=text))
 
 
 def test_it_adopts_an_unmanaged_record_set() -> None:

@@ -6,7 +6,7 @@ from providers.registries.claim import TxtProfile
 from providers.registries.encryption import decrypt_labels_text, encrypt_labels_text
 from registry_app.models import RegistryProfile, Transfer
 from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (
@@ -18,6 +18,7 @@ from tests.registry_app.transfer.world import (
     plan,
     register_owner,
     request,
+    undo_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,7 +60,7 @@ def test_another_prefix_or_suffix_is_created_then_verified_then_the_old_one_remo
         first, second = (place for place, method in enumerate(routes) if method == "POST")
         assert "GET" in routes[first:second]
         text = preview_undo(alice, transfer.public_id).confirmation_text
-        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=text)
+        undo = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text)
         run_transfer(undo.pk)
         assert world.reference.zone_bytes() == before
 
@@ -83,7 +84,7 @@ def test_a_target_with_a_key_gets_encrypted_claims_and_an_undo_gives_back_the_pl
         assert all(text.startswith('"') for text in texts)
         assert world.owner_of("app-00001.example.org") == GREEN
         text = preview_undo(alice, transfer.public_id).confirmation_text
-        run_transfer(request_undo(alice, transfer.public_id, reason="Back.", confirmation=text).pk)
+        run_transfer(undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text).pk)
         assert world.reference.zone_bytes() == before
 
 

@@ -10,7 +10,6 @@ from registry_app.errors import InvalidRequest, NotFound, RefusedBySafety
 from registry_app.models import Owner, Provider, RecordSet, RegistryProfile, Transfer
 from registry_app.transfer.plan.preview import preview_transfer
 from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.request_transfer import request_transfer
 from tests.factories import make_provider
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.transfer.world import (
@@ -22,6 +21,7 @@ from tests.registry_app.transfer.world import (
     plan,
     register_owner,
     request,
+    request_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,7 +48,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_a_request_that_makes_no_sense_names_the_field(values: dict[str, Any], field: str) -> None:
     alice = make_alice()
     with open_world(), pytest.raises(InvalidRequest) as refused:
-        request_transfer(alice, ask(**values))
+        request_reviewed(alice, ask(**values))
 
     assert field in refused.value.fields
 
@@ -77,7 +77,7 @@ def test_a_provider_may_say_no(values: dict[str, Any], code: str) -> None:
         Provider.objects.filter(pk=world.provider.pk).update(**values)
 
         with pytest.raises(RefusedBySafety) as refused:
-            request_transfer(alice, ask())
+            request_reviewed(alice, ask())
 
         assert refused.value.code == code
         assert refused.value.todo
@@ -139,7 +139,7 @@ def test_a_risky_verdict_needs_the_exact_text(intent: str) -> None:
         assert found.confirmation_text == "transfer 10 record sets to green-cluster"
 
         with pytest.raises(RefusedBySafety) as refused:
-            request_transfer(alice, ask(target_intent=intent, confirmation="yes"))
+            request_reviewed(alice, ask(target_intent=intent, confirmation="yes"))
 
         assert refused.value.code == "confirmation_needed"
         assert found.confirmation_text in refused.value.todo
@@ -198,7 +198,7 @@ def test_one_request_makes_one_transfer_for_each_provider() -> None:
         text = "transfer 12 record sets to green-cluster"
         assert {each.confirmation_text for each in found} == {text}
 
-        transfers = request_transfer(alice, ask(target_intent="unknown", confirmation=text))
+        transfers = request_reviewed(alice, ask(target_intent="unknown", confirmation=text))
 
         assert sorted(each.item_count for each in transfers) == [2, 10]
         assert len({each.group for each in transfers}) == 1
@@ -210,7 +210,7 @@ def test_one_refusal_at_one_provider_stores_nothing_anywhere() -> None:
         Provider.objects.filter(pk=second.provider.pk).update(status=Provider.Status.HELD)
 
         with pytest.raises(RefusedBySafety):
-            request_transfer(alice, ask())
+            request_reviewed(alice, ask())
 
         assert not Transfer.objects.exists()
 

@@ -8,7 +8,7 @@ from registry_app.errors import RefusedBySafety, StateMoved
 from registry_app.models import Provider, Transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
 from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (
@@ -24,6 +24,7 @@ from tests.registry_app.transfer.world import (
     register_owner,
     request,
     rewrite,
+    undo_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,7 +38,7 @@ def test_it_does_not_overwrite_what_somebody_wrote_since() -> None:
     with open_world() as world:
         transfer = request(alice, ask())
         run_transfer(transfer.pk)
-        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+        undo = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
         red = '"heritage=external-dns,external-dns/owner=red-cluster"'
         rewrite(world, "a-app-00004.example.org", "TXT", red)
 
@@ -60,7 +61,7 @@ def test_what_somebody_wrote_since_is_left_out_and_the_others_are_given_back() -
         world.visit()
 
         found = preview_undo(alice, transfer.public_id)
-        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=NINE)
+        undo = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=NINE)
         run_transfer(undo.pk)
 
         undo.refresh_from_db()
@@ -84,7 +85,7 @@ def test_a_mirror_from_before_the_transfer_speaks_against_no_undo() -> None:
         Provider.objects.update(status=Provider.Status.OK)
         assert world.owner_of("app-00004.example.org") == BLUE
 
-        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+        undo = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
         run_transfer(undo.pk)
 
         undo.refresh_from_db()
@@ -98,7 +99,7 @@ def test_it_needs_the_same_approval() -> None:
         transfer = approve(bob, request(alice, ask()))
         run_transfer(transfer.pk)
 
-        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+        undo = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
         run_transfer(undo.pk)
         assert owners(world) == {GREEN: 10}
         approve(bob, undo)
@@ -116,7 +117,7 @@ def test_the_former_owner_may_delete_what_it_no_longer_wants_and_the_undo_says_s
 
         plan = preview_undo(alice, transfer.public_id)
         with pytest.raises(RefusedBySafety) as refused:
-            request_undo(alice, transfer.public_id, reason="Back.")
+            undo_reviewed(alice, transfer.public_id, reason="Back.")
 
         assert plan.verdict_counts == {"unknown": 10}
         assert refused.value.code == "confirmation_needed"
@@ -128,10 +129,10 @@ def test_an_undo_can_be_undone() -> None:
         transfer = request(alice, ask())
         run_transfer(transfer.pk)
         moved = world.reference.zone_bytes()
-        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+        undo = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
         run_transfer(undo.pk)
 
-        again = request_undo(alice, undo.public_id, reason="Forth.", confirmation=TEXT)
+        again = undo_reviewed(alice, undo.public_id, reason="Forth.", confirmation=TEXT)
         run_transfer(again.pk)
 
         assert world.reference.zone_bytes() == moved
@@ -147,7 +148,7 @@ def test_what_a_transfer_that_failed_did_write_is_given_back_and_it_is_rolled_ba
         assert owners(world) == {GREEN: 5, BLUE: 5}
 
         text = preview_undo(alice, transfer.public_id).confirmation_text
-        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=text)
+        undo = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text)
         run_transfer(undo.pk)
 
         transfer.refresh_from_db()
@@ -163,13 +164,13 @@ def test_an_undo_that_came_half_way_is_asked_for_again_and_does_the_rest() -> No
         before = world.reference.zone_bytes()
         transfer = request(alice, ask())
         run_transfer(transfer.pk)
-        first = request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+        first = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
         world.reference.faults.plan("POST /records", write_faults.error_before_applying(), after=1)
         run_transfer(first.pk)
         half, half_way = owners(world), Transfer.objects.get(pk=transfer.pk).status
 
         text = preview_undo(alice, transfer.public_id).confirmation_text
-        rest = request_undo(alice, transfer.public_id, reason="The rest.", confirmation=text)
+        rest = undo_reviewed(alice, transfer.public_id, reason="The rest.", confirmation=text)
         run_transfer(rest.pk)
 
         rest.refresh_from_db()
@@ -190,14 +191,14 @@ def test_what_an_undo_had_to_leave_out_is_not_called_rolled_back() -> None:
         run_transfer(transfer.pk)
         Provider.objects.update(approval_policy="other_person")
         elsewhere = request(alice, ask("release", selection=one))
-        undo = approve(bob, request_undo(alice, transfer.public_id, reason="Back.", confirmation=NINE))
+        undo = approve(bob, undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=NINE))
         run_transfer(undo.pk)
         cancel_transfer(alice, elsewhere.public_id, reason="It was a mistake.")
         transfer.refresh_from_db()
         left_over = transfer.status
 
         text = preview_undo(alice, transfer.public_id).confirmation_text
-        rest = request_undo(alice, transfer.public_id, reason="The rest.", confirmation=text)
+        rest = undo_reviewed(alice, transfer.public_id, reason="The rest.", confirmation=text)
         run_transfer(approve(bob, rest).pk)
 
         transfer.refresh_from_db()
@@ -237,10 +238,10 @@ def test_it_is_asked_for_once_at_a_time() -> None:
     with open_world(approval_policy="other_person", batch_size=1):
         transfer = approve(make_bob(), request(alice, ask()))
         run_transfer(transfer.pk)
-        request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+        undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
 
         with pytest.raises(RefusedBySafety) as refused:
-            request_undo(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
+            undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=TEXT)
 
         assert refused.value.code == "nothing_to_undo"
         assert "open transfer" in refused.value.happened
@@ -259,7 +260,7 @@ def test_a_settled_conflict_is_given_back_though_the_targets_own_claim_never_cha
         assert world.owner_of(name) == GREEN
 
         text = preview_undo(alice, transfer.public_id).confirmation_text
-        undo = request_undo(alice, transfer.public_id, reason="Back.", confirmation=text)
+        undo = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text)
         run_transfer(undo.pk)
 
         undo.refresh_from_db()

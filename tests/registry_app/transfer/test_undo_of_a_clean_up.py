@@ -11,7 +11,7 @@ from registry_app.models import HeldSnapshot, SyncRun, Transfer
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.visit import visit_provider
 from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (
@@ -24,6 +24,7 @@ from tests.registry_app.transfer.world import (
     plan,
     request,
     rewrite,
+    undo_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -49,7 +50,7 @@ def _clean_up(world: World) -> Transfer:
 def _undo(transfer: Transfer) -> Transfer:
     alice = make_alice()
     text = preview_undo(alice, transfer.public_id).confirmation_text
-    return request_undo(alice, transfer.public_id, reason="Back.", confirmation=text)
+    return undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text)
 
 
 def _create(world: World, *endpoints: Endpoint) -> None:

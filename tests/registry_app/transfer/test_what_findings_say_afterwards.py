@@ -5,7 +5,7 @@ import pytest
 from providers.wire.change_set import ChangeSet
 from registry_app.models import Finding, RecordEvent, Transfer
 from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_record
 from tests.registry_app.transfer.world import (
@@ -16,6 +16,7 @@ from tests.registry_app.transfer.world import (
     open_world,
     register_owner,
     request,
+    undo_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -49,7 +50,7 @@ def test_an_undo_is_no_change_behind_the_back_of_what_it_undoes() -> None:
         _run(transfer)
 
         text = preview_undo(alice, transfer.public_id).confirmation_text
-        _run(request_undo(alice, transfer.public_id, reason="Back.", confirmation=text))
+        _run(undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text))
         look_again(world)
 
         assert _accusations() == []
@@ -62,7 +63,7 @@ def test_nor_is_moving_them_to_and_fro_a_quarrel_of_two_writers() -> None:
             transfer = request(alice, ask())
             _run(transfer)
             text = preview_undo(alice, transfer.public_id).confirmation_text
-            _run(request_undo(alice, transfer.public_id, reason="Back.", confirmation=text))
+            _run(undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text))
         look_again(world)
 
         assert RecordEvent.objects.filter(kind=RecordEvent.Kind.OWNER_CHANGED).count() == 40

@@ -9,13 +9,13 @@ from providers.registries.pairing import pair
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.models import Provider, Transfer
-from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_record
 from tests.registry_app.transfer.recording import RecordingProvider
 from tests.registry_app.transfer.registries import Registry
 from tests.registry_app.transfer.stored_registries import open_registry
-from tests.registry_app.transfer.world import BLUE, GREEN, World, enter_world, register_owner
+from tests.registry_app.transfer.world import BLUE, GREEN, World, enter_world, register_owner, undo_reviewed
 
 KINDS = ["txt", "configmap", "crd", "dynamodb", "aws-sd"]
 _IN_THE_ZONE = ("txt", "aws-sd")
@@ -128,7 +128,7 @@ def open_two(
 
 def undo(alice: Actor, transfer: Transfer) -> Transfer:
     text = preview_undo(alice, transfer.public_id).confirmation_text
-    undone = request_undo(alice, transfer.public_id, reason="Back.", confirmation=text)
+    undone = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text)
     run_transfer(undone.pk)
     undone.refresh_from_db()
     return undone

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from django.contrib.auth.models import Group, User
@@ -21,6 +22,7 @@ from registry_app.transfer.plan.preview import ProviderPlan, preview_transfer
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.plan.transfer_request import TransferRequest
 from registry_app.transfer.request_transfer import request_transfer
+from registry_app.transfer.request_undo import UndoRequest, preview_undo, request_undo
 from tests.factories import make_provider, make_user
 from tests.reference_server import ReferenceProvider, make_zone
 
@@ -150,9 +152,22 @@ def plan(actor: Actor, request: TransferRequest) -> ProviderPlan:
 
 
 def request(actor: Actor, asked: TransferRequest) -> Transfer:
-    """The transfer of a request that is about one provider."""
-    (only,) = request_transfer(actor, asked)
+    """The transfer of a request that is about one provider, by somebody who saw its plan."""
+    (only,) = request_reviewed(actor, asked)
     return only
+
+
+def request_reviewed(actor: Actor, asked: TransferRequest) -> list[Transfer]:
+    """The transfers of a request by somebody who saw its plans."""
+    seen = {each.provider.pk: each.fingerprint for each in preview_transfer(actor, asked)}
+    return request_transfer(actor, replace(asked, fingerprints=asked.fingerprints or seen))
+
+
+def undo_reviewed(actor: Actor, public_id: UUID, **values: Any) -> Transfer:
+    """The undo of a transfer by somebody who saw its plan; `values` are those of an UndoRequest."""
+    intent = values.get("target_intent", Transfer.TargetIntent.UNKNOWN)
+    seen = preview_undo(actor, public_id, target_intent=intent)
+    return request_undo(actor, public_id, UndoRequest(**{"fingerprint": seen.fingerprint, **values}))
 
 
 def approve(actor: Actor, transfer: Transfer) -> Transfer:

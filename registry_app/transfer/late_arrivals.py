@@ -1,0 +1,130 @@
+"""A provider may apply late what was read back as before: failed transfers are looked at again for a while.
+
+The mirror says after each sync whether anything of a failed transfer arrived. If it did, the transfer is
+reopened, and its next run reads the provider itself: only that decides (I6). Nothing is ever sent from here.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from providers.wire.endpoint import EndpointKey
+from registry_app.actor import SYSTEM
+from registry_app.crash_point import crash_point
+from registry_app.errors import StateMoved
+from registry_app.mirror.written import is_same_text
+from registry_app.models import Provider, RecordSet, Transfer, TransferItem, TransferStep
+from registry_app.queries.late_arrivals import find_watched
+from registry_app.transfer.advance import advance
+from registry_app.transfer.plan.load_subjects import load_shown
+from registry_app.transfer.plan.lock_key import compute_lock_key
+from registry_app.transfer.plan.premises import find_moved_place
+from registry_app.transfer.send.review import key_of, plan_of
+from registry_app.transfer.send.steps import UNSETTLED, load_earlier
+
+_STATUS = Transfer.Status
+_ITEM = TransferItem.Status
+_STEP = TransferStep.Status
+_NOT_ARRIVED = (_ITEM.FAILED, _ITEM.NEEDS_OPERATOR)
+_SETTLED_OTHERWISE = (_STEP.FAILED, _STEP.NEEDS_OPERATOR, *UNSETTLED)
+# A newer transfer that ended like this, or an item of it, wrote nothing at its names.
+_NEVER_SENT = (_STATUS.REJECTED, _STATUS.CANCELLED, _STATUS.EXPIRED, _STATUS.STALE)
+_CHUNK = 500
+
+
+def reopen_late_arrivals(provider_id: int) -> int:
+    """Reopen the failed transfers of which something arrived, as the last accepted snapshot shows; how many.
+
+    Each is looked at once for each accepted snapshot. Raises SecretUnavailable.
+    """
+    provider = Provider.objects.get(pk=provider_id)
+    reopened = 0
+    for transfer in find_watched(timezone.now()).filter(provider=provider).order_by("-pk"):
+        arrived = [] if find_moved_place(transfer, provider) else _find_arrived(transfer)
+        if arrived and _reopen(transfer, arrived):
+            reopened += 1
+        else:
+            watched = Transfer.objects.filter(pk=transfer.pk, status=_STATUS.FAILED)
+            watched.update(watched_at=provider.accepted_at)
+    return reopened
+
+
+def _find_arrived(transfer: Transfer) -> list[TransferItem]:
+    """The items of which the mirror shows something that was sent and was not read back as sent."""
+    waiting = _without_newer(transfer).order_by("batch", "ordinal")
+    arrived: list[TransferItem] = []
+    for batch, items in groupby(waiting.iterator(chunk_size=_CHUNK), key=lambda item: item.batch):
+        earlier = load_earlier(transfer, batch)
+        sent = {key: new for key, new in earlier.sent.items() if key not in earlier.verified}
+        for chunk in _chunk(items):
+            names = sorted({item.name for item in chunk})
+            shown = load_shown(transfer.provider, names)
+            standing = _load_standing(transfer, names)
+            for item in chunk:
+                is_there = item.record_before is None or key_of(item) in standing
+                changed = plan_of(item, transfer.kind).changed
+                wanted = {key: sent[key] for key in changed if key in sent}
+                texts = {key: new.targets if new else () for key, new in wanted.items()}
+                if is_there and any(is_same_text(shown.get(key, ()), texts[key]) for key in texts):
+                    arrived.append(item)
+    return arrived
+
+
+def _without_newer(transfer: Transfer) -> QuerySet[TransferItem]:
+    """The items that failed and whose names no newer transfer has, or had."""
+    newer = TransferItem.objects.filter(
+        transfer__provider=transfer.provider_id, transfer__gt=transfer.pk, name=OuterRef("name")
+    )
+    newer = newer.exclude(transfer__status__in=_NEVER_SENT).exclude(status=_ITEM.STALE)
+    return transfer.items.filter(~Exists(newer), status__in=_NOT_ARRIVED)
+
+
+def _reopen(transfer: Transfer, arrived: list[TransferItem]) -> bool:
+    """Back to `sent`, so that a run reads it back; False if somebody has its names by now."""
+    locks = {item.name: item.pk for item in reversed(arrived)}
+    batches = {item.batch for item in arrived}
+    try:
+        with transaction.atomic():
+            advance(
+                transfer,
+                before=[_STATUS.FAILED],
+                after=_STATUS.SENT,
+                actor=SYSTEM,
+                reason="A sync saw that what was sent arrived late.",
+                status_reason="A sync saw that something of it arrived late. It is read back.",
+                attempt=0,
+                next_look_at=None,
+                finished_at=None,
+                watched_at=transfer.provider.accepted_at,
+            )
+            for name, pk in locks.items():
+                TransferItem.objects.filter(pk=pk).update(
+                    lock_key=compute_lock_key(transfer.provider_id, name)
+                )
+            for chunk in _chunk(arrived):
+                TransferItem.objects.filter(pk__in=[item.pk for item in chunk]).update(status=_ITEM.SENDING)
+            unclear = transfer.steps.filter(batch__in=batches, status__in=_SETTLED_OTHERWISE)
+            unclear.update(status=_STEP.UNKNOWN)
+    except (IntegrityError, StateMoved):
+        return False  # a newer transfer has a name, or an undo was first: it is looked at again next time
+    crash_point("transfer.reopened")
+    return True
+
+
+def _load_standing(transfer: Transfer, names: list[str]) -> set[EndpointKey]:
+    rows = RecordSet.objects.filter(provider=transfer.provider_id, name__in=names, missing_since__isnull=True)
+    return {EndpointKey(*key) for key in rows.values_list("name", "record_type", "set_identifier")}
+
+
+def _chunk(items: Iterable[TransferItem]) -> Iterator[list[TransferItem]]:
+    chunk: list[TransferItem] = []
+    for item in items:
+        chunk.append(item)
+        if len(chunk) == _CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
