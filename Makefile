@@ -12,7 +12,7 @@ PYTEST := DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m pytest -n auto --d
 help:
 	@echo "make run            everything on this machine, at http://127.0.0.1:$${PORT:-8000}/ (SAMPLE=0: start empty)"
 	@echo "make test           the suite on SQLite and the embedded broker"
-	@echo "make test-services  the suite on private PostgreSQL and Redis servers, and in a real browser"
+	@echo "make test-services  what a database, a broker or a browser can change: on private PostgreSQL and Redis"
 	@echo "make check          format, lint, types, import contracts, migrations, deployment checks"
 	@echo "make bench          the measured figures"
 	@echo "make web | worker | beat | migrate   one role, settings from the environment"
@@ -44,8 +44,11 @@ prepared: .venv/development
 test: prepared
 	$(PYTEST) -m "not browser" $(ARGS)
 
+# `tests/providers` is pure Python: neither a database nor a broker changes what it shows.
+WITH_SERVICES := tests/project tests/registry_app tests/journeys
+
 test-services: prepared
-	$(BIN)/python -m tests.services $(PYTEST) $(ARGS)
+	$(BIN)/python -m tests.services $(PYTEST) $(if $(ARGS),$(ARGS),$(WITH_SERVICES))
 
 check: prepared
 	$(BIN)/ruff format --check .
