@@ -118,7 +118,7 @@ class ConfigPage(ListPage[Row], Generic[Row]):
         return {}
 
     def register_view(self, request: HttpRequest) -> HttpResponse:
-        self._refuse_to_show(request, "register")
+        self.refuse_to_show(request, "register")
         initial = None if request.method == "POST" else self.register_initial(request)
         form = self.form_class(request.POST or None, initial=initial)
 
@@ -140,13 +140,13 @@ class ConfigPage(ListPage[Row], Generic[Row]):
 
     def edit_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         row = self.find_row(request, pk)
-        self._refuse_to_show(request, "change")
+        self.refuse_to_show(request, "change")
         read_at = request.POST.get("read_at") or row.updated_at.isoformat()  # type: ignore[attr-defined]  # as every configuration row
         title = f"Change {row}"
         form = self.form_class(request.POST or None, instance=row)
 
         def act(actor: Actor) -> str:
-            self.change(actor, pk, form.changes(), expected_updated_at=_read_moment(read_at))
+            self.change(actor, pk, form.changes(), expected_updated_at=read_moment(read_at))
             return self.url_of("change", pk)
 
         context = {"read_at": read_at, "back": self.url_of("change", pk)}
@@ -159,12 +159,12 @@ class ConfigPage(ListPage[Row], Generic[Row]):
 
     def remove_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Say what deleting means and what prevents it; delete when the form is sent."""
-        self._refuse_to_show(request, "delete")
+        self.refuse_to_show(request, "delete")
         row = self.find_row(request, pk)
         read_at = request.POST.get("read_at") or row.updated_at.isoformat()  # type: ignore[attr-defined]  # as above
 
         def act(actor: Actor) -> str:
-            self.delete(actor, pk, expected_updated_at=_read_moment(read_at))
+            self.delete(actor, pk, expected_updated_at=read_moment(read_at))
             return self.url_of("changelist")
 
         context = {
@@ -185,13 +185,14 @@ class ConfigPage(ListPage[Row], Generic[Row]):
             template="dnsadmin/remove.html",
         )
 
-    def _refuse_to_show(self, request: HttpRequest, verb: str) -> None:
+    def refuse_to_show(self, request: HttpRequest, verb: str) -> None:
         """No form for who may not send it. What is sent all the same, the mutation refuses."""
         if request.method != "POST" and not may_administer(actor_of(request)):
             raise PermissionDenied(f"Only an administrator may {verb} {self.opts.verbose_name_plural}.")
 
 
-def _read_moment(text: str) -> datetime | None:
+def read_moment(text: str) -> datetime | None:
+    """The moment a form was read at, as the form carries it; None for what is none."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:

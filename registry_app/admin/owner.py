@@ -7,15 +7,16 @@ from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
 from registry_app.admin.actor import actor_of
-from registry_app.admin.config_page import ConfigForm, ConfigPage
-from registry_app.admin.fields import LinesField
+from registry_app.admin.answer import answer_form
+from registry_app.admin.config_page import ConfigForm, ConfigPage, read_moment
+from registry_app.admin.fields import LinesField, ThemedForm
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
 from registry_app.inventory.change_owner import change_owner
@@ -25,7 +26,7 @@ from registry_app.models import Cluster, Finding, Grant, Owner, Provider
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.dependents import find_owner_dependents
 from registry_app.queries.name_range import build_prefix_query
-from registry_app.queries.owner_counts import count_by_provider
+from registry_app.queries.owner_counts import count_by_provider, describe_owned
 
 _DEFAULTS: Final = "ExternalDNS's defaults"
 
@@ -133,6 +134,42 @@ class OwnerPageAdmin(ConfigPage[Owner]):
     ) -> Owner:
         return change_owner(actor, pk, changes, expected_updated_at=expected_updated_at)
 
+    def urls_beside(self) -> list[URLPattern]:
+        return [
+            *super().urls_beside(),
+            self.page_path("<int:pk>/decommission/", self.decommission_view, "decommission"),
+        ]
+
+    def decommission_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Say what the owner still owns, and what can become of it; leave it with the owner when sent."""
+        self.refuse_to_show(request, "decommission")
+        row = self.find_row(request, pk)
+        read_at = request.POST.get("read_at") or row.updated_at.isoformat()
+
+        def act(actor: Actor) -> str:
+            changes = {"status": Owner.Status.DECOMMISSIONED, "keep_record_sets": True}
+            self.change(actor, pk, changes, expected_updated_at=read_moment(read_at))
+            return self.url_of("change", pk)
+
+        form = reverse("admin:registry_app_transfer_request")
+        context = {
+            "read_at": read_at,
+            "back": self.url_of("change", pk),
+            "owned": describe_owned(row),
+            "transfer": f"{form}?{urlencode({'kind': 'transfer', 'owner': row.owner_id})}",
+            "release": f"{form}?{urlencode({'kind': 'release', 'owner': row.owner_id})}",
+        }
+        return answer_form(
+            self,
+            request,
+            ThemedForm(request.POST if request.method == "POST" else None),
+            act,
+            title=f"Decommission {row}",
+            done="Decommissioned.",
+            context=context,
+            template="dnsadmin/owner_decommission.html",
+        )
+
     def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
         delete_owner(actor, pk, expected_updated_at=expected_updated_at)
 
@@ -159,15 +196,21 @@ class OwnerPageAdmin(ConfigPage[Owner]):
 
     def page_links(self, request: HttpRequest, row: Owner) -> list[tuple[str, str]]:
         if not may_act_somewhere(actor_of(request), Grant.Action.REQUEST):
-            return super().page_links(request, row)
+            return self._configuration_links(request, row)
         everything = urlencode({"kind": "transfer", "owner": row.owner_id})
         reformat = urlencode({"kind": "reformat", "owner": row.owner_id})
         form = reverse("admin:registry_app_transfer_request")
         return [
             ("Transfer everything of this owner", f"{form}?{everything}"),
             ("Re-format its claims", f"{form}?{reformat}"),
-            *super().page_links(request, row),
+            *self._configuration_links(request, row),
         ]
+
+    def _configuration_links(self, request: HttpRequest, row: Owner) -> list[tuple[str, str]]:
+        links = super().page_links(request, row)
+        if links and row.status != Owner.Status.DECOMMISSIONED:
+            links.append(("Decommission", self.url_of("decommission", row.pk)))
+        return links
 
     def facts(self, row: Owner) -> list[tuple[str, object]]:
         return [

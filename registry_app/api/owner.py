@@ -81,6 +81,13 @@ class OwnerBody(StrictModelSerializer):
         child=serializers.CharField(max_length=255), required=False, max_length=100
     )
 
+    keep_record_sets = serializers.BooleanField(
+        write_only=True,
+        required=False,
+        help_text="To decommission an owner that still owns record sets: leave them with it. Otherwise that "
+        "is refused (409, `owner_still_owns`), with their number.",
+    )
+
     # Whoever names an owner knows it; DISCOVERED, the model's default, is for those seen in claims.
     status = serializers.ChoiceField(choices=Owner.Status.choices, default=Owner.Status.REGISTERED)
 
@@ -95,6 +102,7 @@ class OwnerBody(StrictModelSerializer):
             "registry_profile",
             "name_patterns",
             "description",
+            "keep_record_sets",
         )
         # Whether it is registered already, the mutation says: one that was only seen has a row, too.
         extra_kwargs = {"owner_id": {"trim_whitespace": False, "validators": ()}}

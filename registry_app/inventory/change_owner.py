@@ -6,6 +6,7 @@ from typing import Any
 
 from registry_app.actor import Actor
 from registry_app.errors import InvalidRequest
+from registry_app.inventory.decommission import raise_if_still_owns
 from registry_app.inventory.rows import change_row, fetch_row, raise_if_not_administrator
 from registry_app.models import Owner
 
@@ -17,12 +18,24 @@ def change_owner(
     *,
     expected_updated_at: datetime | None = None,
 ) -> Owner:
-    """Change an owner, all but its owner id. Raises NotAllowed, NotFound, StateMoved, or InvalidRequest with
-    the fields."""
+    """Change an owner, all but its owner id. Raises NotAllowed, NotFound, StateMoved, InvalidRequest with the
+    fields, or StillOwns where it is to be decommissioned and owns record sets, unless `keep_record_sets` is
+    among the changes and true."""
     raise_if_not_administrator(actor, "owners")
     _raise_if_renamed(row_id, changes)
+    values = dict(changes)
+    keeps = bool(values.pop("keep_record_sets", False))
+    reason = ""
+    if values.get("status") == Owner.Status.DECOMMISSIONED:
+        reason = raise_if_still_owns(fetch_row(Owner, row_id), keeps_record_sets=keeps)
     return change_row(
-        actor, Owner, row_id, changes, action="owner.changed", expected_updated_at=expected_updated_at
+        actor,
+        Owner,
+        row_id,
+        values,
+        action="owner.changed",
+        expected_updated_at=expected_updated_at,
+        reason=reason,
     )
 
 

@@ -239,3 +239,21 @@ def test_the_page_says_what_prevents_a_deletion_and_offers_no_button() -> None:
     assert "dn-danger" not in page
     assert refused.status_code == 409
     assert Owner.objects.exists()
+
+
+def test_decommissioning_offers_to_transfer_to_release_and_to_leave() -> None:
+    client = sign_in(make_administrator())
+    owner = make_owner("blue-cluster")
+    make_record_set(make_provider("blue-zone"), owner=owner)
+    form = client.get(address("owner_edit", owner.pk)).context["form"]
+    typed = {field.name: field.value() or "" for field in form}
+
+    by_form = client.post(address("owner_edit", owner.pk), {**typed, "status": "decommissioned"})
+    page = read_text(client.get(address("owner_decommission", owner.pk)))
+    client.post(address("owner_decommission", owner.pk), {})
+
+    assert by_form.status_code == 409
+    assert "1 record set (1 at blue-zone)" in page
+    assert all(word in page for word in ("kind=transfer", "kind=release", "Decommission and leave them"))
+    owner.refresh_from_db()
+    assert owner.status == Owner.Status.DECOMMISSIONED
