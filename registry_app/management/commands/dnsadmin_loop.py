@@ -45,7 +45,9 @@ class Command(DnsadminCommand):
         parser.add_argument("--provider", required=True, help="Name or id.")
         source = parser.add_mutually_exclusive_group(required=True)
         source.add_argument(
-            "--source", metavar="DIR", help="DNSEndpoint, Ingress and Service manifests, as kubectl takes them."
+            "--source",
+            metavar="DIR",
+            help="DNSEndpoint, Ingress and Service manifests, as kubectl takes them.",
         )
         source.add_argument("--declared", action="store_true", help="What the owner's loop here declares.")
         parser.add_argument(

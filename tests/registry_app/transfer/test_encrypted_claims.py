@@ -13,7 +13,7 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import encode_change_set
 from registry_app.models import Finding, RegistryProfile, Transfer
-from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.providers.client.making import make_client
 from tests.reference_server import make_claim_encrypted_otherwise, make_record
@@ -27,6 +27,7 @@ from tests.registry_app.transfer.world import (
     plan,
     register_owner,
     request,
+    undo_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -86,7 +87,7 @@ def test_the_targets_instance_can_change_what_it_was_given_where_old_values_are_
         assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
         assert world.claim_text(f"a-{WWW}") == rebuilt.targets[0]
         confirmation = preview_undo(alice, transfer.public_id).confirmation_text
-        run_transfer(request_undo(alice, transfer.public_id, reason="Back.", confirmation=confirmation).pk)
+        run_transfer(undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=confirmation).pk)
         assert world.reference.zone_bytes() == before
         run_transfer(request(alice, ask()).pk)
         _update_as_the_instance(world, GREEN)
