@@ -229,7 +229,7 @@ SPECTACULAR_SETTINGS = {
         "LoopStepStatus": "registry_app.models.loop.LoopStep.Status",
         "OwnershipState": "registry_app.models.record_set.OwnershipState",
         "OwnerStatus": "registry_app.models.owner.Owner.Status",
-        "PolicyEnum": "registry_app.models.owner.Owner.Policy",
+        "PolicyEnum": "registry_app.models.instance.InstancePolicy",
         "ProviderStatus": "registry_app.models.provider.Provider.Status",
         "RecordEventKind": "registry_app.models.record_event.RecordEvent.Kind",
         "RegistryProfileKind": "registry_app.models.registry_profile.RegistryProfile.Kind",
@@ -379,6 +379,7 @@ UNFOLD: dict[str, Any] = {
                 "separator": True,
                 "items": [
                     _page("Owners", "badge", "registry_app_owner"),
+                    _page("Instances", "memory", "registry_app_instance"),
                     _page("Clusters", "hub", "registry_app_cluster"),
                     _page("Loops", "autorenew", "registry_app_loop"),
                     _page("Registry profiles", "sell", "registry_app_registryprofile"),

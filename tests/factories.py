@@ -7,7 +7,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from providers.wire.canonical_name import reversed_name
-from registry_app.models import Cluster, Finding, Owner, OwnershipState, Provider, RecordSet
+from registry_app.inventory.register_owner import INSTANCE_FIELDS
+from registry_app.models import Cluster, Finding, Instance, Owner, OwnershipState, Provider, RecordSet
 
 _numbers = itertools.count(1)
 
@@ -30,7 +31,26 @@ def make_cluster(name: str = "blue", **values: Any) -> Cluster:
 
 
 def make_owner(owner_id: str = "blue-cluster", **values: Any) -> Owner:
-    return Owner.objects.create(**{"owner_id": owner_id, "status": Owner.Status.REGISTERED, **values})
+    """An owner; with policy, cluster or registry profile among the values, also its only instance."""
+    own = {name: value for name, value in values.items() if name not in INSTANCE_FIELDS}
+    owner = Owner.objects.create(**{"owner_id": owner_id, "status": Owner.Status.REGISTERED, **own})
+    if own != values:
+        set_instance(owner, **{name: values[name] for name in values if name in INSTANCE_FIELDS})
+    return owner
+
+
+def make_instance(owner: Owner, name: str = "blue", **values: Any) -> Instance:
+    return Instance.objects.create(owner=owner, name=name, **values)
+
+
+def set_instance(owner: Owner | str, **values: Any) -> Instance:
+    """What the only instance of an owner says, whether it was there or not."""
+    row = owner if isinstance(owner, Owner) else Owner.objects.get(owner_id=owner)
+    known = row.instances.first()
+    instance, _ = Instance.objects.update_or_create(
+        owner=row, name=known.name if known else "external-dns", defaults=values
+    )
+    return instance
 
 
 def make_record_set(provider: Provider, name: str = "www.example.org", **values: Any) -> RecordSet:

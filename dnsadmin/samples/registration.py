@@ -11,13 +11,13 @@ from registry_app.inventory.register_cluster import register_cluster
 from registry_app.inventory.register_owner import register_owner
 from registry_app.inventory.register_provider import register_provider
 from registry_app.inventory.register_registry_profile import register_registry_profile
-from registry_app.models import Cluster, Owner, Provider, RegistryProfile
+from registry_app.models import Cluster, InstancePolicy, Owner, Provider, RegistryProfile
 
 _OWNERS: dict[str, dict[str, Any]] = {
-    "blue-cluster": {"policy": Owner.Policy.SYNC, "name_patterns": ["example.org"]},
-    "green-cluster": {"policy": Owner.Policy.UPSERT_ONLY, "name_patterns": ["preview.example.org"]},
-    "edge-cluster": {"policy": Owner.Policy.SYNC, "name_patterns": ["example.net"]},
-    "default": {"policy": Owner.Policy.UNKNOWN, "name_patterns": ["shop.example.com"]},
+    "blue-cluster": {"policy": InstancePolicy.SYNC, "name_patterns": ["example.org"]},
+    "green-cluster": {"policy": InstancePolicy.UPSERT_ONLY, "name_patterns": ["preview.example.org"]},
+    "edge-cluster": {"policy": InstancePolicy.SYNC, "name_patterns": ["example.net"]},
+    "default": {"policy": InstancePolicy.UNKNOWN, "name_patterns": ["shop.example.com"]},
 }
 
 

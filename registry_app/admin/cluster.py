@@ -20,7 +20,7 @@ from registry_app.inventory.change_cluster import change_cluster
 from registry_app.inventory.deletion import delete_cluster
 from registry_app.inventory.probe_cluster import ClusterReport, probe_cluster
 from registry_app.inventory.register_cluster import register_cluster
-from registry_app.models import Cluster
+from registry_app.models import Cluster, Owner
 from registry_app.queries.access import may_administer
 from registry_app.queries.dependents import find_cluster_dependents
 from registry_app.queries.provider_page import build_is_set
@@ -63,7 +63,7 @@ class ClusterPageAdmin(ConfigPage[Cluster]):
     page_template = "dnsadmin/cluster.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Cluster]:
-        rows = super().get_queryset(request).annotate(owner_count=Count("owners"))
+        rows = super().get_queryset(request).annotate(owner_count=Count("instances__owner", distinct=True))
         return rows.annotate(has_token=build_is_set("token"))
 
     def empty_reason(self, request: HttpRequest) -> str:
@@ -97,7 +97,11 @@ class ClusterPageAdmin(ConfigPage[Cluster]):
 
     def page_context(self, request: HttpRequest, row: Cluster) -> dict[str, Any]:
         test = self.url_of("test", row.pk) if row.api_url and may_administer(actor_of(request)) else ""
-        return {**super().page_context(request, row), "owners": row.owners.all()[:200], "test": test}
+        return {
+            **super().page_context(request, row),
+            "owners": Owner.objects.filter(instances__cluster=row).distinct()[:200],
+            "test": test,
+        }
 
     def facts(self, row: Cluster) -> list[tuple[str, object]]:
         return [

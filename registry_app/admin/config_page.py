@@ -40,7 +40,8 @@ class ConfigForm(forms.ModelForm):  # type: ignore[type-arg]  # a runtime class,
     def grouped(self) -> list[tuple[str, list[forms.BoundField]]]:
         """Titles and fields in the order a person fills them in."""
         sections = self.sections or (("", tuple(self.fields)),)
-        return [(title, [self[name] for name in names if name in self.fields]) for title, names in sections]
+        shown = ((title, [self[name] for name in names if name in self.fields]) for title, names in sections)
+        return [(title, fields) for title, fields in shown if fields]
 
     def values(self) -> dict[str, Any]:
         """What a new row is made of."""

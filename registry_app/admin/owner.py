@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -18,17 +19,31 @@ from registry_app.admin.answer import answer_form
 from registry_app.admin.config_page import ConfigForm, ConfigPage, read_moment
 from registry_app.admin.fields import LinesField, ThemedForm
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
+from registry_app.admin.instance import DEFAULTS, describe_instance
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
 from registry_app.inventory.change_owner import change_owner
 from registry_app.inventory.deletion import delete_owner
-from registry_app.inventory.register_owner import register_owner
-from registry_app.models import Cluster, Finding, Grant, Owner, Provider
-from registry_app.queries.access import may_act_somewhere
+from registry_app.inventory.register_owner import INSTANCE_FIELDS, register_owner
+from registry_app.models import (
+    PROVIDER_SECRETS,
+    Cluster,
+    Finding,
+    Grant,
+    Instance,
+    InstancePolicy,
+    Owner,
+    Provider,
+    RegistryProfile,
+)
+from registry_app.queries.access import may_act_somewhere, may_administer
 from registry_app.queries.dependents import find_owner_dependents
+from registry_app.queries.instance import WITH_PROFILES
 from registry_app.queries.name_range import build_prefix_query
 from registry_app.queries.owner_counts import count_by_provider, describe_owned
 
-_DEFAULTS: Final = "ExternalDNS's defaults"
+_OWN: Final = ("owner_id", "status", "team", "name_patterns", "description")
+_SEVERAL: Final = "several"
+_MOST_SHOWN = 200
 
 
 class OwnerIdFilter(TextFilter):
@@ -45,18 +60,27 @@ class OwnerForm(ConfigForm):
         help_text="Suffixes of the names this owner is responsible for, one a line, as in --domain-filter.",
     )
 
+    # Of its only instance; an owner with several says them on the pages of these.
+    policy = forms.ChoiceField(choices=InstancePolicy.choices, required=False)
+    cluster = forms.ModelChoiceField(Cluster.objects.all(), required=False)
+    registry_profile = forms.ModelChoiceField(RegistryProfile.objects.all(), required=False)
+
+    sections = (("", _OWN), ("The instance that signs with it", INSTANCE_FIELDS))
+
     class Meta:
         model = Owner
-        fields = (
-            "owner_id",
-            "status",
-            "policy",
-            "cluster",
-            "team",
-            "registry_profile",
-            "name_patterns",
-            "description",
-        )
+        fields = _OWN
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        owner: Owner | None = kwargs.get("instance")
+        rows = list(owner.instances.all()[:2]) if owner is not None else []
+        of_instance: dict[str, Any] = {"policy": InstancePolicy.UNKNOWN}
+        if len(rows) == 1:
+            of_instance = {name: getattr(rows[0], name) for name in INSTANCE_FIELDS}
+        super().__init__(*args, **{**kwargs, "initial": {**of_instance, **(kwargs.get("initial") or {})}})
+        if len(rows) > 1:
+            for name in INSTANCE_FIELDS:
+                del self.fields[name]
 
 
 @admin.register(Owner)
@@ -64,7 +88,7 @@ class OwnerPageAdmin(ConfigPage[Owner]):
     list_display = (
         "owner_id_shown",
         "status_shown",
-        "cluster",
+        "cluster_shown",
         "profile_shown",
         "policy_shown",
         "counts_shown",
@@ -72,7 +96,7 @@ class OwnerPageAdmin(ConfigPage[Owner]):
     list_filter = (
         OwnerIdFilter,
         build_choice_filter("status", "status", Owner.Status.choices),
-        build_row_filter("cluster", "cluster", Cluster),
+        build_row_filter("cluster", "cluster", Cluster, column="instances__cluster"),
     )
     list_select_related = False
     sortable_by = ()
@@ -85,7 +109,8 @@ class OwnerPageAdmin(ConfigPage[Owner]):
     page_template = "dnsadmin/owner.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Owner]:
-        return super().get_queryset(request).prefetch_related("cluster", "registry_profile")
+        # An owner with several instances in the cluster of a filter is one owner.
+        return super().get_queryset(request).prefetch_related(WITH_PROFILES, "instances__cluster").distinct()
 
     def register_initial(self, request: HttpRequest) -> dict[str, Any]:
         # Discovered is what nobody said anything of.
@@ -115,11 +140,19 @@ class OwnerPageAdmin(ConfigPage[Owner]):
     @admin.display(description="policy")
     def policy_shown(self, row: Owner) -> str:
         # As in --policy; what each does stands on the owner's page.
-        return row.policy
+        found = {instance.policy for instance in row.instances.all()} or {InstancePolicy.UNKNOWN.value}
+        return found.pop() if len(found) == 1 else _SEVERAL
+
+    @admin.display(description="cluster")
+    def cluster_shown(self, row: Owner) -> str:
+        found = sorted({instance.cluster.name for instance in row.instances.all() if instance.cluster})
+        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        return f"{', '.join(found[:3])}{more}" or NOTHING
 
     @admin.display(description="registry profile")
     def profile_shown(self, row: Owner) -> str:
-        return str(row.registry_profile or _DEFAULTS)
+        found = {str(instance.registry_profile or DEFAULTS) for instance in row.instances.all()} or {DEFAULTS}
+        return found.pop() if len(found) == 1 else _SEVERAL
 
     @admin.display(description="record sets")
     def counts_shown(self, row: Owner) -> SafeString | str:
@@ -189,10 +222,19 @@ class OwnerPageAdmin(ConfigPage[Owner]):
                 )
                 for count in counts
             ],
+            "instances": [describe_instance(each) for each in _list_instances(row)],
+            "loops": row.loops.filter(is_enabled=True).select_related("provider").defer(*PROVIDER_SECRETS),
+            "register_instance": self._instance_form(request, row),
             "total": sum(count.record_sets for count in counts),
             "all_findings": f"{reverse('admin:registry_app_finding_changelist')}?owner={row.pk}",
             "findings": row.findings.exclude(state=Finding.State.RESOLVED)[:20],
         }
+
+    def _instance_form(self, request: HttpRequest, row: Owner) -> str:
+        """Where another instance is registered; empty for who may not."""
+        if not may_administer(actor_of(request)):
+            return ""
+        return f"{reverse('admin:registry_app_instance_register')}?{urlencode({'owner': row.pk})}"
 
     def page_links(self, request: HttpRequest, row: Owner) -> list[tuple[str, str]]:
         if not may_act_somewhere(actor_of(request), Grant.Action.REQUEST):
@@ -215,14 +257,16 @@ class OwnerPageAdmin(ConfigPage[Owner]):
     def facts(self, row: Owner) -> list[tuple[str, object]]:
         return [
             ("Status", format_badge(row.status, row.get_status_display())),
-            ("Policy", row.get_policy_display()),
-            ("Cluster", row.cluster or NOTHING),
             ("Team", row.team or NOTHING),
-            ("Registry profile", row.registry_profile or _DEFAULTS),
             ("Names it is responsible for", ", ".join(map(str, row.name_patterns)) or NOTHING),
             ("Description", row.description or NOTHING),
             ("First seen", format_ago(row.created_at)),
         ]
+
+
+def _list_instances(row: Owner) -> QuerySet[Instance]:
+    rows = row.instances.prefetch_related("cluster", "provider", "registry_profile")
+    return rows.order_by("name", "pk")[:_MOST_SHOWN]
 
 
 def describe_counts(owner_pks: list[int]) -> dict[int, SafeString]:

@@ -16,7 +16,16 @@ from registry_app.admin.filters import TextFilter, build_choice_filter, build_ro
 from registry_app.admin.list_page import ListPage
 from registry_app.admin.transfer_draft import sign_selection
 from registry_app.admin.wording import NOTHING, format_badge, format_foreign, format_targets
-from registry_app.models import PROVIDER_SECRETS, Grant, Owner, OwnershipState, Provider, RecordSet, Transfer
+from registry_app.models import (
+    PROVIDER_SECRETS,
+    Cluster,
+    Grant,
+    Owner,
+    OwnershipState,
+    Provider,
+    RecordSet,
+    Transfer,
+)
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.freshness import describe_freshness
 from registry_app.queries.name_range import build_prefix_query, build_suffix_query, read_name
@@ -225,7 +234,7 @@ def build_transfer_url(kind: str, selection: Selection) -> str:
     return f"{reverse('admin:registry_app_transfer_request')}?{query}"
 
 
-def link_to(row: Owner | Provider) -> SafeString:
-    """A link to the page of an owner or a provider."""
+def link_to(row: Owner | Provider | Cluster) -> SafeString:
+    """A link to the page of an owner, a provider or a cluster."""
     address = reverse(f"admin:registry_app_{row._meta.model_name}_change", args=[row.pk])
     return format_html('<a class="dn-link" href="{}">{}</a>', address, row)

@@ -119,7 +119,7 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
 
     def facts(self, row: RegistryProfile) -> list[tuple[str, object]]:
         providers = ", ".join(row.providers.values_list("name", flat=True)) or "all"
-        owners = ", ".join(row.owners.values_list("owner_id", flat=True)[:50]) or NOTHING
+        owners = ", ".join(_list_owner_ids(row)) or NOTHING
         return [
             ("Kind", row.get_kind_display()),
             *self._describe_place(row),
@@ -171,3 +171,8 @@ def _describe_report(report: RegistryReport) -> list[tuple[str, object]]:
         ("Rows that cannot be believed", report.problem_count),
         ("Owners", owners or NOTHING),
     ]
+
+
+def _list_owner_ids(row: RegistryProfile) -> list[str]:
+    found = row.instances.order_by("owner__owner_id").values_list("owner__owner_id", flat=True)
+    return list(found.distinct()[:50])

@@ -1,4 +1,4 @@
-"""Owners: ExternalDNS instances and the ids they sign with."""
+"""Owners: the ids that ExternalDNS instances sign with."""
 
 from typing import Any
 
@@ -19,7 +19,8 @@ from registry_app.api.view_set import read_parameters
 from registry_app.inventory.change_owner import change_owner
 from registry_app.inventory.deletion import delete_owner
 from registry_app.inventory.register_owner import register_owner
-from registry_app.models import Cluster, Owner, RegistryProfile
+from registry_app.models import Cluster, InstancePolicy, Owner, RegistryProfile
+from registry_app.queries.instance import WITH_PROFILES, find_only_instance
 from registry_app.queries.owner_counts import OwnerCount, count_by_provider
 
 
@@ -31,11 +32,14 @@ class OwnerCountAnswer(serializers.Serializer[Any]):
 
 
 class OwnerAnswer(RowSerializer[Owner]):
-    """An owner, with its record sets per provider."""
+    """An owner, with its record sets per provider. Policy, cluster and registry profile are those of its only
+    instance; of an owner with several they are null, and `instances` says how many it has."""
 
-    cluster = serializers.SlugRelatedField[Any](slug_field="name", read_only=True, allow_null=True)
+    policy = serializers.SerializerMethodField()
+    cluster = serializers.SerializerMethodField()
     team = serializers.SlugRelatedField[Any](slug_field="name", read_only=True, allow_null=True)
-    registry_profile = serializers.SlugRelatedField[Any](slug_field="name", read_only=True, allow_null=True)
+    registry_profile = serializers.SerializerMethodField()
+    instances = serializers.SerializerMethodField()
     name_patterns = serializers.ListField(child=serializers.CharField())
     counts = serializers.SerializerMethodField()
 
@@ -49,12 +53,31 @@ class OwnerAnswer(RowSerializer[Owner]):
             "cluster",
             "team",
             "registry_profile",
+            "instances",
             "name_patterns",
             "description",
             "counts",
             "created_at",
             "updated_at",
         )
+
+    @extend_schema_field(serializers.ChoiceField(choices=InstancePolicy.choices, allow_null=True))
+    def get_policy(self, row: Owner) -> str | None:
+        only = find_only_instance(row)
+        if only is not None:
+            return only.policy
+        return None if self.get_instances(row) else InstancePolicy.UNKNOWN.value
+
+    def get_cluster(self, row: Owner) -> str | None:
+        only = find_only_instance(row)
+        return only.cluster.name if only is not None and only.cluster else None
+
+    def get_registry_profile(self, row: Owner) -> str | None:
+        only = find_only_instance(row)
+        return only.registry_profile.name if only is not None and only.registry_profile else None
+
+    def get_instances(self, row: Owner) -> int:
+        return len(row.instances.all())
 
     @extend_schema_field(OwnerCountAnswer(many=True))
     def get_counts(self, row: Owner) -> Any:
@@ -66,8 +89,13 @@ class OwnerAnswer(RowSerializer[Owner]):
 
 
 class OwnerBody(StrictModelSerializer):
-    """What is said of an owner; cluster, team and registry profile by name."""
+    """What is said of an owner; cluster, team and registry profile by name.
 
+    Policy, cluster and registry profile are said of its only instance. Of an owner with several instances,
+    change the instance itself: here they are refused (409, `several_instances`).
+    """
+
+    policy = serializers.ChoiceField(choices=InstancePolicy.choices, required=False)
     cluster = serializers.SlugRelatedField(
         slug_field="name", queryset=Cluster.objects.all(), required=False, allow_null=True
     )
@@ -118,7 +146,7 @@ class OwnerParameters(StrictSerializer):
 class OwnerViews(ConfigurationViewSet):
     """Owners, registered or seen in claims."""
 
-    queryset = Owner.objects.select_related("team").prefetch_related("cluster", "registry_profile")
+    queryset = Owner.objects.select_related("team").prefetch_related(WITH_PROFILES, "instances__cluster")
     keyset = Keyset(("owner_id", "id"))
     answer_shape = OwnerAnswer
     body_shape = OwnerBody

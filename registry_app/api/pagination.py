@@ -98,13 +98,17 @@ class KeysetPagination(BasePagination):
     def paginate_queryset(
         self, queryset: models.QuerySet[Any] | Sequence[Any], request: Request, view: APIView | None = None
     ) -> list[Any]:
-        if not isinstance(queryset, models.QuerySet):
-            raise TypeError("Only rows of the database have a keyset.")
+        # A list may be made of several, one after the other, in the order of the keyset's first column.
+        lists = queryset if isinstance(queryset, list) else [queryset]
         keyset: Keyset = getattr(view, "keyset", NEWEST_FIRST)
         limit = parse_limit(request.query_params)
         cursor = request.query_params.get("cursor")
         position = None if cursor is None else parse_cursor(keyset, cursor)
-        rows = list(slice_after(queryset, keyset, position)[: limit + 1])
+        rows: list[Any] = []
+        for each in lists:
+            if not isinstance(each, models.QuerySet):
+                raise TypeError("Only rows of the database have a keyset.")
+            rows += slice_after(each, keyset, position)[: limit + 1 - len(rows)]
         if len(rows) > limit:
             self.next_cursor = build_cursor(keyset, rows[limit - 1])
             self.next_address = _replace_cursor(request, self.next_cursor)

@@ -8,6 +8,7 @@ from registry_app.api.document_views import DocumentView, ViewerView
 from registry_app.api.finding import FindingViews
 from registry_app.api.freeze import FreezeViews
 from registry_app.api.held_snapshot import HeldSnapshotViews
+from registry_app.api.instance import InstanceViews
 from registry_app.api.loop import LoopViews
 from registry_app.api.loop_run import LoopRunViews
 from registry_app.api.owner import OwnerViews
@@ -25,6 +26,11 @@ urlpatterns = [
     path("record-sets/<int:pk>/events/", RecordSetViews.at(get="events")),
     path("owners/", OwnerViews.at(get="list", post="create")),
     path("owners/<int:pk>/", OwnerViews.at(get="retrieve", patch="partial_update", delete="destroy")),
+    path("instances/", InstanceViews.at(get="list", post="create")),
+    path(
+        "instances/<int:pk>/",
+        InstanceViews.at(get="retrieve", patch="partial_update", delete="destroy"),
+    ),
     path("clusters/", ClusterViews.at(get="list", post="create")),
     path("clusters/<int:pk>/", ClusterViews.at(get="retrieve", patch="partial_update", delete="destroy")),
     path("clusters/<int:pk>/connection-tests/", ClusterViews.at(post="connection_tests")),

@@ -105,7 +105,9 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
         return finalized
 
     def answer_page(
-        self, rows: models.QuerySet[Any], shape: type[serializers.BaseSerializer[Any]]
+        self,
+        rows: models.QuerySet[Any] | list[models.QuerySet[Any]],
+        shape: type[serializers.BaseSerializer[Any]],
     ) -> Response:
         """One page of `rows`, each in this shape."""
         page = self.paginate_queryset(rows) or []

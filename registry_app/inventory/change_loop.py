@@ -39,7 +39,7 @@ def change_loop(
             fields={name: ["It stays what it was registered with."] for name in moved},
         )
     if changes.get("is_enabled"):
-        raise_if_not_dnsadmins(row.owner)
+        raise_if_not_dnsadmins(row.owner, row.provider)
     with transaction.atomic():
         changed = change_row(
             actor, Loop, row_id, changes, action="loop.changed", expected_updated_at=expected_updated_at

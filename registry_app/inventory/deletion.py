@@ -12,6 +12,7 @@ from django.utils import timezone
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
 from registry_app.errors import RefusedBySafety
+from registry_app.inventory.register_instance import touch_owner
 from registry_app.inventory.rows import (
     Row,
     build_audit_values,
@@ -19,10 +20,11 @@ from registry_app.inventory.rows import (
     raise_if_not_administrator,
     take_version,
 )
-from registry_app.models import Cluster, Grant, Loop, Owner, Provider, RegistryProfile
+from registry_app.models import Cluster, Grant, Instance, Loop, Owner, Provider, RegistryProfile
 from registry_app.models.encrypted_field import find_secret_names
 from registry_app.queries.dependents import (
     find_cluster_dependents,
+    find_instance_dependents,
     find_loop_dependents,
     find_owner_dependents,
     find_profile_dependents,
@@ -66,6 +68,14 @@ def delete_loop(actor: Actor, row_id: int, *, expected_updated_at: datetime | No
     Raises as `delete_provider`."""
     row = _Subject(Loop, "loop", row_id, expected_updated_at)
     _delete(actor, row, find_loop_dependents, Loop.delete)
+
+
+def delete_instance(actor: Actor, row_id: int, *, expected_updated_at: datetime | None = None) -> None:
+    """Delete an instance that does not run any more, or never did. Its owner stays, and what that owns.
+
+    Raises as `delete_provider`."""
+    row = _Subject(Instance, "instance", row_id, expected_updated_at)
+    _delete(actor, row, find_instance_dependents, _end_instance)
 
 
 @dataclass(frozen=True)
@@ -113,7 +123,13 @@ def _end_provider(row: Provider) -> None:
     Grant.objects.filter(provider=row).delete()
 
 
+def _end_instance(row: Instance) -> None:
+    touch_owner(row.owner_id)
+    row.delete()
+
+
 def _end_owner(row: Owner) -> None:
+    Instance.objects.filter(owner=row).delete()
     Owner.objects.filter(pk=row.pk).update(deleted_at=timezone.now())
     Grant.objects.filter(owner=row).delete()
 

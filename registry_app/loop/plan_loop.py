@@ -49,7 +49,7 @@ def plan_loop(hold: Hold, request: LoopRequest) -> LoopPlan:
 
     Raises ProviderError, WireError, SecretUnavailable, RefusedBySafety, LeaseLost.
     """
-    registry = fetch_owner_registry(request.owner, hold.profiles)
+    registry = fetch_owner_registry(request.owner, request.provider, hold.profiles)
     domain_filter = hold.negotiate()
     snapshot = hold.read()
     hold.renew()

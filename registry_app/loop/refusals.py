@@ -2,9 +2,11 @@
 
 from registry_app.errors import RefusedBySafety
 from registry_app.loop.loop_request import LoopRequest
+from registry_app.mirror.owner_registry import describe_disagreement, list_registry_profiles
 from registry_app.mirror.registries import STORE_KINDS
-from registry_app.models import Owner, Provider
+from registry_app.models import Owner, Provider, RegistryProfile
 from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
+from registry_app.queries.instance import find_cluster_instance, list_instances_at
 
 
 def raise_if_unplannable(request: LoopRequest) -> None:
@@ -17,15 +19,15 @@ def raise_if_unplannable(request: LoopRequest) -> None:
 def find_sending_refusals(request: LoopRequest) -> list[RefusedBySafety]:
     """Why the plan may be shown, and not sent: somebody else's instance, a freeze."""
     found: list[RefusedBySafety] = []
-    cluster = request.owner.cluster
-    if cluster is not None:
+    instance = find_cluster_instance(request.owner, request.provider)
+    if instance is not None:
         found.append(
             RefusedBySafety(
-                f"{request.owner.owner_id} runs in the cluster {cluster.name}: its own instance there and "
-                "dnsadmin would undo each other's work.",
+                f"{request.owner.owner_id} runs in the cluster {instance.cluster}: its own instance there "
+                "and dnsadmin would undo each other's work.",
                 now="Nothing was sent.",
-                todo="Use an owner id that no instance signs with, or take the owner out of the cluster "
-                "once its instance is gone.",
+                todo="Use an owner id that no other instance signs with, or remove its instance in that "
+                "cluster once it does not run any more.",
                 code="owner_runs_in_a_cluster",
             )
         )
@@ -53,17 +55,26 @@ def _find_owner_refusal(request: LoopRequest) -> RefusedBySafety | None:
             todo="Register the owner first.",
             code="owner_not_registered",
         )
-    profile = owner.registry_profile
-    named = set(profile.providers.values_list("pk", flat=True)) if profile else set()
-    needs_name = profile is not None and profile.kind in STORE_KINDS
-    if profile is not None and (named or needs_name) and provider.pk not in named:
+    disagreement = describe_disagreement(owner, provider, list_instances_at(owner, provider))
+    if disagreement:
         return RefusedBySafety(
-            f"{owner.owner_id} uses the registry profile {profile.name}, "
-            f"which {provider.name} does not have.",
-            todo=f"Its claims could not be read: add {provider.name} to the profile's providers.",
-            code="profile_not_here",
+            disagreement, todo="Give them the same registry profile.", code="instances_disagree"
         )
+    for profile in list_registry_profiles(owner, provider):
+        if not _is_read_at(profile, provider):
+            return RefusedBySafety(
+                f"{owner.owner_id} uses the registry profile {profile.name}, "
+                f"which {provider.name} does not have.",
+                todo=f"Its claims could not be read: add {provider.name} to the profile's providers.",
+                code="profile_not_here",
+            )
     return None
+
+
+def _is_read_at(profile: RegistryProfile, provider: Provider) -> bool:
+    named = set(profile.providers.values_list("pk", flat=True))
+    needs_name = profile.kind in STORE_KINDS
+    return provider.pk in named or not (named or needs_name)
 
 
 def _find_provider_refusal(provider: Provider) -> RefusedBySafety | None:

@@ -1,14 +1,16 @@
-"""Where an owner's instance writes its claims, and how."""
+"""Where the instances of an owner write their claims, and how."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from providers.registries.claim import DEFAULT_PROFILE, TxtProfile
 from registry_app.mirror.profiles import build_txt_profile
-from registry_app.models import Owner, RegistryProfile
+from registry_app.models import Instance, Owner, Provider, RegistryProfile
+from registry_app.queries.instance import list_instances_at
 
 _TXT = RegistryProfile.Kind.TXT
 _NOOP = RegistryProfile.Kind.NOOP
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -17,19 +19,52 @@ class OwnerRegistry:
 
     `store` is the primary key, as text, of the registry profile whose store holds the rows; empty for the
     zone itself. `is_blind`: the instance keeps none (noop), and takes all it can see for its own.
+    `disagreement`: why nobody can say, where its instances write in different ways; empty where they agree.
     """
 
     txt: TxtProfile = DEFAULT_PROFILE
     store: str = ""
     is_blind: bool = False
+    disagreement: str = ""
 
 
-def fetch_owner_registry(owner: Owner, profiles: Sequence[TxtProfile]) -> OwnerRegistry:
-    """What was said of an owner; ExternalDNS's defaults where nobody said anything.
+def fetch_owner_registry(owner: Owner, provider: Provider, profiles: Sequence[TxtProfile]) -> OwnerRegistry:
+    """What was said of an owner's instances at a provider; ExternalDNS's defaults where nobody said anything.
 
-    `profiles` are the TXT profiles of the provider. Raises SecretUnavailable.
+    `profiles` are the TXT profiles of the provider. Where the instances disagree the first of them counts,
+    and `disagreement` says so. Raises SecretUnavailable.
     """
-    profile = owner.registry_profile
+    rows = list_instances_at(owner, provider)
+    registry = _build_registry(rows[0].registry_profile if rows else None, profiles)
+    return replace(registry, disagreement=describe_disagreement(owner, provider, rows))
+
+
+def list_registry_profiles(owner: Owner, provider: Provider) -> list[RegistryProfile]:
+    """The registry profiles of an owner's instances at a provider, each once."""
+    rows = list_instances_at(owner, provider)
+    named = {row.registry_profile.pk: row.registry_profile for row in rows if row.registry_profile}
+    return list(named.values())
+
+
+def describe_disagreement(owner: Owner, provider: Provider, rows: Sequence[Instance]) -> str:
+    """Which of an owner's instances at a provider write their claims in different ways; empty if none do."""
+    users: dict[str, list[str]] = {}
+    for row in rows:
+        users.setdefault(str(row.registry_profile or "ExternalDNS's defaults"), []).append(row.name)
+    if len(users) < 2:
+        return ""
+    said = ", ".join(f"{_name(names)} with {profile}" for profile, names in users.items())
+    return (
+        f"The instances of {owner.owner_id} write their claims at {provider.name} in different ways: {said}."
+    )
+
+
+def _name(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
+
+
+def _build_registry(profile: RegistryProfile | None, profiles: Sequence[TxtProfile]) -> OwnerRegistry:
     if profile is None:
         plain = (each for each in profiles if not (each.prefix or each.suffix or each.encryption_key))
         return OwnerRegistry(txt=next(plain, DEFAULT_PROFILE))

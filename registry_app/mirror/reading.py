@@ -10,6 +10,7 @@ from providers.registries.claim import TxtProfile
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.mirror.registries import NO_REGISTRIES, Registries, fetch_registries
 from registry_app.models import Owner, Provider
+from registry_app.queries.instance import InstanceFacts, fetch_instances_at
 
 # Raised whenever decoding, pairing or findings change: what an older release accepted is then read again.
 READING_VERSION = 4
@@ -18,12 +19,19 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True)
 class OwnerFacts:
-    """What a person said of an owner: its status, where it writes, and under which profile."""
+    """What a person said of an owner: its status, the names it is responsible for, and of its instances
+    those that may write at this provider."""
 
     owner_id: str
     status: str
     name_patterns: tuple[str, ...]
-    profile_reference: str
+    instances: tuple[InstanceFacts, ...] = ()
+
+    @property
+    def profile_references(self) -> frozenset[str]:
+        """The registry profiles its instances write under; empty text for ExternalDNS's defaults."""
+        said = {instance.profile for instance in self.instances if not instance.is_loop}
+        return frozenset(said or {""})
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ class Reading:
 def fetch_reading(provider: Provider) -> Reading:
     """Database read. Raises SecretUnavailable where a profile's key cannot be had."""
     profiles = tuple(fetch_txt_profiles(provider))
-    owners = {facts.owner_id: facts for facts in _fetch_owner_facts()}
+    owners = {facts.owner_id: facts for facts in _fetch_owner_facts(provider)}
     registries = fetch_registries(provider)
     digest = _digest(profiles, tuple(owners.values()), provider, registries)
     return Reading(profiles, owners, digest, registries)
@@ -55,20 +63,21 @@ def compute_accepted_digest(body_digest: str, content_type: str, reading: Readin
     return _blake2b(bytes.fromhex(body_digest) + reading.digest + content_type.encode()).hex()
 
 
-def _fetch_owner_facts() -> list[OwnerFacts]:
+def _fetch_owner_facts(provider: Provider) -> list[OwnerFacts]:
     rows = (
         Owner.objects.exclude(status=Owner.Status.DISCOVERED)
         .order_by("owner_id")
-        .values_list("owner_id", "status", "name_patterns", "registry_profile_id")
+        .values_list("owner_id", "status", "name_patterns")
     )
+    instances = fetch_instances_at(provider)
     return [
         OwnerFacts(
             owner_id,
             status,
             tuple(str(pattern).lower().removesuffix(".") for pattern in patterns),
-            str(profile or ""),
+            instances.get(owner_id, ()),
         )
-        for owner_id, status, patterns, profile in rows
+        for owner_id, status, patterns in rows
     ]
 
 

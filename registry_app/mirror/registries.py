@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from registry_app.models import Owner, Provider, RegistryProfile
+from django.db.models import Q
+
+from registry_app.models import Instance, Owner, Provider, RegistryProfile
 
 _KIND = RegistryProfile.Kind
 STORE_KINDS = (_KIND.CONFIGMAP, _KIND.CRD, _KIND.DYNAMODB, _KIND.AWS_SD)
@@ -46,10 +48,15 @@ def fetch_registries(provider: Provider) -> Registries:
 
 
 def _fetch_blind_suffixes(provider: Provider) -> tuple[str, ...]:
-    owners = Owner.objects.filter(registry_profile__kind=_KIND.NOOP, status=Owner.Status.REGISTERED)
-    here = owners.filter(registry_profile__providers=provider) | owners.filter(
-        registry_profile__providers__isnull=True
+    """Names that owners with an instance without registry here are responsible for, or that its domain filter
+    lets through."""
+    here = Q(provider=None) | Q(provider=provider)
+    tried = Q(registry_profile__providers=provider) | Q(registry_profile__providers__isnull=True)
+    rows = Instance.objects.filter(
+        here, tried, registry_profile__kind=_KIND.NOOP, owner__status=Owner.Status.REGISTERED
     )
-    patterns = here.values_list("name_patterns", flat=True).distinct()
-    suffixes = {str(each).lower().removesuffix(".") for found in patterns for each in found}
+    found = rows.values_list("owner__name_patterns", "domain_include").distinct()
+    suffixes = {
+        str(each).lower().removesuffix(".") for patterns, included in found for each in (*patterns, *included)
+    }
     return tuple(sorted(suffixes))

@@ -10,6 +10,7 @@ from registry_app.models.freeze import Freeze
 from registry_app.models.grant import Grant
 from registry_app.models.held_snapshot import HeldSnapshot
 from registry_app.models.idempotency_key import IdempotencyKey
+from registry_app.models.instance import Instance, InstancePolicy
 from registry_app.models.loop import DeclaredEndpoint, Loop, LoopPolicy, LoopRun, LoopStep
 from registry_app.models.owner import Owner
 from registry_app.models.provider import PROVIDER_SECRETS, Provider
@@ -33,6 +34,8 @@ __all__ = [
     "Grant",
     "HeldSnapshot",
     "IdempotencyKey",
+    "Instance",
+    "InstancePolicy",
     "Loop",
     "LoopPolicy",
     "LoopRun",

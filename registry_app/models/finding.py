@@ -38,6 +38,8 @@ class Finding(models.Model):
         REGISTRY_DRIFT = "registry_drift", "Registry that differs from its provider"
         TRANSFER_STUCK = "transfer_stuck", "Transfer needs an operator"
         LOOP_STUCK = "loop_stuck", "Loop that does not make what is wanted"
+        SHARED_OWNER = "shared_owner", "Owner id shared by several instances"
+        DUPLICATE_PROVIDER = "duplicate_provider", "Provider registered twice"
 
     class Severity(models.IntegerChoices):
         INFO = 10, "Info"

@@ -1,4 +1,4 @@
-"""Owner: one ExternalDNS instance and the string it signs with."""
+"""Owner: the id that ExternalDNS instances sign with, and what we know about it."""
 
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
@@ -7,37 +7,23 @@ from django.db import models
 from providers.registries.errors import UnwritableLabel
 from providers.registries.labels import raise_if_owner_unwritable
 from providers.wire.canonical_name import InvalidName, canonical_name
-from registry_app.models.cluster import Cluster
 from registry_app.models.deletion import NotDeleted, build_unique_name
-from registry_app.models.registry_profile import RegistryProfile
 
 
 class Owner(models.Model):
-    """An owner id. Discovered in claims, or registered by a person who says where it runs and how."""
+    """An owner id. Discovered in claims, or registered by a person.
+
+    Where it runs, and how, its instances say: usually one, sometimes several, none where nobody said.
+    """
 
     class Status(models.TextChoices):
         DISCOVERED = "discovered", "Seen in claims, not registered"
         REGISTERED = "registered", "Registered"
         DECOMMISSIONED = "decommissioned", "Decommissioned"
 
-    class Policy(models.TextChoices):
-        """ExternalDNS's --policy: what the instance does at its next sync."""
-
-        UNKNOWN = "unknown", "Unknown"
-        SYNC = "sync", "sync (deletes what it owns and no longer wants)"
-        UPSERT_ONLY = "upsert-only", "upsert-only (never deletes)"
-        CREATE_ONLY = "create-only", "create-only (only creates)"
-
     owner_id = models.CharField(max_length=255)
     status = models.CharField(max_length=15, choices=Status.choices, default=Status.DISCOVERED)
-    policy = models.CharField(max_length=12, choices=Policy.choices, default=Policy.UNKNOWN)
-    cluster = models.ForeignKey(
-        Cluster, null=True, blank=True, on_delete=models.SET_NULL, related_name="owners"
-    )
     team = models.ForeignKey(Group, null=True, blank=True, on_delete=models.SET_NULL, related_name="owners")
-    registry_profile = models.ForeignKey(
-        RegistryProfile, null=True, blank=True, on_delete=models.PROTECT, related_name="owners"
-    )
     name_patterns = models.JSONField(
         default=list,
         blank=True,
@@ -67,18 +53,21 @@ class Owner(models.Model):
             raise_if_owner_unwritable(self.owner_id)
         except UnwritableLabel as error:
             raise ValidationError({"owner_id": str(error)}) from error
-        self.name_patterns = _canonical_patterns(self.name_patterns)
+        self.name_patterns = read_suffixes("name_patterns", self.name_patterns)
 
 
-def _canonical_patterns(patterns: object) -> list[str]:
-    """Suffixes in canonical spelling; one that begins with a dot matches only names below it."""
-    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
-        raise ValidationError({"name_patterns": "This is a list of suffixes such as example.org."})
+def read_suffixes(field: str, suffixes: object) -> list[str]:
+    """Suffixes in canonical spelling, each once; one that begins with a dot matches only names below it.
+
+    Raises ValidationError for `field`.
+    """
+    if not isinstance(suffixes, list) or not all(isinstance(suffix, str) for suffix in suffixes):
+        raise ValidationError({field: "This is a list of suffixes such as example.org."})
     canonical: list[str] = []
-    for pattern in patterns:
-        dot = "." if pattern.startswith(".") else ""
+    for suffix in suffixes:
+        dot = "." if suffix.startswith(".") else ""
         try:
-            canonical.append(dot + canonical_name(pattern.removeprefix(".")))
+            canonical.append(dot + canonical_name(suffix.removeprefix(".")))
         except InvalidName as error:
-            raise ValidationError({"name_patterns": f"{pattern!r}: {error}"}) from error
-    return canonical
+            raise ValidationError({field: f"{suffix!r}: {error}"}) from error
+    return list(dict.fromkeys(canonical))

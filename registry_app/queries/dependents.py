@@ -9,6 +9,7 @@ from registry_app.models import (
     ApiToken,
     Claim,
     Cluster,
+    Instance,
     Loop,
     LoopRun,
     Owner,
@@ -28,6 +29,7 @@ def find_provider_dependents(provider: Provider) -> list[str]:
         *_describe_transfers(Transfer.objects.filter(provider=provider)),
         *_describe_runs(LoopRun.objects.filter(provider=provider)),
         *_describe("loop", Loop.objects.filter(provider=provider), "Delete it first."),
+        *_describe("instance", provider.instances.all(), "Choose another provider there, or delete it."),
         *_describe(
             "registry profile", provider.registry_profiles.all(), "Name another provider there, or delete it."
         ),
@@ -53,7 +55,7 @@ def find_profile_dependents(profile: RegistryProfile) -> list[str]:
     """As `find_provider_dependents`."""
     steps = Q(steps__registry_profile=profile)
     return [
-        *_describe("owner", profile.owners.all(), "Choose another registry profile there."),
+        *_describe("instance", profile.instances.all(), "Choose another registry profile there."),
         *_count("claim", Claim.objects.filter(registry_profile=profile), "They are read with this profile."),
         *_describe_transfers(Transfer.objects.filter(steps).distinct()),
         *_describe_runs(LoopRun.objects.filter(steps).distinct()),
@@ -63,11 +65,21 @@ def find_profile_dependents(profile: RegistryProfile) -> list[str]:
 def find_cluster_dependents(cluster: Cluster) -> list[str]:
     """As `find_provider_dependents`."""
     return [
-        *_describe("owner", cluster.owners.all(), "Choose another cluster there."),
+        *_describe("instance", cluster.instances.all(), "Choose another cluster there, or delete it."),
         *_describe(
             "registry profile", cluster.registry_profiles.all(), "Choose another cluster there, or delete it."
         ),
     ]
+
+
+def find_instance_dependents(instance: Instance) -> list[str]:
+    """As `find_provider_dependents`. Its deletion voids approvals that rest on what it says, as any change
+    does; what is being sent already is finished first."""
+    sending = (Transfer.Status.SENDING, Transfer.Status.SENT, Transfer.Status.NEEDS_OPERATOR)
+    transfers = Transfer.objects.filter(target_owner=instance.owner_id, status__in=sending)
+    if instance.provider_id is not None:
+        transfers = transfers.filter(provider=instance.provider_id)
+    return _describe_transfers(transfers)
 
 
 def find_loop_dependents(loop: Loop) -> list[str]:

@@ -28,6 +28,7 @@ from registry_app.mirror.registries import Registries
 from registry_app.mirror.snapshot import decode_snapshot
 from registry_app.models import Finding, Provider, RegistryProfile
 from registry_app.queries.freeze import fetch_active_freezes
+from registry_app.queries.instance import list_owner_ids
 from registry_app.reconcile.findings.draft import FindingDraft, Kind
 from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease, renew_lease, take_lease
 from registry_app.reconcile.store_findings import open_finding, resolve_finding, resolve_findings
@@ -74,7 +75,7 @@ def _resync(profile: RegistryProfile, provider: Provider, lease: Lease) -> None:
         raise_if_unbelievable(provider, len(endpoints))
         store = open_configmap_store(profile, provider, remembers=True)
         losers = _find_losers(profile, provider, store, body)
-        for owner_id in profile.owners.order_by("owner_id").values_list("owner_id", flat=True):
+        for owner_id in list_owner_ids(profile, provider):
             lease = renew_lease(lease, seconds=3 * provider.deadline_seconds)
             found = store.compare(owner_id, endpoints)
             rebuilds = owner_id not in losers and _may_rebuild(profile, provider)
@@ -148,7 +149,7 @@ def _is_news(provider: Provider, draft: FindingDraft) -> bool:
 
 def _resolve_left_over(profile: RegistryProfile, provider: Provider, lease: Lease) -> None:
     """Findings about owners that do not use the profile any more."""
-    owner_ids = set(profile.owners.values_list("owner_id", flat=True))
+    owner_ids = set(list_owner_ids(profile, provider))
     told = Finding.objects.filter(
         provider=provider, kind=Kind.REGISTRY_DRIFT, details__registry_profile=profile.name
     ).exclude(state=Finding.State.RESOLVED)

@@ -8,9 +8,7 @@ from registry_app.models import Transfer
 
 def find_transfer(public_id: UUID | str | int) -> Transfer:
     """The transfer with this public id (or, for a number, this primary key). Raises NotFound."""
-    rows = Transfer.objects.select_related(
-        "provider", "source_owner", "target_owner", "target_owner__registry_profile"
-    )
+    rows = Transfer.objects.select_related("provider", "source_owner", "target_owner")
     if isinstance(public_id, int):
         found = rows.filter(pk=public_id).first()
     else:

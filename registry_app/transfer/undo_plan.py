@@ -1,7 +1,7 @@
 """The plan that gives back what a transfer changed: from its stored steps, byte for byte."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -11,6 +11,7 @@ from providers.registries.ownership import is_alias
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.models import Grant, Owner, RecordSet, Transfer, TransferItem, TransferStep
+from registry_app.queries.instance import fetch_instances
 from registry_app.queries.transfer_access import find_denied_side
 from registry_app.queries.transfer_items import find_left_to_undo
 from registry_app.transfer.plan.build_plan import leave_out_locked
@@ -18,6 +19,7 @@ from registry_app.transfer.plan.claim_key import ClaimKey, claim_key_of, describ
 from registry_app.transfer.plan.confirmation import build_confirmation_text
 from registry_app.transfer.plan.fingerprint import PlanHead, compute_fingerprint
 from registry_app.transfer.plan.group import assign_batches, find_stores_of_items
+from registry_app.transfer.plan.instance_verdicts import InstanceVerdicts
 from registry_app.transfer.plan.load_subjects import load_shown, to_record_facts
 from registry_app.transfer.plan.premises import build_premises
 from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
@@ -27,8 +29,8 @@ from registry_app.transfer.plan.refusals import (
     find_registry_warnings,
 )
 from registry_app.transfer.plan.subjects import RecordFacts
-from registry_app.transfer.plan.verdicts import Verdict, compute_verdict, compute_verdict_without_change
-from registry_app.transfer.plan.whole_names import NewOwner, judge_rows
+from registry_app.transfer.plan.verdicts import Verdict, compute_verdict_without_change
+from registry_app.transfer.plan.whole_names import NewOwner, judge_rows, key_of_item
 from registry_app.transfer.send.given_back import Standing, find_objection
 from registry_app.transfer.send.review import key_of, plan_of
 from registry_app.transfer.send.steps import changes_of_step, claim_key_of_row
@@ -50,9 +52,10 @@ def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> Pro
     """The inverse of every verified item of `original` that no undo has given back yet, with what speaks
     against it. `target_intent` is what a person says that the former owner wants."""
     standing: list[RecordFacts] = []
-    items: tuple[PlannedItem, ...] = tuple(_build_items(actor, original, target_intent, standing))
+    judges = _build_judges(actor, original, target_intent)
+    items: tuple[PlannedItem, ...] = tuple(_build_items(original, standing, judges))
     items = leave_out_locked(original.provider, items)
-    items = judge_rows(items, standing, _find_new_owner(original))
+    items = judge_rows(items, standing, _find_new_owner(original, judges))
     items = assign_batches(items, original.provider.effective_batch_size)
     included = [item for item in items if not item.problem]
     source, target = _swap_owners(original)
@@ -87,29 +90,30 @@ def _build_confirmation(included: list[PlannedItem]) -> str:
     return build_confirmation_text(_KIND.UNDO, included, "", left_behind=len(behind))
 
 
-def _find_new_owner(original: Transfer) -> Callable[[PlannedItem], NewOwner | None]:
+def _find_new_owner(
+    original: Transfer, judges: Mapping[str, InstanceVerdicts]
+) -> Callable[[PlannedItem], NewOwner | None]:
     """Who gets an item back; None where its owner stays, where nobody had it, or where that was disputed."""
-    policies = dict(Owner.objects.values_list("owner_id", "policy"))
     rows = original.items.order_by().values_list("name", "record_type", "set_identifier", "owner_before")
     before = {EndpointKey(*key): owner_ids for *key, owner_ids in rows.iterator(chunk_size=2_000)}
 
     def find(item: PlannedItem) -> NewOwner | None:
-        owner_id = before.get(EndpointKey(item.name, item.record_type, item.set_identifier), "")
+        key = key_of_item(item)
+        owner_id = before.get(key, "")
         if original.kind in _OWNER_STAYS or not owner_id or "," in owner_id:
             return None
-        return NewOwner(owner_id, policies.get(owner_id, Owner.Policy.UNKNOWN))
+        return judges[owner_id].build_new_owner(key)
 
     return find
 
 
 def _build_items(
-    actor: Actor, original: Transfer, intent: str, standing: list[RecordFacts]
+    original: Transfer, standing: list[RecordFacts], judges: Mapping[str, InstanceVerdicts]
 ) -> Iterator[PlannedItem]:
     """The inverse of each item; `standing` collects all record sets at their names."""
     by_batch: dict[int, list[TransferItem]] = defaultdict(list)
     for item in find_left_to_undo(original).order_by("ordinal"):
         by_batch[item.batch].append(item)
-    policies = dict(Owner.objects.values_list("owner_id", "policy"))
     is_clean_up = original.kind == _KIND.CLEAN_UP
     is_fresh = _is_mirror_fresh(original)
     for batch, items in by_batch.items():
@@ -119,7 +123,7 @@ def _build_items(
         shown = _load_shown(original, items) if is_fresh else None
         at_name = _group_by_name(records) if is_clean_up else {}
         for item in items:
-            verdict = _compute_verdict(actor, original, item, policies.get(item.owner_before), intent)
+            verdict = _compute_verdict(original, item, judges)
             inverse = _invert(original, item, written, records.get(key_of(item)), verdict)
             if shown is not None:
                 inverse = _leave_out_if_changed(inverse, shown)
@@ -225,8 +229,27 @@ def _load_records(original: Transfer, items: list[TransferItem]) -> dict[Endpoin
     return rows
 
 
+def _build_judges(actor: Actor, original: Transfer, intent: str) -> dict[str, InstanceVerdicts]:
+    """What the instances of the owners of before do, by owner id."""
+    if original.kind in _OWNER_STAYS:
+        return {}
+    before = find_left_to_undo(original).order_by().values_list("owner_before", flat=True).distinct()
+    owner_ids = [owner_id for owner_id in before if owner_id]
+    known = fetch_instances(owner_ids)
+    return {
+        owner_id: InstanceVerdicts(
+            owner_id,
+            known.get(owner_id, ()),
+            original.provider_id,
+            intent=intent,
+            said_by=actor.name,
+        )
+        for owner_id in owner_ids
+    }
+
+
 def _compute_verdict(
-    actor: Actor, original: Transfer, item: TransferItem, policy: str | None, intent: str
+    original: Transfer, item: TransferItem, judges: Mapping[str, InstanceVerdicts]
 ) -> Verdict:
     if original.kind in _OWNER_STAYS:
         return compute_verdict_without_change("It keeps its owner.")
@@ -234,7 +257,7 @@ def _compute_verdict(
         return compute_verdict_without_change("Nobody owned it before: no instance changes or deletes it.")
     if "," in item.owner_before:
         return compute_verdict_without_change("Its claims disagree again: every instance sees its own.")
-    return compute_verdict(item.owner_before, policy or Owner.Policy.UNKNOWN, intent, actor.name)
+    return judges[item.owner_before].judge(key_of(item))
 
 
 def _swap_owners(original: Transfer) -> tuple[Owner | None, Owner | None]:

@@ -93,8 +93,9 @@ def find_second_readings(scene: Scene) -> Iterator[FindingDraft]:
 def _profile_of(scene: Scene, record: PairedEndpoint) -> TxtProfile:
     """The profile its owner writes under: as registered, else as its claim was read."""
     facts = scene.owners.get(record.owner_id)
-    if facts is not None and facts.profile_reference in scene.profiles:
-        return scene.profiles[facts.profile_reference]
+    for reference in sorted(facts.profile_references) if facts is not None else ():
+        if reference in scene.profiles:
+            return scene.profiles[reference]
     if record.effective_claim is not None:
         return scene.snapshot.claims[record.effective_claim].profile
     return TxtProfile()

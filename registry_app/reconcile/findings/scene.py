@@ -43,14 +43,15 @@ class Scene:
         return self.domain_filter is None or self.domain_filter.matches(name)
 
     def is_written_as_registered(self, claim: Claim) -> bool:
-        """Whether a claim stands where, and has the affixes, that a person said its registered owner writes
-        under."""
-        reference = self.owners[claim.owner_id].profile_reference
+        """Whether a claim stands where, and has the affixes, that a person said an instance of its
+        registered owner writes under."""
+        references = self.owners[claim.owner_id].profile_references
         if claim.registry != TXT_REGISTRY:
-            return claim.profile.reference == reference
-        if reference and reference not in self.profiles:
-            return False  # it writes into a store, or under a profile this provider does not have
-        return _affixes(self.profiles.get(reference, DEFAULT_PROFILE)) == _affixes(claim.profile)
+            return claim.profile.reference in references
+        # Another one writes into a store, or under a profile this provider does not have.
+        known = [each for each in references if not each or each in self.profiles]
+        own = (self.profiles.get(each, DEFAULT_PROFILE) for each in known)
+        return any(_affixes(each) == _affixes(claim.profile) for each in own)
 
 
 def _affixes(profile: TxtProfile) -> tuple[str, ...]:

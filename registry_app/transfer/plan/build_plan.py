@@ -14,6 +14,7 @@ from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_regist
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer, TransferItem
 from registry_app.queries.declared import fetch_declared_set
+from registry_app.queries.instance import WITH_PROFILES, fetch_instances
 from registry_app.transfer.name_transfer import name_transfer
 from registry_app.transfer.plan.claim_key import ClaimKey, build_txt_key, claim_key_of
 from registry_app.transfer.plan.clean_up import build_clean_up_items
@@ -25,6 +26,7 @@ from registry_app.transfer.plan.group import (
     find_stores_of_items,
     leave_out_shared,
 )
+from registry_app.transfer.plan.instance_verdicts import InstanceVerdicts
 from registry_app.transfer.plan.items import build_item, build_left_behind_item
 from registry_app.transfer.plan.load_subjects import (
     Loaded,
@@ -49,8 +51,8 @@ from registry_app.transfer.plan.refusals import (
 )
 from registry_app.transfer.plan.subjects import ClaimFacts
 from registry_app.transfer.plan.transfer_request import TransferRequest
-from registry_app.transfer.plan.verdicts import Verdict, compute_verdict, compute_verdict_without_change
-from registry_app.transfer.plan.whole_names import NewOwner, find_siblings, judge_rows
+from registry_app.transfer.plan.verdicts import Verdict, compute_verdict_without_change
+from registry_app.transfer.plan.whole_names import NewOwner, find_siblings, judge_rows, key_of_item
 
 _KIND = Transfer.Kind
 _CHUNK = 500
@@ -178,16 +180,17 @@ def _build_items_of(
 
 
 def _find_new_owner(asked: PlanRequest, context: PlanContext) -> Callable[[PlannedItem], NewOwner | None]:
-    target = asked.target
-    new_owner = NewOwner(target.owner_id, target.policy, context.declared) if target else None
-    return lambda _item: new_owner
+    instances = context.instances
+    if instances is None:
+        return lambda _item: None
+    return lambda item: instances.build_new_owner(key_of_item(item), context.declared)
 
 
 def _build_premises(asked: PlanRequest, items: Sequence[PlannedItem]) -> Premises:
     owners = [asked.target] if asked.target is not None else []
     if asked.request.kind == _KIND.REFORMAT:
         owner_ids = {item.source_owner_id for item in items if not item.problem}
-        owners = list(Owner.objects.prefetch_related("registry_profile").filter(owner_id__in=owner_ids))
+        owners = list(Owner.objects.prefetch_related(WITH_PROFILES).filter(owner_id__in=owner_ids))
     stores = find_stores_of_items(items)
     return build_premises(asked.provider, asked.request.kind, owners, stores)
 
@@ -202,11 +205,12 @@ def _build_context(asked: PlanRequest, loaded: Loaded) -> PlanContext:
     return PlanContext(
         kind=asked.request.kind,
         owner_id=asked.target.owner_id if asked.target else "",
-        verdict=_compute_verdict(asked),
+        verdict=_compute_verdict_without_target(asked),
         registries=_fetch_registries(asked, loaded, profiles),
         profiles={profile.reference: profile for profile in profiles},
         contents=loaded.contents,
         declared=fetch_declared_set(asked.target, asked.provider) if asked.target else None,
+        instances=_build_instance_verdicts(asked, asked.target) if asked.target else None,
     )
 
 
@@ -226,18 +230,25 @@ def _fetch_registries(
     asked: PlanRequest, loaded: Loaded, profiles: Sequence[TxtProfile]
 ) -> Mapping[str, OwnerRegistry]:
     if asked.target is not None:
-        return {asked.target.owner_id: fetch_owner_registry(asked.target, profiles)}
+        return {asked.target.owner_id: fetch_owner_registry(asked.target, asked.provider, profiles)}
     if asked.request.kind != _KIND.REFORMAT:
         return {}
     owner_ids = {owner_id for subject in loaded.selected for owner_id in subject.owner_ids}
-    owners = Owner.objects.filter(owner_id__in=owner_ids).prefetch_related("registry_profile")
-    return {owner.owner_id: fetch_owner_registry(owner, profiles) for owner in owners}
+    owners = Owner.objects.filter(owner_id__in=owner_ids).prefetch_related(WITH_PROFILES)
+    return {owner.owner_id: fetch_owner_registry(owner, asked.provider, profiles) for owner in owners}
 
 
-def _compute_verdict(asked: PlanRequest) -> Verdict:
-    if asked.target is not None:
-        word = asked.actor.name or "The requester"
-        return compute_verdict(asked.target.owner_id, asked.target.policy, asked.request.target_intent, word)
+def _build_instance_verdicts(asked: PlanRequest, target: Owner) -> InstanceVerdicts:
+    return InstanceVerdicts(
+        target.owner_id,
+        fetch_instances([target.owner_id]).get(target.owner_id, ()),
+        asked.provider.pk,
+        intent=asked.request.target_intent,
+        said_by=asked.actor.name or "The requester",
+    )
+
+
+def _compute_verdict_without_target(asked: PlanRequest) -> Verdict:
     if asked.request.kind == _KIND.RELEASE:
         return compute_verdict_without_change(
             "Nobody owns it afterwards: no instance changes or deletes it any more."

@@ -25,6 +25,7 @@ from registry_app.models import Transfer
 from registry_app.queries.declared import DeclaredSet
 from registry_app.transfer.plan.claim_edit import ClaimEdit, UnusableClaim, read_plain_text
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, build_row, build_row_key, build_txt_key
+from registry_app.transfer.plan.instance_verdicts import InstanceVerdicts
 from registry_app.transfer.plan.subjects import ClaimFacts, Subject
 from registry_app.transfer.plan.verdicts import Verdict, compute_declared_verdict
 
@@ -35,9 +36,10 @@ _KIND = Transfer.Kind
 class PlanContext:
     """All a plan of one provider rests on beside its subjects.
 
-    `registries` gives the registry of an owner id; `owner_id` is the target's, empty for kinds that keep
-    or remove the owner. `profiles` are the TXT profiles by reference. `taken` are places at which a TXT
-    record stands that is no claim. `declared` is what the target's own loop keeps here, where one runs.
+    `verdict` is that of kinds without a new owner; with one, `instances` judge. `registries` gives the
+    registry of an owner id; `owner_id` is the target's, empty for kinds that keep or remove the owner.
+    `profiles` are the TXT profiles by reference. `taken` are places at which a TXT record stands that is no
+    claim. `declared` is what the target's own loop keeps here, where one runs.
     """
 
     kind: str
@@ -48,13 +50,18 @@ class PlanContext:
     contents: Mapping[ClaimKey, tuple[str, ...]]
     taken: frozenset[ClaimKey] = frozenset()
     declared: DeclaredSet | None = None
+    instances: InstanceVerdicts | None = None
 
 
 def find_verdict(subject: Subject, context: PlanContext) -> Verdict:
-    """What the next sync of the target does to a record set."""
-    if context.declared is None:
+    """What the next sync of each instance of the target does to a record set, the worst of it."""
+    if context.instances is None:
         return context.verdict
-    return compute_declared_verdict(context.owner_id, subject.record.to_endpoint(), context.declared)
+    of_loop = None
+    if context.declared is not None:
+        current = subject.record.to_endpoint()
+        of_loop = compute_declared_verdict(context.owner_id, current, context.declared)
+    return context.instances.judge(subject.record.key, of_loop)
 
 
 class _Said(NamedTuple):
@@ -105,6 +112,8 @@ def _choose_kept(subject: Subject, registry: OwnerRegistry, context: PlanContext
 def _edit_reformat(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
     """One new-format claim as the owner's instance writes it now; every other claim goes."""
     registry = context.registries[subject.owner_ids[0]]
+    if registry.disagreement:  # of a new owner, the plan is refused as a whole
+        raise UnusableClaim("instances_disagree", registry.disagreement)
     wanted = _place_of(subject, registry)
     standing = next((claim for claim in subject.readable if claim.place == wanted), None)
     first = standing or subject.readable[0]

@@ -3,7 +3,7 @@
 It is part of what is reviewed. What moved since voids the approval: nothing more is sent.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
@@ -11,6 +11,7 @@ from registry_app.mirror.place import identify_secret, name_place
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer
 from registry_app.queries.declared import find_declared_version
+from registry_app.queries.instance import WITH_PROFILES, InstanceFacts, fetch_instances
 from registry_app.transfer.plan.describe_stores import describe_stores
 from registry_app.transfer.plan.refusals import find_target_refusals
 
@@ -23,16 +24,19 @@ def build_premises(
     provider: Provider, kind: str, owners: Collection[Owner], stores: Collection[str] = ()
 ) -> Premises:
     """JSON of the addresses of the provider and of the registry stores the plan touches (`stores`: their
-    profiles' primary keys), of how many record sets the provider takes at once, and of each owner's policy
-    and, where claims are made anew, registry settings; without secrets. Raises SecretUnavailable where a key
-    cannot be had.
+    profiles' primary keys), of how many record sets the provider takes at once, and of each owner what its
+    instances say and, where claims are made anew, registry settings; without secrets. Raises
+    SecretUnavailable where a key cannot be had.
     """
-    described: dict[str, dict[str, Any]] = {owner.owner_id: {"policy": owner.policy} for owner in owners}
+    known = fetch_instances([owner.owner_id for owner in owners])
+    described = {
+        owner.owner_id: _describe_instances(known.get(owner.owner_id, ()), provider) for owner in owners
+    }
     if kind in KINDS_THAT_FORMAT:
         profiles = fetch_txt_profiles(provider)
         for owner in owners:
             described[owner.owner_id].update(
-                _describe_registry(fetch_owner_registry(owner, profiles)),
+                _describe_registry(fetch_owner_registry(owner, provider, profiles)),
                 **{"declared set": find_declared_version(owner, provider)},
             )
     premises: Premises = {
@@ -79,7 +83,7 @@ def find_moved_premise(transfer: Transfer, provider: Provider) -> str:
         fewer = f"{provider.name} takes fewer record sets at a time now ({size})"
         return f"{fewer} than when this was reviewed ({was_size})."
     reviewed: Mapping[str, Any] = transfer.premises.get("owners", {})
-    owners = list(Owner.objects.prefetch_related("registry_profile").filter(owner_id__in=list(reviewed)))
+    owners = list(Owner.objects.prefetch_related(WITH_PROFILES).filter(owner_id__in=list(reviewed)))
     if len(owners) < len(reviewed):
         return "An owner of this plan is not known any more."
     now: Mapping[str, Any] = build_premises(provider, transfer.kind, owners)["owners"]
@@ -88,9 +92,22 @@ def find_moved_premise(transfer: Transfer, provider: Provider) -> str:
             for refusal in find_target_refusals(owner, provider):
                 return refusal.happened
         for key, was in reviewed[owner.owner_id].items():
-            if now[owner.owner_id][key] != was:
+            if now[owner.owner_id].get(key) != was:
                 return f"The {key} of {owner.owner_id} changed after this was reviewed."
     return ""
+
+
+def _describe_instances(instances: Iterable[InstanceFacts], provider: Provider) -> dict[str, Any]:
+    """What verdicts rest on. Which of a loop's settings matter, its declared set says."""
+    here = [each for each in instances if not each.is_loop and each.writes_at(provider.pk)]
+    here.sort(key=lambda each: each.name)
+    return {
+        "policy": {each.name: each.policy for each in here},
+        "cluster": {each.name: each.cluster for each in here},
+        "domain filter": {each.name: [list(each.domain_include), list(each.domain_exclude)] for each in here},
+        "managed types": {each.name: list(each.managed_types) for each in here},
+        "claim cache": {each.name: each.claim_cache_seconds for each in here},
+    }
 
 
 def _describe_registry(registry: OwnerRegistry) -> dict[str, Any]:

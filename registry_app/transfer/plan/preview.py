@@ -7,6 +7,7 @@ from registry_app.actor import Actor
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound
 from registry_app.models import Owner, Provider, Transfer
 from registry_app.queries.access import may_read
+from registry_app.queries.instance import WITH_PROFILES
 from registry_app.transfer.plan.build_plan import PlanRequest, build_provider_plan
 from registry_app.transfer.plan.confirmation import build_confirmation_text
 from registry_app.transfer.plan.load_subjects import find_claims, find_record_sets
@@ -97,9 +98,7 @@ def _find_target(request: TransferRequest) -> Owner | None:
         return None
     if not request.target_owner_id:
         raise InvalidRequest("No target owner is named.", fields={"target_owner_id": ["Choose an owner."]})
-    target = (
-        Owner.objects.prefetch_related("registry_profile").filter(owner_id=request.target_owner_id).first()
-    )
+    target = Owner.objects.prefetch_related(WITH_PROFILES).filter(owner_id=request.target_owner_id).first()
     if target is None:
         raise InvalidRequest(
             f"No owner {request.target_owner_id[:100]!r} is known.",

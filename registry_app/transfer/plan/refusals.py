@@ -7,8 +7,10 @@ from typing import Any
 from django.utils import timezone
 
 from registry_app.actor import Actor
+from registry_app.mirror.owner_registry import describe_disagreement, list_registry_profiles
 from registry_app.models import Grant, Owner, Provider, RegistryProfile
 from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
+from registry_app.queries.instance import list_instances_at
 from registry_app.queries.transfer_access import find_denied_side
 from registry_app.transfer.plan.items import HARMLESS_CODES
 from registry_app.transfer.plan.provider_plan import PlannedItem, Refusal
@@ -80,18 +82,22 @@ def find_target_refusals(target: Owner, provider: Provider) -> list[Refusal]:
     if target.status == Owner.Status.DECOMMISSIONED:
         happened = f"{target.owner_id} is decommissioned: nothing would look after its record sets."
         return [_refuse("target_decommissioned", happened, "Choose another owner.")]
-    profile = target.registry_profile
-    if profile is not None and profile.kind == RegistryProfile.Kind.NOOP:
-        happened = f"{target.owner_id} keeps no registry (noop), so no claim can name it."
-        todo = "Release the record sets instead: its instance takes all it sees for its own."
-        return [_refuse("target_keeps_no_registry", happened, todo)]
-    if profile is not None and not _is_tried_at(profile, provider):
-        happened = (
-            f"{target.owner_id} uses the registry profile {profile.name}, "
-            f"which {provider.name} does not have."
-        )
-        todo = f"Its claims could not be read back: add {provider.name} to the profile's providers."
-        return [_refuse("profile_not_here", happened, todo)]
+    disagreement = describe_disagreement(target, provider, list_instances_at(target, provider))
+    if disagreement:
+        todo = "A claim can be written in one way only: give them the same registry profile, or owner ids of "
+        return [_refuse("instances_disagree", disagreement, f"{todo}their own.")]
+    for profile in list_registry_profiles(target, provider):
+        if profile.kind == RegistryProfile.Kind.NOOP:
+            happened = f"{target.owner_id} keeps no registry (noop), so no claim can name it."
+            todo = "Release the record sets instead: its instance takes all it sees for its own."
+            return [_refuse("target_keeps_no_registry", happened, todo)]
+        if not _is_tried_at(profile, provider):
+            happened = (
+                f"{target.owner_id} uses the registry profile {profile.name}, "
+                f"which {provider.name} does not have."
+            )
+            todo = f"Its claims could not be read back: add {provider.name} to the profile's providers."
+            return [_refuse("profile_not_here", happened, todo)]
     return []
 
 

@@ -11,13 +11,13 @@ import msgspec
 from providers.planning.plan import is_as_wanted
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint
-from registry_app.models import Owner, Transfer, TransferItem
+from registry_app.models import InstancePolicy, Transfer, TransferItem
 from registry_app.models.loop import LoopPolicy
 from registry_app.queries.declared import DeclaredSet
 
 _VERDICT = TransferItem.Verdict
 _INTENT = Transfer.TargetIntent
-_POLICY = Owner.Policy
+_POLICY = InstancePolicy
 _LONGEST_TARGETS = 100
 
 
@@ -28,25 +28,27 @@ class Verdict(NamedTuple):
     reason: str
 
 
-def compute_verdict(owner_id: str, policy: str, intent: str, said_by: str) -> Verdict:
+def compute_verdict(owner_id: str, policy: str, intent: str, said_by: str, instance: str = "") -> Verdict:
     """The verdict for record sets that `owner_id` owns from now on.
 
-    `policy` is that instance's --policy, `intent` what a person said it wants, `said_by` who said so.
+    `policy` is the --policy of its `instance` (its name; empty where none is known), `intent` what a person
+    said the owner wants, `said_by` who said so.
     """
     word = f"{said_by} says that {owner_id}"
-    runs = f"{owner_id} runs with policy {policy}"
+    who = f"the instance {instance} of {owner_id}" if instance else owner_id
+    runs = f"{who} runs with policy {policy}"
     if policy == _POLICY.CREATE_ONLY:
-        return Verdict(_VERDICT.NO_OP, f"{runs}, which never changes what exists.")
+        return Verdict(_VERDICT.NO_OP, _begin(f"{runs}, which never changes what exists."))
     if intent == _INTENT.SAME:
         return Verdict(_VERDICT.NO_OP, f"{word} wants the record set as it is.")
     if intent == _INTENT.OTHER:
         return Verdict(_VERDICT.RETARGET, f"{word} wants other targets: traffic moves at its next sync.")
     if intent == _INTENT.NOT_WANTED:
-        return _compute_unwanted(word, runs, policy)
+        return _compute_unwanted(word, runs, who, policy)
     if policy == _POLICY.UPSERT_ONLY:
         reason = f"{runs}, which never deletes; whether it wants other targets, nobody said."
-        return Verdict(_VERDICT.UNKNOWN, reason)
-    known = runs if policy == _POLICY.SYNC else f"the policy of {owner_id} is not known"
+        return Verdict(_VERDICT.UNKNOWN, _begin(reason))
+    known = runs if policy == _POLICY.SYNC else f"the policy of {who} is not known"
     reason = f"Nobody said what {owner_id} wants, and {known}: what it does not want, it may delete."
     return Verdict(_VERDICT.UNKNOWN, reason)
 
@@ -94,10 +96,14 @@ def compute_verdict_of_unvouched(owner_id: str) -> Verdict:
     )
 
 
-def _compute_unwanted(word: str, runs: str, policy: str) -> Verdict:
+def _compute_unwanted(word: str, runs: str, who: str, policy: str) -> Verdict:
     if policy == _POLICY.UPSERT_ONLY:
         return Verdict(_VERDICT.NO_OP, f"{word} does not want it, but {runs}, which never deletes.")
     if policy == _POLICY.SYNC:
         return Verdict(_VERDICT.DELETE, f"{word} does not want it, and {runs}: its next sync deletes it.")
-    reason = f"{word} does not want it, and its policy is not known: with policy sync it is deleted."
+    reason = f"{word} does not want it, and the policy of {who} is not known: with policy sync it is deleted."
     return Verdict(_VERDICT.DELETE, reason)
+
+
+def _begin(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:] if sentence.startswith("the instance ") else sentence

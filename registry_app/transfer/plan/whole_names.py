@@ -13,7 +13,7 @@ from typing import NamedTuple
 from providers.planning.planned_changes import DEFAULT_MANAGED_TYPES
 from providers.registries.claim import OwnershipState
 from providers.wire.endpoint import EndpointKey
-from registry_app.models import Owner, TransferItem
+from registry_app.models import TransferItem
 from registry_app.queries.declared import DeclaredSet
 from registry_app.transfer.plan.provider_plan import PlannedItem
 from registry_app.transfer.plan.subjects import RecordFacts, Subject
@@ -21,16 +21,17 @@ from registry_app.transfer.plan.verdicts import Verdict
 
 LEFT_BEHIND = "left_behind"
 _VERDICT = TransferItem.Verdict
-_NEVER_DELETE = (Owner.Policy.UPSERT_ONLY, Owner.Policy.CREATE_ONLY)
 _WHY = "ExternalDNS creates only where it owns all that stands at a name"
 _SHOWN = 3
 
 
 class NewOwner(NamedTuple):
-    """Who owns an item afterwards, and what is known of its instance."""
+    """Who owns an item afterwards, and what is known of the instances of it that act on the item: whether one
+    of them may delete, which types they look at, and what a loop declares."""
 
     owner_id: str
-    policy: str
+    may_delete: bool
+    managed_types: frozenset[str] = DEFAULT_MANAGED_TYPES
     declared: DeclaredSet | None = None
 
 
@@ -60,7 +61,7 @@ def judge_rows(
     `standing` are all record sets at the names of the items. `find_new_owner` answers None where an item
     gets no new owner: then nothing changes for the rest of its name.
     """
-    included = {_key_of(item) for item in items if not item.problem}
+    included = {key_of_item(item) for item in items if not item.problem}
     names = {key.name for key in included}
     staying: dict[str, list[RecordFacts]] = defaultdict(list)
     for record in standing:
@@ -80,12 +81,12 @@ def _judge(
     new_owner = find_new_owner(item)
     if new_owner is None:
         return item
-    row = _row_of(_key_of(item))
+    row = _row_of(key_of_item(item))
     in_row = [record for record in at_name if _row_of(record.key) == row]
     sources = set(item.source_owner_id.split(",")) - {new_owner.owner_id, ""}
     left_behind = tuple(record.key for record in in_row if _is_owned_by(record, sources))
     verdict = compute_row_verdict(
-        Verdict(item.verdict, item.verdict_reason), _key_of(item), new_owner, in_row, at_name
+        Verdict(item.verdict, item.verdict_reason), key_of_item(item), new_owner, in_row, at_name
     )
     return replace(item, verdict=verdict.value, verdict_reason=verdict.reason, left_behind=left_behind)
 
@@ -101,8 +102,8 @@ def compute_row_verdict(
     `at_name` under any. A loop of dnsadmin looks at all of these before it creates."""
     if new_owner.declared is not None:
         return _judge_declared(verdict, key, new_owner, at_name)
-    foreign = _find_foreign(in_row, new_owner.owner_id, DEFAULT_MANAGED_TYPES)
-    if not foreign or new_owner.policy in _NEVER_DELETE or verdict.value == _VERDICT.NO_OP:
+    foreign = _find_foreign(in_row, new_owner.owner_id, new_owner.managed_types)
+    if not foreign or not new_owner.may_delete or verdict.value == _VERDICT.NO_OP:
         return verdict
     stays = f"{_describe(foreign)} at the same name"
     does = f"deletes this and creates nothing, because {_WHY}"
@@ -162,5 +163,6 @@ def _row_of(key: EndpointKey) -> tuple[str, str]:
     return key.name, key.set_identifier
 
 
-def _key_of(item: PlannedItem) -> EndpointKey:
+def key_of_item(item: PlannedItem) -> EndpointKey:
+    """The record set an item is about."""
     return EndpointKey(item.name, item.record_type, item.set_identifier)

@@ -142,9 +142,10 @@ def test_an_owner_is_registered_with_where_it_runs() -> None:
     )
 
     owner = Owner.objects.get()
-    assert (owner.owner_id, owner.cluster) == ("green-cluster", cluster)
+    assert (owner.owner_id, owner.instances.get().cluster) == ("green-cluster", cluster)
     assert owner.name_patterns == ["green.example.org", "shop.example.org"]
-    assert AuditEntry.objects.get().action == "owner.registered"
+    actions = AuditEntry.objects.order_by("sequence").values_list("action", flat=True)
+    assert list(actions) == ["owner.registered", "instance.registered"]
 
 
 @pytest.mark.parametrize("noun", ["provider", "owner", "cluster", "registryprofile"])

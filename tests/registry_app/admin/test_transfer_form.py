@@ -6,8 +6,8 @@ import pytest
 from django.http import HttpResponseBase
 from django.test import Client
 
-from registry_app.models import Claim, Freeze, Grant, Owner, RecordSet, Transfer
-from tests.factories import make_administrator, make_owner, make_user
+from registry_app.models import Claim, Freeze, Grant, RecordSet, Transfer
+from tests.factories import make_administrator, make_owner, make_user, set_instance
 from tests.registry_app.admin.world import (
     address,
     make_claimed,
@@ -27,7 +27,7 @@ class World:
     def __init__(self, count: int = 3) -> None:
         self.provider = make_fresh_provider()
         self.blue = make_owner()
-        self.green = make_owner("green-cluster", policy=Owner.Policy.UPSERT_ONLY)
+        self.green = make_owner("green-cluster", policy="upsert-only")
         self.rows = [
             make_claimed(self.provider, self.blue, f"app-{number:03}.example.org") for number in range(count)
         ]
@@ -174,7 +174,7 @@ def test_going_back_from_the_preview_fills_the_form_in_again() -> None:
 
 def test_what_may_be_deleted_is_requested_only_with_the_words_typed() -> None:
     world = World()
-    Owner.objects.filter(pk=world.green.pk).update(policy=Owner.Policy.SYNC)
+    set_instance(world.green, policy="sync")
     client = sign_in(make_administrator())
     preview: Any = _preview(client, world.fill_in(target_intent="not_wanted"))
     words = preview.context["confirmations"][0]

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from registry_app.actor import Actor
-from registry_app.models import Grant, Owner, Provider, Transfer
+from registry_app.models import Grant, Provider, Transfer
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.plan.transfer_request import TransferRequest
 from registry_app.transfer.request_transfer import request_transfer
@@ -32,7 +32,7 @@ def _make_transfer(**values: Any) -> Transfer:
 def _request_as(user: User) -> Transfer:
     provider = make_fresh_provider(approval_policy=Provider.ApprovalPolicy.OTHER_PERSON)
     make_claimed(provider, make_owner())
-    make_owner("green-cluster", policy=Owner.Policy.UPSERT_ONLY)
+    make_owner("green-cluster", policy="upsert-only")
     wanted = TransferRequest(
         kind=Transfer.Kind.TRANSFER,
         selection=Selection(owner_id="blue-cluster"),

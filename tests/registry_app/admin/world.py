@@ -30,7 +30,15 @@ from registry_app.models import (
     TransferItem,
     TransferStep,
 )
-from tests.factories import make_cluster, make_finding, make_owner, make_provider, make_record_set, make_user
+from tests.factories import (
+    make_cluster,
+    make_finding,
+    make_owner,
+    make_provider,
+    make_record_set,
+    make_user,
+    set_instance,
+)
 
 NOUNS = (
     "recordset",
@@ -204,7 +212,7 @@ def make_one_of_each(number: int, user: User) -> None:
     provider = make_fresh_provider(f"zone-{number}")
     blue, green = make_owner(f"blue-{number}"), make_owner(f"green-{number}")
     cluster = make_cluster(f"cluster-{number}")
-    Owner.objects.filter(pk=blue.pk).update(cluster=cluster)
+    set_instance(blue, cluster=cluster)
     RegistryProfile.objects.create(name=f"profile-{number}", encryption_key="k" * 32)
     row = make_claimed(provider, blue, f"www-{number}.example.org")
     run = SyncRun.objects.create(

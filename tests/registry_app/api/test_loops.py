@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from registry_app.loop.run_loop import run_loop
 from registry_app.models import AuditEntry, Grant, Loop, LoopRun, Owner, Provider
 from registry_app.queries.loop import due_loops
-from tests.factories import make_administrator, make_cluster, make_user
+from tests.factories import make_administrator, make_cluster, make_user, set_instance
 from tests.registry_app.api.client import API, items, make_client, read
 from tests.registry_app.loop.world import API as API_NAME
 from tests.registry_app.loop.world import OLD, PARKED, WWW, open_parking, owned
@@ -90,10 +90,11 @@ def test_what_makes_no_sense_is_refused(
 
 def test_the_owner_of_a_cluster_or_an_unregistered_one_gets_no_loop(world: World, client: APIClient) -> None:
     body = {"owner": PARKED, "provider": "blue-zone"}
-    Owner.objects.filter(owner_id=PARKED).update(cluster=make_cluster())
+    set_instance(PARKED, cluster=make_cluster())
 
     in_a_cluster = client.post(f"{API}/loops/", body)
-    Owner.objects.filter(owner_id=PARKED).update(cluster=None, status=Owner.Status.DISCOVERED)
+    set_instance(PARKED, cluster=None)
+    Owner.objects.filter(owner_id=PARKED).update(status=Owner.Status.DISCOVERED)
     unregistered = client.post(f"{API}/loops/", body)
 
     codes = [read(each)["code"] for each in (in_a_cluster, unregistered)]

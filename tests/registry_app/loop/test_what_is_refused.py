@@ -12,6 +12,7 @@ from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.run_loop import run_request
 from registry_app.models import Cluster, Freeze, Loop, LoopRun, Owner, Provider
 from registry_app.transfer.plan.selection import Selection
+from tests.factories import set_instance
 from tests.reference_server import ReferenceProvider
 from tests.registry_app.loop.world import (
     BYSTANDERS,
@@ -36,7 +37,7 @@ def _freeze(_: World) -> None:
 
 
 def _put_into_a_cluster(_: World) -> None:
-    Owner.objects.filter(owner_id=PARKED).update(cluster=Cluster.objects.create(name="blue"))
+    set_instance(PARKED, cluster=Cluster.objects.create(name="blue"))
 
 
 def _forget_the_owner(_: World) -> None:

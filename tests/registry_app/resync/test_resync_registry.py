@@ -90,7 +90,7 @@ def test_what_a_rebuild_cannot_make_good_is_tried_once_and_told(beside: Beside) 
 
 def test_an_owner_that_uses_another_registry_by_now_is_told_of_no_more(beside: Beside) -> None:
     beside.resync()
-    beside.profile.owners.update(registry_profile=None)
+    beside.profile.instances.update(registry_profile=None)
 
     beside.resync()
 

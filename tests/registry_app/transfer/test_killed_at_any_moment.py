@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from providers.backends.memory import ApplyMode
 from providers.wire.endpoint import Endpoint
-from registry_app.models import Owner, Provider, RegistryProfile, Transfer
+from registry_app.models import Instance, Provider, RegistryProfile, Transfer
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
@@ -138,7 +138,7 @@ def _asked(scene: Scene) -> Iterator[tuple[World, RecordingProvider, Transfer]]:
     for each in _NAMES:
         zone += [make_record(each), *scene.claim(each)]
     values: dict[str, Any] = {"write_mode": scene.write_mode, "batch_size": 2}
-    Owner.objects.update(registry_profile=None)
+    Instance.objects.update(registry_profile=None)
     with open_world(zone, mode=scene.mode, name=name, reference_type=RecordingProvider, **values) as world:
         assert isinstance(world.reference, RecordingProvider)
         _register_profile(scene)

@@ -134,7 +134,7 @@ def test_a_key_that_cannot_be_had_is_said() -> None:
 def test_a_risky_verdict_needs_the_exact_text(intent: str) -> None:
     alice = make_alice()
     with open_world():
-        register_owner(GREEN, policy=Owner.Policy.SYNC)
+        register_owner(GREEN, policy="sync")
         found = plan(alice, ask(target_intent=intent))
         assert found.confirmation_text == "transfer 10 record sets to green-cluster"
 

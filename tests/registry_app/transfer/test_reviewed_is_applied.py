@@ -3,7 +3,7 @@
 import pytest
 
 from registry_app.errors import InvalidRequest, StateMoved
-from registry_app.models import Owner, Transfer
+from registry_app.models import InstancePolicy, Transfer
 from registry_app.transfer.request_transfer import request_transfer
 from registry_app.transfer.request_undo import UndoRequest, preview_undo, request_undo
 from registry_app.transfer.send.run_transfer import run_transfer
@@ -92,7 +92,7 @@ def test_an_undo_takes_what_is_known_of_the_former_owners_wish(intent: str, verd
     with open_world():
         transfer = request(alice, ask())
         run_transfer(transfer.pk)
-        register_owner(BLUE, policy=Owner.Policy.SYNC)
+        register_owner(BLUE, policy=InstancePolicy.SYNC)
 
         found = preview_undo(alice, transfer.public_id, target_intent=intent)
         undo = undo_reviewed(

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from registry_app.models import Owner, RegistryProfile, Transfer, TransferItem
+from registry_app.models import RegistryProfile, Transfer, TransferItem
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.factories import set_instance
 from tests.registry_app.transfer.registries import heritage
 from tests.registry_app.transfer.two_registries import RECORDS, RING, STORES, Two, open_two
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, request
@@ -90,7 +91,7 @@ def _away_from_the_provider(profile: RegistryProfile) -> None:
 
 
 def _to_another_profile(_: RegistryProfile) -> None:
-    Owner.objects.filter(owner_id=GREEN).update(registry_profile=None)
+    set_instance(GREEN, registry_profile=None)
 
 
 @pytest.mark.parametrize("move", [_away_from_the_provider, _to_another_profile])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry_app.models import Owner, Transfer, TransferItem
+from registry_app.models import InstancePolicy, Transfer, TransferItem
 from registry_app.transfer.plan.verdicts import compute_verdict
 
 NO_OP, RETARGET, DELETE, UNKNOWN, _NOT_REPLACED = TransferItem.Verdict.values
@@ -36,7 +36,7 @@ def test_policy_and_word_decide_together(policy: str, intent: str, expected: str
 
 
 def test_every_policy_and_every_intent_has_a_verdict_with_a_reason() -> None:
-    for policy in Owner.Policy.values:
+    for policy in InstancePolicy.values:
         for intent in Transfer.TargetIntent.values:
             verdict = compute_verdict("green-cluster", policy, intent, "alice")
 

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from registry_app.errors import NotAllowed, StateMoved
 from registry_app.models import Owner, Provider, RegistryProfile, Transfer
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.factories import set_instance
 from tests.reference_server import ReferenceProvider
 from tests.registry_app.transfer.world import (
     GREEN,
@@ -31,7 +32,7 @@ def _prefix(_world: World) -> None:
 
 
 def _policy(_world: World) -> None:
-    Owner.objects.filter(owner_id=GREEN).update(policy=Owner.Policy.SYNC)
+    set_instance(GREEN, policy="sync")
 
 
 def _decommission(_world: World) -> None:

@@ -13,7 +13,7 @@ from providers.registries.pairing import pair
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from registry_app.errors import ConfirmationNeeded
-from registry_app.models import Owner, RecordSet, Transfer
+from registry_app.models import RecordSet, Transfer
 from registry_app.transfer.plan.provider_plan import ProviderPlan
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo
@@ -200,7 +200,7 @@ def test_an_undo_that_splits_a_name_says_so_and_asks() -> None:
         alice = make_alice()
         transfer = request(alice, ask())
         run_transfer(transfer.pk)
-        register_owner(BLUE, policy=Owner.Policy.SYNC)
+        register_owner(BLUE, policy="sync")
         world.reference.backend.apply(ChangeSet(create=tuple(_zone("AAAA", owner=GREEN))))
         world.visit()
 

@@ -15,6 +15,7 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_change_set_strict
 from registry_app.actor import SYSTEM, Actor
+from registry_app.inventory.register_owner import INSTANCE_FIELDS
 from registry_app.models import Grant, Owner, Provider, RecordSet, SyncRun, Transfer
 from registry_app.reconcile.visit import visit_provider
 from registry_app.transfer.approve_transfer import approve_transfer
@@ -23,7 +24,7 @@ from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.plan.transfer_request import TransferRequest
 from registry_app.transfer.request_transfer import request_transfer
 from registry_app.transfer.request_undo import UndoRequest, preview_undo, request_undo
-from tests.factories import make_provider, make_user
+from tests.factories import make_provider, make_user, set_instance
 from tests.reference_server import ReferenceProvider, make_zone
 
 BLUE, GREEN = "blue-cluster", "green-cluster"
@@ -104,9 +105,13 @@ def enter_world(
 
 
 def register_owner(owner_id: str, **values: Any) -> Owner:
+    """An owner, whatever was known of it; what the values say of an instance its only one says."""
+    own = {name: value for name, value in values.items() if name not in INSTANCE_FIELDS}
     owner, _ = Owner.objects.update_or_create(
-        owner_id=owner_id, defaults={"status": Owner.Status.REGISTERED, **values}
+        owner_id=owner_id, defaults={"status": Owner.Status.REGISTERED, **own}
     )
+    if own != values:
+        set_instance(owner, **{name: values[name] for name in values if name in INSTANCE_FIELDS})
     return owner
 
 

@@ -1,0 +1,175 @@
+"""Instances: each running ExternalDNS, and what is known of its flags."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+
+from registry_app.actor import Actor
+from registry_app.admin.config_page import ConfigForm, ConfigPage
+from registry_app.admin.fields import LinesField
+from registry_app.admin.filters import TextFilter, build_row_filter
+from registry_app.admin.record_set import link_to
+from registry_app.inventory.change_instance import change_instance
+from registry_app.inventory.deletion import delete_instance
+from registry_app.inventory.register_instance import register_instance
+from registry_app.models import Cluster, Instance, Loop, Provider
+from registry_app.queries.dependents import find_instance_dependents
+from registry_app.queries.name_range import build_prefix_query
+
+DEFAULTS = "ExternalDNS's defaults"
+_UNKNOWN = "Not known"
+_EVERY_PROVIDER = "Not known: it counts at every provider"
+_WHERE = ("owner", "name", "cluster", "provider")
+_FLAGS = (
+    "policy",
+    "registry_profile",
+    "domain_include",
+    "domain_exclude",
+    "managed_types",
+    "claim_cache_seconds",
+)
+
+
+class OwnerIdFilter(TextFilter):
+    title = "owner id begins with"
+    parameter_name = "owner_id"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(build_prefix_query("owner__owner_id", self.typed)) if self.typed else queryset
+
+
+class InstanceForm(ConfigForm):
+    domain_include = LinesField(
+        label="Domain filter",
+        required=False,
+        help_text="As in --domain-filter, one a line. Empty: every name.",
+    )
+    domain_exclude = LinesField(
+        label="Excluded domains", required=False, help_text="As in --exclude-domains, one a line."
+    )
+    managed_types = LinesField(
+        required=False, help_text="As in --managed-record-types, such as A, AAAA, CNAME. Empty: not known."
+    )
+
+    sections = (("Where it runs", _WHERE), ("Its flags, as far as they are known", _FLAGS))
+
+    class Meta:
+        model = Instance
+        fields = (*_WHERE, *_FLAGS)
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        if self.instance.pk is not None:
+            del self.fields["owner"]  # it stays
+        else:
+            self.fields["name"].required = False
+
+
+@admin.register(Instance)
+class InstancePageAdmin(ConfigPage[Instance]):
+    list_display = ("name", "owner", "cluster_shown", "provider_shown", "policy", "filter_shown")
+    list_filter = (
+        OwnerIdFilter,
+        build_row_filter("cluster", "cluster", Cluster),
+        build_row_filter("provider", "provider", Provider),
+    )
+    list_select_related = False
+    sortable_by = ()
+    form_class = InstanceForm
+    noun = "instance"
+    meaning_of_deletion = (
+        "Delete an instance that does not run any more. Its owner stays, and what that owns. dnsadmin only "
+        "forgets the instance: an ExternalDNS that still runs goes on. Approvals that rest on what the "
+        "instance says are void."
+    )
+    page_template = "dnsadmin/config.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Instance]:
+        rows = super().get_queryset(request).select_related("owner")
+        return rows.prefetch_related("cluster", "provider", "registry_profile")
+
+    def empty_reason(self, request: HttpRequest) -> str:
+        return (
+            "No instance is registered. Register one to say where an owner runs, and with which flags: what "
+            "a transfer leads to depends on them."
+        )
+
+    def register_initial(self, request: HttpRequest) -> dict[str, Any]:
+        return {"policy": Instance._meta.get_field("policy").default, **super().register_initial(request)}
+
+    def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        loops = Loop.objects.filter(is_enabled=True).count()
+        links = super().list_links(request)
+        if loops:
+            links.append((f"Loops of dnsadmin's own: {loops}", reverse("admin:registry_app_loop_changelist")))
+        return links
+
+    @admin.display(description="cluster")
+    def cluster_shown(self, row: Instance) -> str:
+        return row.cluster.name if row.cluster else _UNKNOWN
+
+    @admin.display(description="provider")
+    def provider_shown(self, row: Instance) -> str:
+        return row.provider.name if row.provider else _UNKNOWN
+
+    @admin.display(description="domain filter")
+    def filter_shown(self, row: Instance) -> str:
+        return describe_filter(row)
+
+    def register(self, actor: Actor, values: Mapping[str, Any]) -> Instance:
+        return register_instance(actor, values)
+
+    def change(
+        self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
+    ) -> Instance:
+        return change_instance(actor, pk, changes, expected_updated_at=expected_updated_at)
+
+    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
+        delete_instance(actor, pk, expected_updated_at=expected_updated_at)
+
+    def find_dependents(self, row: Instance) -> list[str]:
+        return find_instance_dependents(row)
+
+    def facts(self, row: Instance) -> list[tuple[str, object]]:
+        return [
+            ("Owner", link_to(row.owner)),
+            ("Cluster", link_to(row.cluster) if row.cluster else _UNKNOWN),
+            ("Writes through", link_to(row.provider) if row.provider else _EVERY_PROVIDER),
+            ("Policy", row.get_policy_display()),
+            ("Registry profile", row.registry_profile or DEFAULTS),
+            ("Domain filter", describe_filter(row)),
+            ("Managed types", ", ".join(map(str, row.managed_types)) or _UNKNOWN),
+            ("Caches claims", describe_cache(row)),
+        ]
+
+
+def describe_instance(row: Instance) -> dict[str, object]:
+    """One line of the list on the page of an owner."""
+    return {
+        "row": row,
+        "cluster": row.cluster or _UNKNOWN,
+        "provider": row.provider or _UNKNOWN,
+        "policy": row.policy,
+        "profile": row.registry_profile or DEFAULTS,
+        "filter": describe_filter(row),
+    }
+
+
+def describe_filter(row: Instance) -> str:
+    """The domain filter in one line."""
+    included = ", ".join(map(str, row.domain_include[:5])) or "Every name"
+    more = f" and {len(row.domain_include) - 5} more" if len(row.domain_include) > 5 else ""
+    but = f", but not {', '.join(map(str, row.domain_exclude[:5]))}" if row.domain_exclude else ""
+    return f"{included}{more}{but}"
+
+
+def describe_cache(row: Instance) -> str:
+    """For how long it acts on claims it read before."""
+    if row.claim_cache_seconds is None:
+        return _UNKNOWN
+    return f"for {row.claim_cache_seconds} s" if row.claim_cache_seconds else "no"

@@ -1,0 +1,212 @@
+"""Instances: each running ExternalDNS, and what is known of its flags. Loops are among them."""
+
+from typing import Any
+
+from django.db.models import CharField, QuerySet, Value
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from providers.wire.endpoint import KNOWN_RECORD_TYPES
+from registry_app.api.body import StrictModelSerializer, StrictSerializer
+from registry_app.api.configuration import ConfigurationViewSet
+from registry_app.api.idempotency import idempotent
+from registry_app.api.pagination import Keyset
+from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATION
+from registry_app.api.reference import (
+    OwnerFilterField,
+    OwnerIdField,
+    ProviderFilterField,
+    ProviderReference,
+    with_provider,
+)
+from registry_app.api.view_set import read_parameters
+from registry_app.inventory.change_instance import change_instance
+from registry_app.inventory.deletion import delete_instance
+from registry_app.inventory.register_instance import register_instance
+from registry_app.models import (
+    PROVIDER_SECRETS,
+    Cluster,
+    Instance,
+    InstancePolicy,
+    Loop,
+    Owner,
+    Provider,
+    RegistryProfile,
+)
+from registry_app.queries.instance import build_loop_facts
+
+_MOST_ENTRIES = 1_000
+_SETTINGS = (
+    "owner",
+    "name",
+    "cluster",
+    "provider",
+    "policy",
+    "registry_profile",
+    "domain_include",
+    "domain_exclude",
+    "managed_types",
+    "claim_cache_seconds",
+)
+_KINDS = (("external-dns", "ExternalDNS"), ("loop", "A loop of dnsadmin's own"))
+
+
+class InstanceAnswer(serializers.Serializer[Any]):
+    """An instance. A loop is one too: it has no id here, and is changed under /loops/."""
+
+    id = serializers.IntegerField(allow_null=True, help_text="Null for a loop.")
+    kind = serializers.ChoiceField(choices=_KINDS)
+    loop = serializers.IntegerField(allow_null=True, help_text="The id of the loop that it is.")
+    owner = serializers.CharField()
+    name = serializers.CharField()
+    cluster = serializers.CharField(allow_null=True)
+    provider = ProviderReference(
+        allow_null=True, help_text="The provider it writes through; null: not known, it counts at each."
+    )
+    policy = serializers.ChoiceField(choices=InstancePolicy.choices)
+    registry_profile = serializers.CharField(
+        allow_null=True, help_text="Null: ExternalDNS's defaults; of a loop, what its owner's instances say."
+    )
+    domain_include = serializers.ListField(child=serializers.CharField())
+    domain_exclude = serializers.ListField(child=serializers.CharField())
+    managed_types = serializers.ListField(child=serializers.CharField(), help_text="Empty: not known.")
+    claim_cache_seconds = serializers.IntegerField(
+        allow_null=True, help_text="--txt-cache-interval in seconds; null: not known."
+    )
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+    def to_representation(self, instance: Any) -> Any:
+        shown = _describe_loop(instance) if isinstance(instance, Loop) else _describe_row(instance)
+        return super().to_representation(shown)
+
+
+def _describe_row(row: Instance) -> dict[str, Any]:
+    return {
+        **{name: getattr(row, name) for name in ("id", *_SETTINGS, "created_at", "updated_at")},
+        "owner": row.owner.owner_id,
+        "cluster": row.cluster and row.cluster.name,
+        "registry_profile": row.registry_profile and row.registry_profile.name,
+        "kind": "external-dns",
+        "loop": None,
+    }
+
+
+def _describe_loop(row: Loop) -> dict[str, Any]:
+    facts = build_loop_facts(row, row.owner.owner_id)
+    return {
+        "id": None,
+        "kind": "loop",
+        "loop": row.pk,
+        "owner": facts.owner_id,
+        "name": facts.name,
+        "cluster": None,
+        "provider": row.provider,
+        "policy": facts.policy,
+        "registry_profile": None,
+        "domain_include": list(facts.domain_include),
+        "domain_exclude": list(facts.domain_exclude),
+        "managed_types": list(facts.managed_types),
+        "claim_cache_seconds": facts.claim_cache_seconds,
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+    }
+
+
+class InstanceBody(StrictModelSerializer):
+    """What is said of an instance: its owner by owner id, cluster, provider and registry profile by name."""
+
+    owner = OwnerIdField(queryset=Owner.objects.all())
+    name = serializers.CharField(
+        required=False, allow_blank=True, max_length=100, help_text="Left out: the name of its cluster."
+    )
+    cluster = serializers.SlugRelatedField(
+        slug_field="name", queryset=Cluster.objects.all(), required=False, allow_null=True
+    )
+    provider = serializers.SlugRelatedField(
+        slug_field="name", queryset=Provider.objects.all(), required=False, allow_null=True
+    )
+    registry_profile = serializers.SlugRelatedField(
+        slug_field="name", queryset=RegistryProfile.objects.all(), required=False, allow_null=True
+    )
+    domain_include = serializers.ListField(
+        child=serializers.CharField(max_length=255), required=False, max_length=_MOST_ENTRIES
+    )
+    domain_exclude = serializers.ListField(
+        child=serializers.CharField(max_length=255), required=False, max_length=_MOST_ENTRIES
+    )
+    managed_types = serializers.ListField(
+        child=serializers.CharField(max_length=20), required=False, max_length=len(KNOWN_RECORD_TYPES)
+    )
+
+    class Meta:
+        model = Instance
+        fields = _SETTINGS
+        # Two of one name are refused by the mutation, which chooses a name where none is given.
+        validators: list[Any] = []
+
+
+class InstanceParameters(StrictSerializer):
+    """Filters of the list."""
+
+    owner = OwnerFilterField(required=False)
+    cluster = serializers.SlugRelatedField(
+        slug_field="name", queryset=Cluster.objects.all(), required=False, help_text="Its name."
+    )
+    provider = ProviderFilterField(
+        required=False, help_text="Those that are known to write through it, by id or name."
+    )
+
+
+class InstanceViews(ConfigurationViewSet):
+    """Instances of owners."""
+
+    queryset = (
+        Instance.objects.select_related("owner", "provider")
+        .defer(*PROVIDER_SECRETS)
+        .prefetch_related("cluster", "registry_profile")
+    )
+    keyset = Keyset(("kind", "id"))
+    answer_shape = InstanceAnswer
+    body_shape = InstanceBody
+    address = "instances"
+
+    @extend_schema(parameters=[InstanceParameters], responses=InstanceAnswer(many=True))
+    def list(self, request: Request) -> Response:
+        """List instances in the order they were registered, then the loops that run."""
+        values = read_parameters(InstanceParameters, request.query_params)
+        rows: list[QuerySet[Any]] = [_named("external-dns", self.get_queryset().filter(**values))]
+        if "cluster" not in values:
+            loops = with_provider(Loop.objects.select_related("owner")).filter(is_enabled=True)
+            rows.append(_named("loop", loops.filter(**values)))
+        return self.answer_page(rows, InstanceAnswer)
+
+    @extend_schema(parameters=[ETAG], responses=InstanceAnswer)
+    def retrieve(self, request: Request, pk: int) -> Response:
+        """One instance."""
+        return self.answer_row(pk)
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY_KEY, LOCATION], request=InstanceBody, responses={201: InstanceAnswer}
+    )
+    @idempotent()
+    def create(self, request: Request) -> Response:
+        """Register an instance of an owner."""
+        return self.register_row(request, register_instance)
+
+    @extend_schema(parameters=[IF_MATCH, ETAG], request=InstanceBody, responses=InstanceAnswer)
+    def partial_update(self, request: Request, pk: int) -> Response:
+        """Change an instance. Its owner stays. Approved transfers that rest on what it says are void."""
+        return self.change_row(request, pk, change_instance)
+
+    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
+    def destroy(self, request: Request, pk: int) -> Response:
+        """Delete an instance that does not run any more. Its owner stays, and what that owns."""
+        return self.delete_row(request, pk, delete_instance)
+
+
+def _named(kind: str, rows: QuerySet[Any]) -> QuerySet[Any]:
+    named: QuerySet[Any] = rows.annotate(kind=Value(kind, output_field=CharField()))
+    return named
