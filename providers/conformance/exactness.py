@@ -77,11 +77,11 @@ def _check_create_over(place: Workplace) -> Observation:
     shown = _targets_at(place, held.dns_name, _SECOND, seconds=place.doubt)
     if shown == _FIRST:
         return Observation(_AREA, title, Verdict.PASSED, f"The answer is {said.status}.")
+    what = "a create overwrites what others hold"
+    if set(shown) == {*_FIRST, *_SECOND}:
+        what = "it merges targets, so a create adds to what others hold"
     return Observation(
-        _AREA,
-        title,
-        Verdict.FAILED,
-        f"It answered {said.status} and shows {_told(shown)}: a create overwrites what others hold.",
+        _AREA, title, Verdict.FAILED, f"It answered {said.status} and shows {_told(shown)}: {what}."
     )
 
 

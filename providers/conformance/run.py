@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 
+from providers.conformance.as_external_dns import check_as_external_dns
 from providers.conformance.exactness import check_exactness
 from providers.conformance.observation import Observation, Report, Verdict
 from providers.conformance.property_values import check_property_values
@@ -57,6 +58,7 @@ def _write(place: Workplace) -> Iterator[Observation]:
     try:
         yield from observe("round trip", check_round_trips(place))
         yield from observe("exactness", check_exactness(place))
+        yield from observe("as ExternalDNS sends", check_as_external_dns(place))
     finally:
         cleaned = place.clean_up()
     yield cleaned

@@ -3,16 +3,21 @@
 import pytest
 
 from providers.backends.errors import ChangeImpossible
-from providers.backends.memory import ApplyMode, MemoryBackend
+from providers.backends.memory import ApplyMode
 from providers.conformance.observation import Report, Verdict
 from providers.conformance.run import run_conformance
 from providers.conformance.subject import Subject
 from providers.http.address_policy import AddressPolicy
+from providers.servers import read_faults
 from providers.servers.plugin_server import PluginServer
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import KNOWN_RECORD_TYPES
+from providers.wire.json_codec import decode_change_set_strict
+from tests.providers.conformance.by_meaning import ByMeaning, ByMeaningProvider
 from tests.reference_server import ReferenceProvider, make_zone
+
+_AS_SENT = "as ExternalDNS sends"
 
 
 def ask(url: str, *, zone: str = "", patience: float = 0.0, protocol: str = "webhook") -> Report:
@@ -38,7 +43,7 @@ def test_reading_only_sends_no_change() -> None:
 
 @pytest.mark.parametrize("mode", list(ApplyMode))
 def test_writing_leaves_the_zone_as_it_was(mode: ApplyMode) -> None:
-    with ReferenceProvider(make_zone(count=20), mode=mode) as provider:
+    with ByMeaningProvider(make_zone(count=20), mode=mode) as provider:
         before = provider.zone_bytes()
 
         report = ask(provider.url, zone="example.org")
@@ -65,7 +70,7 @@ def test_it_tells_how_one_bad_change_is_taken(mode: ApplyMode, advice: str) -> N
 
 
 def test_it_tells_that_old_values_are_not_compared() -> None:
-    with ReferenceProvider(make_zone(count=5), value_exact=False) as provider:
+    with ByMeaningProvider(make_zone(count=5), value_exact=False) as provider:
         report = ask(provider.url, zone="example.org")
 
     assert report.is_conformant
@@ -74,7 +79,7 @@ def test_it_tells_that_old_values_are_not_compared() -> None:
 
 
 def test_a_provider_that_shows_changes_late_passes_with_patience() -> None:
-    with ReferenceProvider(make_zone(count=5), reads_until_visible=2) as provider:
+    with ByMeaningProvider(make_zone(count=5), reads_until_visible=2) as provider:
         before = provider.zone_bytes()
 
         report = ask(provider.url, zone="example.org", patience=0.5)
@@ -111,7 +116,7 @@ def test_every_record_type_makes_its_round_trip() -> None:
 
 
 def test_what_was_refused_is_not_waited_for() -> None:
-    class OneSetAlone(MemoryBackend):
+    class OneSetAlone(ByMeaning):
         def apply(self, change_set: ChangeSet) -> None:
             if any(each.set_identifier for each in change_set.create):
                 raise ChangeImpossible("Set identifiers are not held here.")
@@ -125,3 +130,40 @@ def test_what_was_refused_is_not_waited_for() -> None:
 
     assert told(report, "Two sets of one name")[0] == Verdict.NOTED
     assert report.seconds < 30
+
+
+def test_updates_and_deletes_come_as_external_dns_sends_them() -> None:
+    with ByMeaningProvider(make_zone(count=5)) as provider:
+        report = ask(provider.url, zone="example.org")
+        sent = [
+            decode_change_set_strict(entry.body, max_items=100)
+            for entry in provider.history.requests("POST /records")
+            if entry.body.endswith(b"}")  # all but the one that is broken on purpose
+        ]
+
+    verdicts = {each.title: each.verdict for each in report.observations if each.area == _AS_SENT}
+    assert len(verdicts) == 6
+    assert set(verdicts.values()) == {Verdict.PASSED}
+    claims = [
+        endpoint
+        for change_set in sent
+        for endpoint in (*change_set.update_old, *change_set.update_new)
+        if endpoint.record_type == "TXT"
+    ]
+    assert {each.record_ttl for each in claims} == {0}
+    assert all(each.labels["ownedRecord"] == each.dns_name.removeprefix("a-") for each in claims)
+    assert {each.targets for each in claims} == {
+        ('"heritage=external-dns,external-dns/owner=check,external-dns/resource=ingress/shop/www"',)
+    }
+    forced = [each for each in claims if each.provider_specific]
+    assert [each.provider_specific[0].name for each in forced] == ["txt/force-update"]
+
+
+def test_an_unknown_address_may_answer_as_the_bare_url_does() -> None:
+    with ReferenceProvider(make_zone(count=5)) as provider:
+        bare = Subject(provider.url, policy=AddressPolicy(allow_loopback=True)).call("GET").body
+        provider.faults.plan("GET /no-such-address", read_faults.body(bare))
+
+        report = ask(provider.url)
+
+    assert told(report, "An address that is none")[0] == Verdict.PASSED

@@ -1,13 +1,24 @@
 """Whatever a provider does wrong is said, and never keeps the run from cleaning up behind itself."""
 
+import msgspec
 import pytest
 
 from providers.conformance.observation import Verdict
 from providers.servers import read_faults, write_faults
 from providers.servers.faults import Fault
 from providers.servers.plugin_server import PluginServer
+from providers.wire.change_set import ChangeSet
+from tests.providers.conformance.by_meaning import ByMeaning
 from tests.providers.conformance.test_conforming_providers import ask, told
 from tests.reference_server import ReferenceProvider, make_zone
+
+_REFUSED = (
+    "An update with the claim rebuilt",
+    "An update of a claim whose labels are in another order",
+    "An update with txt/force-update",
+    "A delete with the claim rebuilt",
+    "A delete of a claim whose labels are in another order",
+)
 
 
 def test_nothing_that_listens_is_one_failure() -> None:
@@ -76,3 +87,55 @@ def test_an_answer_that_never_comes_does_not_keep_it_from_cleaning_up() -> None:
         assert not report.is_conformant
         assert told(report, "Everything made for this run is gone")[0] == Verdict.PASSED
         assert provider.zone_bytes() == before
+
+
+def test_a_provider_that_refuses_what_external_dns_sends_fails() -> None:
+    with ReferenceProvider(make_zone(count=3)) as provider:
+        before = provider.zone_bytes()
+
+        report = ask(provider.url, zone="example.org")
+
+        assert not report.is_conformant
+        assert [told(report, title)[0] for title in _REFUSED] == [Verdict.FAILED] * len(_REFUSED)
+        assert "sends the same for ever" in told(report, _REFUSED[0])[1]
+        assert told(report, "A text beside a claim")[0] == Verdict.NOTED
+        assert provider.zone_bytes() == before
+
+
+def test_where_no_claims_of_others_stand_what_happens_only_to_those_is_noted() -> None:
+    with ReferenceProvider() as provider:
+        report = ask(provider.url, zone="example.org")
+
+    failed = {title for title in _REFUSED if told(report, title)[0] == Verdict.FAILED}
+    noted = {title for title in _REFUSED if told(report, title)[0] == Verdict.NOTED}
+    assert failed == {_REFUSED[0], _REFUSED[3]}
+    assert noted == set(_REFUSED) - failed
+
+
+def test_a_create_that_merges_targets_is_told_as_that() -> None:
+    class Merging(ByMeaning):
+        def apply(self, change_set: ChangeSet) -> None:
+            held = {each.dns_name: each for each in self.contents() if each.record_type == "A"}
+            over = [each for each in change_set.create if each.dns_name in held and each.record_type == "A"]
+            merged = [
+                msgspec.structs.replace(each, targets=(*held[each.dns_name].targets, *each.targets))
+                for each in over
+            ]
+            super().apply(
+                msgspec.structs.replace(
+                    change_set,
+                    create=tuple(each for each in change_set.create if each not in over),
+                    update_old=(*change_set.update_old, *(held[each.dns_name] for each in over)),
+                    update_new=(*change_set.update_new, *merged),
+                )
+            )
+
+    class MergingProvider(ReferenceProvider):
+        backend_type = Merging
+
+    with MergingProvider(make_zone(count=3)) as provider:
+        report = ask(provider.url, zone="example.org")
+
+    verdict, detail = told(report, "A create where something stands")
+    assert verdict == Verdict.FAILED
+    assert "it merges targets" in detail

@@ -7,6 +7,7 @@ from registry_app.inventory.freeze import freeze
 from registry_app.inventory.register_provider import register_provider
 from registry_app.models import AuditEntry, Provider
 from tests.factories import make_administrator, make_provider, make_user
+from tests.providers.conformance.by_meaning import ByMeaningProvider
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.management.command import run_command, run_json
 from tests.registry_app.transfer.world import make_actor
@@ -25,7 +26,7 @@ def test_it_asks_any_address_and_changes_nothing() -> None:
 
 
 def test_it_prints_a_report_for_people() -> None:
-    with ReferenceProvider(make_zone(count=3)) as zone:
+    with ByMeaningProvider(make_zone(count=3)) as zone:
         code, text = run_command("dnsadmin_providers", "conformance", zone.url, "--write", "example.org")
 
     assert code == 0
@@ -61,7 +62,7 @@ def test_a_registered_provider_is_asked_with_its_own_credentials() -> None:
 
 def test_writing_at_a_registered_provider_is_an_administrators_and_is_noted() -> None:
     root, alice = make_administrator(), make_user("alice")
-    with ReferenceProvider(make_zone(count=3)) as zone:
+    with ByMeaningProvider(make_zone(count=3)) as zone:
         make_provider("blue-zone", url=zone.url, read_back_seconds=0)
         before = zone.zone_bytes()
         asked = ("dnsadmin_providers", "conformance", "blue-zone", "--write", "example.org")

@@ -1,0 +1,209 @@
+"""Updates and deletes just as ExternalDNS sends them: a provider that refuses them is stuck for ever.
+
+ExternalDNS does not send back the claim it read. It rebuilds it from its labels: sorted, one string, without
+a TTL, with the properties of the record. A 5xx is tried again with the same batch, a 4xx ends the process.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from providers.conformance.observation import Observation, Verdict
+from providers.conformance.subject import Said
+from providers.conformance.workplace import Workplace
+from providers.registries.labels import OWNER, RESOURCE, format_labels, parse_labels
+from providers.registries.txt_changes import OWNED_RECORD
+from providers.wire.canonical_name import canonical_targets
+from providers.wire.change_set import ChangeSet
+from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
+
+_AREA = "as ExternalDNS sends"
+_OWNER = "check"
+_LABELS = {OWNER: _OWNER, RESOURCE: "ingress/shop/www"}
+_UNSORTED = f'"heritage=external-dns,external-dns/resource=ingress/shop/www,external-dns/owner={_OWNER}"'
+_OTHER_TEXT = '"another text"'
+_FIRST, _SECOND = ("192.0.2.1",), ("192.0.2.2",)
+_FORCE_UPDATE = ProviderSpecificProperty("txt/force-update", "true")
+_STUCK = "An instance of ExternalDNS sends the same for ever, and nothing else of its batch is made."
+
+
+class _Held(NamedTuple):
+    """A record as the provider shows it, and the claim it is to have."""
+
+    record: Endpoint
+    claim: Endpoint
+
+
+def check_as_external_dns(place: Workplace) -> Iterator[Observation]:
+    """A record with its claim changed and deleted, also where the claim stands there in other words, and
+    claimed for the first time by an update.
+
+    The latter two happen only where somebody else, or an older version, wrote claims. Refusing them is no
+    failure of a provider that holds nothing but what this run wrote: no such claim is there.
+    """
+    holds_others = any(not place.holds(each) for each in place.subject.fetch_endpoints())
+    refusal = Verdict.FAILED if holds_others else Verdict.NOTED
+    rebuilt = "the claim rebuilt, and without its TTL,"
+    in_order = "a claim whose labels are in another order"
+    yield _check_update(place, _Case("old", f"An update with {rebuilt} is made", _with_ttl))
+    yield _check_update(place, _Case("old-order", f"An update of {in_order} is made", _unsorted, refusal))
+    yield _check_forced_update(place, refusal)
+    yield _check_delete(place, _Case("going", f"A delete with {rebuilt} is made", _with_ttl))
+    yield _check_delete(place, _Case("going-order", f"A delete of {in_order} is made", _unsorted, refusal))
+    yield _check_text_beside_claim(place)
+
+
+class _Case(NamedTuple):
+    """`write` makes of ExternalDNS's claim the one that stands there first."""
+
+    name: str
+    title: str
+    write: Callable[[Endpoint], Endpoint]
+    refusal: Verdict = Verdict.FAILED
+
+
+def _check_update(place: Workplace, case: _Case) -> Observation:
+    held = _put(place, case.name, case.write)
+    if held is None:
+        return _skip(case.title)
+    said = _update(place, held)
+    return _judge(place, case.title, said, _second(held), case.refusal)
+
+
+def _check_forced_update(place: Workplace, refusal: Verdict) -> Observation:
+    """Where only a legacy claim stands, ExternalDNS updates a new one that does not exist yet: that creates
+    it."""
+    title = "An update with txt/force-update of a claim that is not there creates it"
+    record = _make_record(place, "forced")
+    said = place.create(record)
+    found = place.wait_for(record.dns_name, bool, seconds=place.time_for(said))
+    if len(found) != 1:
+        return _skip(title)
+    claim = _make_claim(found[0])
+    forced = tuple(_force(each) for each in (found[0], claim))
+    said = place.subject.apply(ChangeSet(update_old=forced, update_new=(found[0], claim)))
+    return _judge(place, title, said, _Held(found[0], claim), refusal)
+
+
+def _check_delete(place: Workplace, case: _Case) -> Observation:
+    held = _put(place, case.name, case.write)
+    if held is None:
+        return _skip(case.title)
+    said = place.subject.apply(ChangeSet(delete=held))
+    seconds = place.time_for(said)
+    left = [
+        each
+        for endpoint in held
+        for each in place.wait_for(endpoint.dns_name, lambda shown: not shown, seconds=seconds)
+    ]
+    if not left:
+        return Observation(_AREA, case.title, Verdict.PASSED)
+    kinds = " and the ".join(sorted({each.record_type for each in left}))
+    detail = f"It answered {said.status}, and still shows the {kinds}."
+    return Observation(_AREA, case.title, case.refusal, detail, _STUCK)
+
+
+def _check_text_beside_claim(place: Workplace) -> Observation:
+    """ExternalDNS sends the claim alone. What stands beside it in the same TXT record set is not its own."""
+    title = "A text beside a claim stays when the claim is deleted"
+    held = _put(place, "beside", _beside_another)
+    if held is None:
+        return _skip(title)
+    said = place.subject.apply(ChangeSet(delete=held))
+    name = held.claim.dns_name
+    shown = place.wait_for(name, lambda found: _texts(found) == {_OTHER_TEXT}, seconds=place.doubt)
+    if _texts(shown) == {_OTHER_TEXT}:
+        return Observation(_AREA, title, Verdict.PASSED)
+    what = "it is gone with the claim" if not shown else "the claim is not deleted"
+    detail = f"It answered {said.status}, and {what}."
+    return Observation(_AREA, title, Verdict.NOTED, detail, "Keep no other text where claims stand.")
+
+
+def _judge(place: Workplace, title: str, said: Said, wanted: _Held, refusal: Verdict) -> Observation:
+    """Whether a record and its claim stand as wanted in the end."""
+    seconds = place.time_for(said)
+    missing = [
+        endpoint.record_type
+        for endpoint in wanted
+        if not _shows(endpoint)(place.wait_for(endpoint.dns_name, _shows(endpoint), seconds=seconds))
+    ]
+    if not missing:
+        return Observation(_AREA, title, Verdict.PASSED)
+    detail = f"It answered {said.status}, and does not show the {' and the '.join(missing)} that was sent."
+    return Observation(_AREA, title, refusal, detail, _STUCK)
+
+
+def _shows(wanted: Endpoint) -> Callable[[Sequence[Endpoint]], bool]:
+    """Whether what is shown is this endpoint alone: a claim by what it says, a record by its targets."""
+
+    def is_shown(found: Sequence[Endpoint]) -> bool:
+        if len(found) != 1:
+            return False
+        if wanted.record_type == "TXT":
+            said = [parse_labels(target) for target in found[0].targets]
+            return said.count(parse_labels(wanted.targets[0])) == 1
+        return canonical_targets(found[0]) == canonical_targets(wanted)
+
+    return is_shown
+
+
+def _put(place: Workplace, case: str, write: Callable[[Endpoint], Endpoint]) -> _Held | None:
+    """Create a record and a claim as `write` has it. The record as it is shown then, and the claim as
+    ExternalDNS rebuilds it; None where they do not come to be."""
+    record = _make_record(place, case)
+    standing = write(_make_claim(record))
+    said = place.create(record, standing)
+    seconds = place.time_for(said)
+    found = place.wait_for(record.dns_name, bool, seconds=seconds)
+    claims = place.wait_for(standing.dns_name, bool, seconds=seconds)
+    if len(found) != 1 or not claims:
+        return None
+    return _Held(found[0], _make_claim(found[0]))
+
+
+def _update(place: Workplace, held: _Held) -> Said:
+    return place.subject.apply(ChangeSet(update_old=held, update_new=_second(held)))
+
+
+def _second(held: _Held) -> _Held:
+    return held._replace(record=msgspec.structs.replace(held.record, targets=_SECOND))
+
+
+def _make_record(place: Workplace, case: str) -> Endpoint:
+    return Endpoint(dns_name=place.name(case), targets=_FIRST, record_type="A", record_ttl=300)
+
+
+def _make_claim(record: Endpoint) -> Endpoint:
+    """As ExternalDNS builds it whenever it sends one: whatever the provider showed."""
+    return Endpoint(
+        dns_name=f"a-{record.dns_name}",
+        targets=(format_labels(_LABELS),),
+        record_type="TXT",
+        labels={OWNED_RECORD: record.dns_name},
+        provider_specific=record.provider_specific,
+    )
+
+
+def _force(endpoint: Endpoint) -> Endpoint:
+    return msgspec.structs.replace(endpoint, provider_specific=(*endpoint.provider_specific, _FORCE_UPDATE))
+
+
+def _with_ttl(claim: Endpoint) -> Endpoint:
+    return msgspec.structs.replace(claim, record_ttl=120)
+
+
+def _unsorted(claim: Endpoint) -> Endpoint:
+    return msgspec.structs.replace(claim, targets=(_UNSORTED,))
+
+
+def _beside_another(claim: Endpoint) -> Endpoint:
+    return msgspec.structs.replace(claim, targets=(*claim.targets, _OTHER_TEXT))
+
+
+def _texts(found: Sequence[Endpoint]) -> set[str]:
+    return {f'"{target.strip(chr(34))}"' for each in found for target in each.targets}
+
+
+def _skip(title: str) -> Observation:
+    return Observation(_AREA, title, Verdict.SKIPPED, "A record and its claim could not be created.")
