@@ -18,6 +18,7 @@ from providers.conformance.reading import (
 from providers.conformance.round_trips import check_round_trips
 from providers.conformance.subject import Subject, Unanswered
 from providers.conformance.workplace import Workplace
+from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.domain_filter import DomainFilter, parse_domain_filter
 
 
@@ -45,8 +46,17 @@ def _observe_all(subject: Subject, zone: str, patience: float) -> Iterator[Obser
         yield from observe("propertyvaluesequal", check_property_values(subject))
     yield from observe("bad input", check_bad_input(subject))
     if zone:
-        place = Workplace(subject, zone.lower().strip("."), patience)
-        yield from observe("round trip", _write(place))
+        yield from observe("round trip", _write_below(subject, zone, patience))
+
+
+def _write_below(subject: Subject, zone: str, patience: float) -> Iterator[Observation]:
+    try:
+        name = canonical_name(zone.strip("."))
+    except InvalidName as error:
+        title = "The zone to write below is a name"
+        yield Observation("round trip", title, Verdict.FAILED, f"{error.reason}. Nothing was written.")
+        return
+    yield from _write(Workplace(subject, name, patience))
 
 
 def _write(place: Workplace) -> Iterator[Observation]:

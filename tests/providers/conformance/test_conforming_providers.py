@@ -159,6 +159,25 @@ def test_updates_and_deletes_come_as_external_dns_sends_them() -> None:
     assert [each.provider_specific[0].name for each in forced] == ["txt/force-update"]
 
 
+@pytest.mark.parametrize("zone", ["Straße.example.org.", "XN--MNCHEN-3YA.example.org"])
+def test_what_is_written_below_an_international_name_is_found_and_removed_again(zone: str) -> None:
+    with ByMeaningProvider(make_zone(count=3)) as provider:
+        before = provider.zone_bytes()
+
+        report = ask(provider.url, zone=zone)
+
+        assert report.is_conformant, [each for each in report.observations if each.verdict == "failed"]
+        assert provider.zone_bytes() == before
+
+
+def test_nothing_is_written_below_what_is_no_name() -> None:
+    with ReferenceProvider(make_zone(count=3)) as provider:
+        report = ask(provider.url, zone="not..a name")
+
+        assert told(report, "The zone to write below is a name")[0] == Verdict.FAILED
+        assert provider.history.requests("POST /records") == ()
+
+
 def test_an_unknown_address_may_answer_as_the_bare_url_does() -> None:
     with ReferenceProvider(make_zone(count=5)) as provider:
         bare = Subject(provider.url, policy=AddressPolicy(allow_loopback=True)).call("GET").body
