@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from providers.backends.errors import ChangeImpossible
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint
@@ -13,8 +14,8 @@ from providers.wire.endpoint import Endpoint
 class Capabilities(msgspec.Struct, frozen=True):
     """What a backend promises. A server, and the documentation, read it; nothing is guessed from a name."""
 
-    atomic: bool  # a change set is applied as a whole or not at all
-    value_exact: bool  # `updateOld` and `delete` must equal what is held
+    atomic: bool  # a change set is applied as a whole or not at all; else, all of it that can be
+    value_exact: bool  # `updateOld` and `delete` must mean what is held (`old_value.py`)
     ordered: bool  # records come in the same order at every read
     immediate: bool  # an applied change is readable at once
     set_identifiers: bool  # several record sets of one name and type, told apart by set identifier
@@ -34,6 +35,11 @@ class Backend(Protocol):
 
     def adjust(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
         """The wanted endpoints in the form in which this backend would give them back. Changes nothing."""
+        ...
+
+    def find_problems(self, endpoints: Sequence[Endpoint]) -> Sequence[ChangeImpossible | None]:
+        """For each wanted endpoint, why this backend can never hold it, or None. Changes nothing. Raises
+        BackendError where that cannot be told now."""
         ...
 
     def property_values_equal(self, name: str, previous: str, current: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TypeVar
 
-from providers.backends.errors import ChangeImpossible
+from providers.backends.errors import ChangeImpossible, Reason
 from providers.backends.single_change import describe
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import EndpointKey
@@ -25,5 +25,6 @@ def find_closest_zone(
         rest = rest.partition(".")[2]
     raise ChangeImpossible(
         f"{describe(key)} is in none of the zones served here ({', '.join(zones)[:200]}). "
-        "Nothing was applied."
+        "Nothing was applied; serve its zone here, or keep the name out with --domain-filter.",
+        reason=Reason.OUTSIDE,
     )

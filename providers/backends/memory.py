@@ -2,24 +2,30 @@
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
+from functools import partial
 
 from providers.backends.backend import Capabilities
-from providers.backends.errors import ChangeImpossible, ChangeRefused
+from providers.backends.change_groups import group_changes, settle_group
+from providers.backends.claim_text import meaningful_properties
+from providers.backends.errors import ChangeImpossible, ChangeRefused, Reason
+from providers.backends.old_value import OldValues
+from providers.backends.outcome import Outcome
 from providers.backends.single_change import (
     SingleChange,
     describe,
     is_same_value,
     key_of,
-    raise_if_unfit,
     single_changes,
+    split_change_set,
 )
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 _Contents = dict[EndpointKey, Endpoint]
+_Settle = Callable[[SingleChange, Endpoint | None], Endpoint | None]
 
 # Each state that is not yet visible is a copy of the contents; past this many the oldest becomes visible.
 _MOST_UNSEEN_STATES = 100
@@ -31,12 +37,15 @@ class ApplyMode(StrEnum):
     ATOMIC = "atomic"  # all or nothing
     SEQUENTIAL = "sequential"  # one by one; the first wrong one stops it, the earlier ones stay
     SKIP_UNMATCHED = "skip_unmatched"  # what fits nothing is left out, and the answer is still success
+    EACH = "each"  # what can be made is made, as our other backends do it; the rest is answered with an error
 
 
 class MemoryBackend:
     """Endpoints in memory, kept exactly as they were given, in the order they came.
 
-    `value_exact`: `updateOld` and `delete` must equal what is held (under SKIP_UNMATCHED: or are skipped).
+    `updateOld` and `delete` are compared with what is held (under SKIP_UNMATCHED what differs is skipped) by
+    meaning, as our other backends do; with `value_exact` true byte for byte, as value-matching services do;
+    with false not at all. `encryption_keys` open encrypted claims, to compare them by meaning.
     `reads_until_visible`: a change is shown only after that many reads, as with a slow provider; what a
     change must fit is always the true contents, not the shown ones.
     """
@@ -46,13 +55,15 @@ class MemoryBackend:
         endpoints: Iterable[Endpoint] = (),
         *,
         mode: ApplyMode = ApplyMode.ATOMIC,
-        value_exact: bool = True,
+        value_exact: bool | None = None,
         domain_filter: DomainFilter | None = None,
         reads_until_visible: int = 0,
+        encryption_keys: Sequence[bytes] = (),
     ) -> None:
         self._lock = threading.Lock()
         self._mode = mode
-        self._value_exact = value_exact
+        self._is_compared = value_exact is not False
+        self._settle = _make_settle(encryption_keys, value_exact=value_exact)
         self._domain_filter = domain_filter or DomainFilter()
         self._reads_until_visible = reads_until_visible
         self._contents: _Contents = {}
@@ -82,8 +93,12 @@ class MemoryBackend:
             return list(self._contents.values())
 
     def apply(self, change_set: ChangeSet) -> None:
+        if self._mode is ApplyMode.EACH:
+            self._apply_each(change_set)
+            return
         changes = single_changes(change_set)
-        self._raise_if_outside(changes)
+        for change in changes:
+            self._raise_if_outside(change.key)
         with self._lock:
             contents = dict(self._contents)
             try:
@@ -97,6 +112,9 @@ class MemoryBackend:
     def adjust(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
         return endpoints
 
+    def find_problems(self, endpoints: Sequence[Endpoint]) -> Sequence[ChangeImpossible | None]:
+        return [self._find_problem(endpoint) for endpoint in endpoints]
+
     def property_values_equal(self, name: str, previous: str, current: str) -> bool:
         return previous == current
 
@@ -106,32 +124,49 @@ class MemoryBackend:
     def capabilities(self) -> Capabilities:
         return Capabilities(
             atomic=self._mode is ApplyMode.ATOMIC,
-            value_exact=self._value_exact,
+            value_exact=self._is_compared,
             ordered=True,
             immediate=self._reads_until_visible == 0,
             set_identifiers=True,
             provider_specific=True,
         )
 
+    def _apply_each(self, change_set: ChangeSet) -> None:
+        split = split_change_set(change_set)
+        outcome = Outcome(split.refused)
+        with self._lock:
+            contents = dict(self._contents)
+            for group in group_changes(split.changes):
+                after: dict[EndpointKey, Endpoint | None] = {}
+                made, refused = settle_group(group, partial(self._settle_in, contents, after))
+                outcome.refused += refused
+                outcome.made += len(made)
+                for key, endpoint in made:
+                    _put(contents, key, endpoint)
+            self._store(contents)
+        outcome.raise_if_refused()
+
+    def _settle_in(
+        self, contents: _Contents, group: dict[EndpointKey, Endpoint | None], change: SingleChange
+    ) -> tuple[EndpointKey, Endpoint | None]:
+        """What stands after a change, beside those of its group that were settled before."""
+        self._raise_if_outside(change.key)
+        held = group[change.key] if change.key in group else contents.get(change.key)
+        group[change.key] = self._settle(change, held)
+        return change.key, group[change.key]
+
     def _make(self, changes: Sequence[SingleChange], contents: _Contents) -> None:
         for position, change in enumerate(changes):
-            held = contents.get(change.key)
-            if self._is_skipped(change, held):
-                continue
             try:
-                raise_if_unfit(change, held, value_exact=self._value_exact)
+                after = self._settle(change, contents.get(change.key))
             except ChangeRefused as error:
+                if self._mode is ApplyMode.SKIP_UNMATCHED and change.old is not None:
+                    continue
                 stays = position if self._mode is ApplyMode.SEQUENTIAL else 0
-                raise ChangeRefused(f"{error} {stays} of {len(changes)} changes were applied.") from error
-            if change.new is None:
-                del contents[change.key]
-            else:
-                contents[change.key] = change.new
-
-    def _is_skipped(self, change: SingleChange, held: Endpoint | None) -> bool:
-        if self._mode is not ApplyMode.SKIP_UNMATCHED or change.old is None:
-            return False
-        return held is None or (self._value_exact and not is_same_value(held, change.old))
+                raise ChangeRefused(
+                    f"{error} {stays} of {len(changes)} changes were applied.", reason=error.reason
+                ) from error
+            _put(contents, change.key, after)
 
     def _store(self, contents: _Contents) -> None:
         self._contents = contents
@@ -142,9 +177,59 @@ class MemoryBackend:
             self._visible = self._unseen.popleft()[1]
         self._unseen.append((self._reads + self._reads_until_visible, contents))
 
-    def _raise_if_outside(self, changes: Sequence[SingleChange]) -> None:
-        for change in changes:
-            if not self._domain_filter.matches(change.key.name):
-                raise ChangeImpossible(
-                    f"{describe(change.key)} is outside the domains served here. Nothing was applied."
-                )
+    def _find_problem(self, endpoint: Endpoint) -> ChangeImpossible | None:
+        try:
+            self._raise_if_outside(key_of(endpoint))
+        except ChangeImpossible as error:
+            return error
+        return None
+
+    def _raise_if_outside(self, key: EndpointKey) -> None:
+        if not self._domain_filter.matches(key.name):
+            raise ChangeImpossible(
+                f"{describe(key)} is outside the domains served here. Nothing was applied.",
+                reason=Reason.OUTSIDE,
+            )
+
+
+def _put(contents: _Contents, key: EndpointKey, endpoint: Endpoint | None) -> None:
+    if endpoint is None:
+        contents.pop(key, None)
+    else:
+        contents[key] = endpoint
+
+
+def _make_settle(encryption_keys: Sequence[bytes], *, value_exact: bool | None) -> _Settle:
+    if value_exact:
+        return _settle_exactly
+    by_meaning = OldValues(encryption_keys, properties=meaningful_properties).settle
+    return by_meaning if value_exact is None else partial(_settle_any, by_meaning)
+
+
+def _settle_any(by_meaning: _Settle, change: SingleChange, held: Endpoint | None) -> Endpoint | None:
+    """As services do that overwrite what somebody else changed in the meantime."""
+    try:
+        return by_meaning(change, held)
+    except ChangeRefused as error:
+        if error.reason is not Reason.OLD_VALUE:
+            raise
+        return change.new
+
+
+def _settle_exactly(change: SingleChange, held: Endpoint | None) -> Endpoint | None:
+    """As services do that know nothing of claims: what is held counts letter by letter."""
+    if change.old is None and held is not None:
+        raise ChangeRefused(
+            f"{describe(change.key)} already exists, so it cannot be created.", reason=Reason.EXISTS
+        )
+    if change.old is not None and held is None:
+        raise ChangeRefused(
+            f"{describe(change.key)} does not exist, so it cannot be changed or deleted.",
+            reason=Reason.ABSENT,
+        )
+    if change.old is not None and held is not None and not is_same_value(held, change.old):
+        raise ChangeRefused(
+            f"{describe(change.key)} does not have the value the request calls old. "
+            "Read the records again and build the change from what they say."
+        )
+    return change.new

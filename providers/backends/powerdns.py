@@ -1,13 +1,14 @@
 """PowerDNS Authoritative, through its HTTP API.
 
-One PATCH holds all changes of a zone and is one transaction there. The API knows no precondition: what is old
-is compared with a reading taken just before, and a writer in between is overwritten unseen; nothing else can
-be promised here. Disabled records and comments stay as they are.
+One PATCH holds all changes of a zone that can be made and is one transaction there; where PowerDNS does not
+take it, its parts are tried apart. The API knows no precondition: what is old is compared with a reading
+taken just before, and a writer in between is overwritten unseen; nothing else can be promised here. Disabled
+records and comments stay as they are.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import dns.exception
 import dns.name
@@ -18,14 +19,17 @@ import dns.zone
 
 from providers.backends.backend import Capabilities
 from providers.backends.closest_zone import find_closest_zone
-from providers.backends.errors import BackendError
+from providers.backends.errors import ChangeImpossible
+from providers.backends.old_value import OldValues
+from providers.backends.outcome import Outcome
 from providers.backends.powerdns_api import ApiChange, ApiRecord, ApiZone, PowerDnsApi
-from providers.backends.single_change import SingleChange, single_changes
+from providers.backends.single_change import describe
 from providers.backends.zone import PlacedChange, Zone
+from providers.backends.zone_changes import PlacedGroup, ZoneChanges, find_problem
 from providers.backends.zone_value import adjust_where_possible, format_name
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
-from providers.wire.endpoint import Endpoint
+from providers.wire.endpoint import Endpoint, EndpointKey
 
 _DEFAULT_TTL = 300
 
@@ -42,9 +46,16 @@ class _ReadZone:
 class PowerDnsBackend:
     """Every zone of one server that lies in the domain filter."""
 
-    def __init__(self, api: PowerDnsApi, *, domain_filter: DomainFilter | None = None) -> None:
+    def __init__(
+        self,
+        api: PowerDnsApi,
+        *,
+        domain_filter: DomainFilter | None = None,
+        encryption_keys: Sequence[bytes] = (),
+    ) -> None:
         self._api = api
         self._given_filter = domain_filter
+        self._old_values = OldValues(encryption_keys)
 
     def records(self) -> Sequence[Endpoint]:
         return [
@@ -54,22 +65,31 @@ class PowerDnsBackend:
         ]
 
     def apply(self, change_set: ChangeSet) -> None:
-        by_zone = self._changes_by_zone(single_changes(change_set))
+        outcome = Outcome()
+        zone_ids = self._fetch_zone_ids()
+        read: dict[str, _ReadZone] = {}
+
+        def read_zone(zone_id: str) -> Zone:
+            read[zone_id] = self._fetch(zone_id)
+            return read[zone_id].zone
+
+        def find_zone(key: EndpointKey) -> str:
+            _raise_if_name_unfit(key)
+            return find_closest_zone(key, zone_ids, self._given_filter)
+
+        changes = ZoneChanges[str](find_zone, read_zone, self._old_values)
         # All zones are read and checked before the first one is written.
-        ready = []
-        for zone_id, changes in by_zone.items():
-            read = self._fetch(zone_id)
-            ready.append((zone_id, [_build_change(read, each) for each in read.zone.placed(changes)]))
-        for place, (zone_id, patch) in enumerate(ready):
-            try:
-                self._api.change_zone(zone_id, patch)
-            except BackendError as error:
-                before = ", ".join(each for each, _ in ready[:place])
-                raise BackendError(f"{error} Applied before: {before}." if before else str(error)) from error
+        for zone_id, groups in changes.place(change_set, outcome).items():
+            outcome.send([groups], partial(self._patch, read[zone_id]))
+        outcome.raise_if_refused()
 
     def adjust(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
-        """Targets as a zone holds them. What no zone can hold stays as it is; `apply` explains it then."""
+        """Targets as a zone holds them, without properties. What no zone can hold stays as it is."""
         return [adjust_where_possible(endpoint) for endpoint in endpoints]
+
+    def find_problems(self, endpoints: Sequence[Endpoint]) -> Sequence[ChangeImpossible | None]:
+        zones = self._fetch_zone_ids()
+        return [find_problem(endpoint, zones, self._given_filter) for endpoint in endpoints]
 
     def property_values_equal(self, name: str, previous: str, current: str) -> bool:
         return previous == current
@@ -79,7 +99,7 @@ class PowerDnsBackend:
 
     def capabilities(self) -> Capabilities:
         return Capabilities(
-            atomic=True,  # a zone; several are written one after the other
+            atomic=False,
             value_exact=True,
             ordered=False,
             immediate=True,
@@ -95,12 +115,15 @@ class PowerDnsBackend:
     def _fetch(self, zone_id: str) -> _ReadZone:
         return _read_zone(self._api.fetch_zone(zone_id))
 
-    def _changes_by_zone(self, changes: Sequence[SingleChange]) -> dict[str, list[SingleChange]]:
-        zone_ids = self._fetch_zone_ids()
-        by_zone: dict[str, list[SingleChange]] = defaultdict(list)
-        for change in changes:
-            by_zone[find_closest_zone(change.key, zone_ids)].append(change)
-        return by_zone
+    def _patch(self, read: _ReadZone, groups: Sequence[PlacedGroup]) -> None:
+        """Make changes of one zone, all or none. Raises PartRefused where some of them may do alone."""
+        patch: dict[tuple[str, str], ApiChange] = {}
+        for change in (each for group in groups for each in group.changes):
+            # Of a record set that is deleted and made anew the second says it all: it replaces the first.
+            made = _build_change(read, change)
+            patch[made.name, made.type] = made
+        if patch:
+            self._api.change_zone(read.id, list(patch.values()))
 
 
 def _read_zone(read: ApiZone) -> _ReadZone:
@@ -121,6 +144,15 @@ def _read_zone(read: ApiZone) -> _ReadZone:
         if contents:
             zone.replace_rdataset(name, rdataset)
     return _ReadZone(read.id, Zone(zone, _DEFAULT_TTL), disabled)
+
+
+def _raise_if_name_unfit(key: EndpointKey) -> None:
+    """PowerDNS takes an asterisk as a whole first label alone, and so no claim such as `a-*.example.org`."""
+    if "*" in key.name.removeprefix("*."):
+        raise ChangeImpossible(
+            f"{describe(key)}: PowerDNS takes an asterisk only as the first label. Nothing was applied; "
+            "start ExternalDNS with --txt-wildcard-replacement=any, and no claim has one."
+        )
 
 
 def _build_change(read: _ReadZone, change: PlacedChange) -> ApiChange:

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import msgspec
 
-from providers.backends.errors import BackendError
+from providers.backends.errors import BackendError, ChangeRefused, Reason
+from providers.backends.outcome import PartRefused
 from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import BoundedHttp, Limits
 from providers.http.credentials import NO_CREDENTIALS
@@ -17,6 +18,14 @@ _T = TypeVar("_T")
 # Where the API is, the one who starts the server said: loopback is its usual place.
 _POLICY = AddressPolicy(allow_loopback=True)
 _LIMITS = Limits(seconds=30.0, max_body_bytes=512 * 1024 * 1024)
+
+
+# Not taken for what it says: a part of it may do. A zone that is gone or in use: another one may do.
+_REFUSALS: Mapping[int, type[BackendError]] = {
+    404: ChangeRefused,
+    409: ChangeRefused,
+    422: PartRefused,
+}
 
 
 class ApiRecord(msgspec.Struct, frozen=True):
@@ -97,7 +106,8 @@ class PowerDnsApi:
                     raise answer.refusal()
                 return answer.read_body().data
         except RefusedByProvider as error:
-            raise BackendError(_explain(error, path)) from error
+            kind = _REFUSALS.get(error.status, BackendError)
+            raise kind(_explain(error, path), reason=Reason.SERVICE) from error
         except ProviderError as error:
             if method != "GET" and exchange.began_sending:
                 raise _OutcomeUnknown(

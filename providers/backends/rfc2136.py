@@ -1,41 +1,36 @@
 """Name servers that take dynamic updates (RFC 2136), such as BIND and Knot. Zones are read by AXFR.
 
 Every change says what must stand there before it: a create that nothing does, an update and a delete that
-exactly the old value does. One UPDATE message holds all changes of a zone, a record and its claim together,
-and is applied as a whole or not at all; TTLs are the one thing the protocol cannot ask for.
+exactly what was just read does. As few UPDATE messages as their length allows hold the changes of a zone, a
+record and its claim always in one; each is applied as a whole or not at all. Where the server refuses one,
+its parts are tried apart. TTLs are the one thing the protocol cannot ask for.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import dns.exception
 import dns.name
 import dns.rcode
+import dns.rdataset
 import dns.update
 
 from providers.backends.backend import Capabilities
 from providers.backends.closest_zone import find_closest_zone
-from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused
-from providers.backends.single_change import SingleChange, single_changes
-from providers.backends.zone import Zone
+from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused, Reason
+from providers.backends.old_value import OldValues
+from providers.backends.outcome import Outcome, PartRefused
+from providers.backends.zone import PlacedChange, Zone
+from providers.backends.zone_changes import PlacedGroup, ZoneChanges, find_problem
 from providers.backends.zone_transfer import NameServer, NoAnswer
-from providers.backends.zone_value import adjust_where_possible, build_rdataset, format_name, parse_name
+from providers.backends.zone_value import adjust_where_possible, format_name
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
-from providers.wire.endpoint import Endpoint
+from providers.wire.endpoint import Endpoint, EndpointKey
 
 _LONGEST_MESSAGE = 60_000
 _CONFLICTS = {dns.rcode.YXDOMAIN, dns.rcode.YXRRSET, dns.rcode.NXRRSET, dns.rcode.NXDOMAIN}
-
-
-@dataclass(frozen=True)
-class _ZoneUpdate:
-    """What one zone is asked to do."""
-
-    origin: dns.name.Name
-    message: dns.update.UpdateMessage
-    changes: Sequence[SingleChange]
 
 
 class Rfc2136Backend:
@@ -48,6 +43,7 @@ class Rfc2136Backend:
         *,
         domain_filter: DomainFilter | None = None,
         default_ttl: int = 300,
+        encryption_keys: Sequence[bytes] = (),
     ) -> None:
         if not zones:
             raise BackendError("No zone was named; name each one that is to be served.")
@@ -59,6 +55,7 @@ class Rfc2136Backend:
         self._origins = {name: dns.name.from_text(name) for name in sorted(names)}
         self._given_filter = domain_filter
         self._default_ttl = default_ttl
+        self._old_values = OldValues(encryption_keys)
 
     def records(self) -> Sequence[Endpoint]:
         return [
@@ -69,15 +66,24 @@ class Rfc2136Backend:
         ]
 
     def apply(self, change_set: ChangeSet) -> None:
-        by_zone = self._changes_by_zone(single_changes(change_set))
+        outcome = Outcome()
+        changes = ZoneChanges[dns.name.Name](
+            lambda key: find_closest_zone(key, self._origins, self._given_filter),
+            self._fetch,
+            self._old_values,
+        )
         # All zones are read and checked before the first one is written.
-        updates = [self._build_update(origin, changes) for origin, changes in by_zone.items()]
-        for place, update in enumerate(updates):
-            self._send(update, applied=[each.origin for each in updates[:place]])
+        for origin, groups in changes.place(change_set, outcome).items():
+            outcome.send(_split_groups(groups), partial(self._update, origin))
+        outcome.raise_if_refused()
 
     def adjust(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
-        """Targets as a zone holds them. What no zone can hold stays as it is; `apply` explains it then."""
+        """Targets as a zone holds them, without properties. What no zone can hold stays as it is."""
         return [adjust_where_possible(endpoint) for endpoint in endpoints]
+
+    def find_problems(self, endpoints: Sequence[Endpoint]) -> Sequence[ChangeImpossible | None]:
+        zones = self._origins
+        return [find_problem(endpoint, zones, self._given_filter) for endpoint in endpoints]
 
     def property_values_equal(self, name: str, previous: str, current: str) -> bool:
         return previous == current
@@ -87,7 +93,7 @@ class Rfc2136Backend:
 
     def capabilities(self) -> Capabilities:
         return Capabilities(
-            atomic=len(self._origins) == 1,
+            atomic=False,
             value_exact=True,
             ordered=True,
             immediate=True,
@@ -98,60 +104,85 @@ class Rfc2136Backend:
     def _fetch(self, origin: dns.name.Name) -> Zone:
         return Zone(self._server.fetch_zone(origin), self._default_ttl)
 
-    def _changes_by_zone(self, changes: Sequence[SingleChange]) -> dict[dns.name.Name, list[SingleChange]]:
-        by_zone: dict[dns.name.Name, list[SingleChange]] = {}
-        for change in changes:
-            origin = find_closest_zone(change.key, self._origins, self._given_filter)
-            by_zone.setdefault(origin, []).append(change)
-        return by_zone
-
-    def _build_update(self, origin: dns.name.Name, changes: Sequence[SingleChange]) -> _ZoneUpdate:
-        """One message for all changes of a zone. What it says must stand there is what was just read."""
-        # Checked here too, for the words: the server's own answer names neither the record nor the reason.
-        placed = self._fetch(origin).placed(changes)
-        message = dns.update.UpdateMessage(origin)
-        for change, made in zip(changes, placed, strict=True):
-            name = parse_name(change.key.name)
-            if change.old is not None:
-                expected = build_rdataset(change.old, self._default_ttl)
-                expected.update_ttl(0)  # as RFC 2136 wants it in a prerequisite
-                message.present(name, expected)
-                message.delete(name, change.key.record_type)
-            elif not any(each.key == change.key and each.new is None for each in changes):
-                message.absent(name, change.key.record_type)
-            if made.rdataset is not None:
-                message.add(name, made.rdataset)
+    def _update(self, origin: dns.name.Name, groups: Sequence[PlacedGroup]) -> None:
+        """Have changes made, all or none. Raises PartRefused where some of them may do alone."""
+        changes = [change for group in groups for change in group.changes]
+        if not changes:
+            return
+        message = _build_update(origin, changes)
         self._server.sign(message)
         try:
             message.to_wire(max_size=_LONGEST_MESSAGE)
         except dns.exception.TooBig as error:
-            raise ChangeImpossible(
-                f"{len(changes)} changes of {format_name(origin)} do not fit in one update message, and only "
-                "one message is applied as a whole. Nothing was applied; send fewer at a time."
+            raise PartRefused(
+                f"{len(changes)} changes of {format_name(origin)} do not fit in one update message. "
+                "Nothing of them was applied.",
+                reason=Reason.CANNOT_HOLD,
             ) from error
-        return _ZoneUpdate(origin, message, changes)
+        self._send(origin, message)
 
-    def _send(self, update: _ZoneUpdate, *, applied: Sequence[dns.name.Name]) -> None:
-        zone = format_name(update.origin)
-        before = f" Applied before: {', '.join(map(format_name, applied))}." if applied else ""
+    def _send(self, origin: dns.name.Name, message: dns.update.UpdateMessage) -> None:
+        zone = format_name(origin)
         try:
-            answer = self._server.exchange(update.message)
+            answer = self._server.exchange(message)
         except NoAnswer as error:
             raise BackendError(
-                f"{error} The update of {zone} left, and may have been made: read the records again.{before}"
+                f"{error} The update of {zone} left, and may have been made: read the records again."
             ) from error
-        except BackendError as error:
-            raise BackendError(f"{error}{before}") from error
         code = answer.rcode()
         if code == dns.rcode.NOERROR:
             return
         text = dns.rcode.to_text(code)
         if code in _CONFLICTS:
-            raise ChangeRefused(
+            raise PartRefused(
                 f"Somebody changed {zone} in the same moment ({text}). Nothing of it was applied; read the "
-                f"records again.{before}"
+                "records again."
             )
-        raise BackendError(
+        # Refused may mean this key, or one record of many that the server or its policy does not take.
+        kind = PartRefused if code == dns.rcode.REFUSED else ChangeRefused
+        raise kind(
             f"{self._server} refused the update of {zone}: {text}. Nothing of it was applied. It must allow "
-            f"this key, or this address, to update the zone, and be primary for it.{before}"
+            "this key, or this address, to update the zone, and be primary for it.",
+            reason=Reason.SERVICE,
         )
+
+
+def _build_update(origin: dns.name.Name, changes: Sequence[PlacedChange]) -> dns.update.UpdateMessage:
+    """One message for changes of a zone. What it says must stand there is what was just read."""
+    message = dns.update.UpdateMessage(origin)
+    changed: set[EndpointKey] = set()
+    for change in changes:
+        # Of a record set that is deleted and made anew, the first change says what must stand there.
+        if change.key not in changed:
+            changed.add(change.key)
+            if change.held is None:
+                message.absent(change.name, change.key.record_type)
+            else:
+                # A TTL of zero, as RFC 2136 wants it in a prerequisite.
+                message.present(change.name, dns.rdataset.from_rdata_list(0, list(change.held)))
+        if change.held is not None:
+            message.delete(change.name, change.key.record_type)
+        if change.rdataset is not None:
+            message.add(change.name, change.rdataset)
+    return message
+
+
+def _split_groups(groups: Sequence[PlacedGroup]) -> list[list[PlacedGroup]]:
+    """Groups in batches that should fit in one message each. Names count in full here and are compressed
+    there; what is too long all the same is sent apart."""
+    batches: list[list[PlacedGroup]] = []
+    size = 0
+    for group in groups:
+        length = sum(map(_guess_length, group.changes))
+        size += length
+        if not batches or size > _LONGEST_MESSAGE:
+            batches.append([])
+            size = length
+        batches[-1].append(group)
+    return batches
+
+
+def _guess_length(change: PlacedChange) -> int:
+    head = len(change.name.to_digestable()) + 10
+    rdatas = [rdata for rdataset in (change.held, change.rdataset) for rdata in rdataset or ()]
+    return sum(head + len(rdata.to_digestable()) for rdata in rdatas) + 2 * head

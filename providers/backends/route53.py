@@ -9,22 +9,27 @@ being made; the answer then says which were not.
 
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from providers.backends.backend import Capabilities
+from providers.backends.change_groups import ChangeGroup, group_changes, settle_group
 from providers.backends.closest_zone import find_closest_zone
-from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused
-from providers.backends.route53_api import BatchRefused, HostedZone, Route53Api
-from providers.backends.route53_batches import Group, find_subject, split_groups
-from providers.backends.route53_value import RecordSet, adjust, build_endpoint, build_record_set
-from providers.backends.single_change import (
-    SingleChange,
-    describe,
-    is_same_value,
-    key_of,
-    single_changes,
+from providers.backends.errors import BackendError, ChangeImpossible
+from providers.backends.names_in_use import NamesInUse
+from providers.backends.old_value import OldValues
+from providers.backends.outcome import Outcome
+from providers.backends.route53_api import HostedZone, Route53Api
+from providers.backends.route53_batches import Part, build_part, join_parts, split_parts
+from providers.backends.route53_value import (
+    RecordSet,
+    adjust,
+    build_endpoint,
+    build_record_set,
+    comparable_properties,
+    is_same_record_set,
 )
+from providers.backends.single_change import SingleChange, key_of, split_change_set
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint, EndpointKey
@@ -41,12 +46,14 @@ class Route53Backend:
         zone_ids: Sequence[str] = (),
         is_private: bool | None = None,
         prefer_cname: bool = False,
+        encryption_keys: Sequence[bytes] = (),
     ) -> None:
         self._api = api
         self._given_filter = domain_filter
         self._zone_ids = frozenset(zone_ids)
         self._is_private = is_private
         self._prefer_cname = prefer_cname
+        self._old_values = OldValues(encryption_keys, properties=comparable_properties)
         self._lock = threading.Lock()
         self._read: dict[str, dict[EndpointKey, RecordSet]] = {}
 
@@ -61,27 +68,39 @@ class Route53Backend:
 
     def apply(self, change_set: ChangeSet) -> None:
         zones = self._fetch_zones()
-        by_zone: dict[str, list[SingleChange]] = defaultdict(list)
-        outcome = _Outcome()
-        for change in single_changes(change_set):
-            try:
-                by_zone[find_closest_zone(change.key, zones).id].append(change)
-            except ChangeImpossible as error:
-                outcome.refuse([change.key], error)
-        batches: list[tuple[str, list[Group]]] = []
-        for zone_id, changes in by_zone.items():
-            groups = self._build_groups(zone_id, changes, outcome)
-            batches += [(zone_id, batch) for batch in split_groups(groups)]
-        for place, (zone_id, batch) in enumerate(batches):
-            try:
-                self._submit(zone_id, batch, outcome)
-            except BackendError as error:
-                left = sum(len(group.keys) for _, each in batches[place + 1 :] for group in each)
-                raise outcome.describe_stop(error, left) from error
+        split = split_change_set(change_set)
+        outcome = Outcome(split.refused)
+        contents = _Contents(self._take_read, self._fetch_raw)
+        by_zone: dict[str, list[Part]] = defaultdict(list)
+        for group in group_changes(split.changes):
+            made, refused = settle_group(group, partial(self._settle, zones, contents))
+            if refused and contents.refresh(zones, group):
+                contents.names.drop()
+                # What was read a while ago may be behind: this was settled with what stands now.
+                made, refused = settle_group(group, partial(self._settle, zones, contents))
+            contents.names.keep() if made else contents.names.drop()
+            outcome.refused += refused
+            for zone_id, part in join_parts(made).items():
+                by_zone[zone_id].append(part)
+        for zone_id, parts in by_zone.items():
+            outcome.send(split_parts(parts), partial(self._submit, zone_id))
         outcome.raise_if_refused()
 
     def adjust(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
         return adjust(endpoints, prefer_cname=self._prefer_cname)
+
+    def find_problems(self, endpoints: Sequence[Endpoint]) -> Sequence[ChangeImpossible | None]:
+        zones = self._fetch_zones()
+        return [self._find_problem(endpoint, zones) for endpoint in endpoints]
+
+    def _find_problem(self, endpoint: Endpoint, zones: Mapping[str, HostedZone]) -> ChangeImpossible | None:
+        try:
+            zone = find_closest_zone(key_of(endpoint), zones, self._given_filter)
+            for each in adjust([endpoint], prefer_cname=self._prefer_cname):
+                build_record_set(each, zone.id)
+        except ChangeImpossible as error:
+            return error
+        return None
 
     def property_values_equal(self, name: str, previous: str, current: str) -> bool:
         return previous == current
@@ -133,113 +152,86 @@ class Route53Backend:
             held[key] = record_set, endpoint
         return held
 
-    def _build_groups(
-        self, zone_id: str, changes: Sequence[SingleChange], outcome: "_Outcome"
-    ) -> list[Group]:
-        """The groups that can be asked for. Of the others `outcome` is told."""
-        with self._lock:
-            read = self._read.get(zone_id)
-        if read is None or any(change.old is not None and change.key not in read for change in changes):
-            read = {key: raw for key, (raw, _) in self._read_zone(zone_id).items()}
-        names = {change.key.name for change in changes if change.key.record_type != "TXT"}
-        groups: dict[str, Group] = defaultdict(Group)
-        problems: dict[str, BackendError] = {}
-        for change in changes:
-            subject = find_subject(change, names)
-            groups[subject].keys.append(change.key)
-            try:
-                groups[subject].changes += _build_changes(change, read, zone_id)
-            except (ChangeRefused, ChangeImpossible) as error:
-                problems.setdefault(subject, error)
-        for subject, problem in problems.items():
-            outcome.refuse(groups[subject].keys, problem)
-        return [groups[name] for name in sorted(groups.keys() - problems.keys())]
+    def _settle(
+        self, zones: Mapping[str, HostedZone], contents: "_Contents", change: SingleChange
+    ) -> tuple[str, Part]:
+        """The zone of a change, and what the service is asked for. Raises ChangeRefused, ChangeImpossible."""
+        zone_id = find_closest_zone(change.key, zones, self._given_filter).id
+        raw = contents.held(zone_id).get(change.key)
+        after = self._old_values.settle(change, build_endpoint(raw) if raw is not None else None)
+        wanted = build_record_set(after, zone_id, held=raw) if after is not None else None
+        contents.names.place(change.key, stands=wanted is not None)
+        if raw is not None and wanted is not None and is_same_record_set(raw, wanted, zone_id):
+            return zone_id, Part([], [change.key])
+        return zone_id, build_part(change.key, raw, wanted)
 
-    def _submit(self, zone_id: str, batch: Sequence[Group], outcome: "_Outcome") -> None:
-        """Send a batch, apart where it is refused."""
-        changes = [change for group in batch for change in group.changes]
+    def _take_read(self, zone_id: str) -> dict[EndpointKey, RecordSet] | None:
+        with self._lock:
+            return self._read.get(zone_id)
+
+    def _fetch_raw(self, zone_id: str) -> dict[EndpointKey, RecordSet]:
+        return {key: raw for key, (raw, _) in self._read_zone(zone_id).items()}
+
+    def _submit(self, zone_id: str, parts: Sequence[Part]) -> None:
+        """Send a batch. Raises PartRefused where some of it may do alone."""
+        changes = [change for part in parts for change in part.changes]
+        if not changes:
+            return
         # Deletes first: a record set replaced within one batch does not meet itself.
         changes.sort(key=lambda change: change["Action"] == "CREATE")
         try:
             self._api.change(zone_id, changes)
-        except BatchRefused as error:
-            if len(batch) == 1:
-                outcome.refuse(batch[0].keys, error)
-                return
-            middle = len(batch) // 2
-            self._submit(zone_id, batch[:middle], outcome)
-            self._submit(zone_id, batch[middle:], outcome)
-        else:
-            outcome.made += sum(len(group.keys) for group in batch)
         finally:
             with self._lock:
                 self._read.pop(zone_id, None)
 
 
-class _Outcome:
-    """What became of the changes of one request so far."""
+class _Contents:
+    """What the zones of one request hold: as it was last listed, or read anew where that does not fit."""
 
-    def __init__(self) -> None:
-        self.made = 0
-        self._refused: list[str] = []
-        self._problems: list[BackendError] = []
+    def __init__(
+        self,
+        recall: Callable[[str], dict[EndpointKey, RecordSet] | None],
+        fetch: Callable[[str], dict[EndpointKey, RecordSet]],
+    ) -> None:
+        self._recall = recall
+        self._fetch = fetch
+        self._held: dict[str, dict[EndpointKey, RecordSet]] = {}
+        self._fresh: set[str] = set()
+        self._by_name: dict[str, dict[str, list[EndpointKey]]] = {}
+        self.names = NamesInUse(self._find_keys)
 
-    def refuse(self, keys: Sequence[EndpointKey], problem: BackendError) -> None:
-        """These cannot be made, or the service did not take them."""
-        reason = str(problem).removesuffix(" Nothing was applied.")
-        self._refused += [f"{describe(key)} ({reason})" for key in keys]
-        self._problems.append(problem)
+    def held(self, zone_id: str) -> dict[EndpointKey, RecordSet]:
+        """The record sets of a zone."""
+        if zone_id not in self._held:
+            recalled = self._recall(zone_id)
+            if recalled is None:
+                self._fresh.add(zone_id)
+            self._take(zone_id, self._fetch(zone_id) if recalled is None else recalled)
+        return self._held[zone_id]
 
-    def describe_stop(self, error: BackendError, left: int) -> BackendError:
-        """The error for a request that broke off: what is true of its other changes."""
-        told = [f"{self.made} changes of this request were made before"] if self.made else []
-        told += [f"{left} were not tried"] if left else []
-        told += (
-            [f"{len(self._refused)} were not made: {'; '.join(self._refused)[:1000]}"]
-            if self._refused
-            else []
-        )
-        return BackendError(f"{error} {', '.join(told)}.".strip() if told else str(error))
+    def _take(self, zone_id: str, held: dict[EndpointKey, RecordSet]) -> None:
+        self._held[zone_id] = held
+        by_name: dict[str, list[EndpointKey]] = defaultdict(list)
+        for key in held:
+            by_name[key.name].append(key)
+        self._by_name[zone_id] = by_name
 
-    def raise_if_refused(self) -> None:
-        """Raise where not all was made. ChangeImpossible, the request must change, where nothing was made and
-        nothing ever could be."""
-        if not self._refused:
-            return
-        if not self.made and len(self._problems) == 1:
-            raise self._problems[0]
-        total = self.made + len(self._refused)
-        others = "the others were" if self.made else "so nothing was applied"
-        kinds = {type(each) for each in self._problems}
-        kind = ChangeImpossible if kinds == {ChangeImpossible} and not self.made else ChangeRefused
-        raise kind(
-            f"{len(self._refused)} of {total} changes were not made, {others}: "
-            f"{'; '.join(self._refused)[:1500]}"
-        )
+    def _find_keys(self, name: str) -> Iterator[EndpointKey]:
+        for by_name in self._by_name.values():
+            yield from by_name.get(name, ())
 
-
-def _build_changes(
-    change: SingleChange, read: dict[EndpointKey, RecordSet], zone_id: str
-) -> list[dict[str, Any]]:
-    """The service's own changes for one of ours. Raises ChangeRefused, ChangeImpossible."""
-    changes: list[dict[str, Any]] = []
-    if change.old is not None:
-        changes.append(_delete(change, read))
-    if change.new is not None:
-        record_set = build_record_set(change.new, zone_id)
-        changes.append({"Action": "CREATE", "ResourceRecordSet": record_set})
-    return changes
-
-
-def _delete(change: SingleChange, read: dict[EndpointKey, RecordSet]) -> dict[str, Any]:
-    """What was read, word for word: the service deletes nothing that differs in a letter."""
-    raw = read.get(change.key)
-    held = build_endpoint(raw) if raw is not None else None
-    if raw is None or held is None:
-        raise ChangeRefused(f"{describe(change.key)} does not exist, so it cannot be changed or deleted.")
-    if change.old is None or not is_same_value(held, change.old):
-        raise ChangeRefused(
-            f"{describe(change.key)} does not have the value the request calls old. "
-            "Read the records again and build the change from what they say."
-        )
-    return {"Action": "DELETE", "ResourceRecordSet": raw}
+    def refresh(self, zones: Mapping[str, HostedZone], group: ChangeGroup) -> bool:
+        """Read the zones of a group anew, where that was not done for this request. False if it was."""
+        names = [change.key.name for change in group.changes]
+        stale = {
+            zone.id
+            for domain, zone in zones.items()
+            if zone.id in self._held
+            and zone.id not in self._fresh
+            and any(name == domain or name.endswith(f".{domain}") for name in names)
+        }
+        for zone_id in stale:
+            self._fresh.add(zone_id)
+            self._take(zone_id, self._fetch(zone_id))
+        return bool(stale)

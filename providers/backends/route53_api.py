@@ -11,7 +11,8 @@ import boto3.session
 import botocore.exceptions
 from botocore.config import Config
 
-from providers.backends.errors import BackendError, ChangeRefused
+from providers.backends.errors import BackendError, ChangeRefused, Reason
+from providers.backends.outcome import PartRefused
 
 if TYPE_CHECKING:
     from mypy_boto3_route53 import Route53Client
@@ -37,10 +38,6 @@ _BATCH_REFUSED = {"InvalidChangeBatch", "InvalidInput", "NoSuchHealthCheck"}
 _FAILED_INSIDE = 500
 _PAGE = 300
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
-
-
-class BatchRefused(ChangeRefused):
-    """The service refused a batch as a whole: nothing of it was applied."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ class Route53Api:
             yield from page["ResourceRecordSets"]
 
     def change(self, zone_id: str, changes: Sequence[dict[str, Any]]) -> None:
-        """One batch, all or nothing. Raises BatchRefused where the service will not take it."""
+        """One batch, all or nothing. Raises PartRefused where the service will not take it."""
         batch: Any = {"Changes": list(changes)}
         self._call(
             lambda: self._client.change_resource_record_sets(HostedZoneId=zone_id, ChangeBatch=batch),
@@ -142,7 +139,7 @@ def _build_following(page: dict[str, Any]) -> dict[str, Any]:
 def _translate(code: str, error: botocore.exceptions.ClientError, *, writes: bool) -> BackendError:
     told = str(error.response.get("Error", {}).get("Message", ""))[:500]
     if code in _BATCH_REFUSED:
-        return BatchRefused(f"Route 53 does not take the batch: {told}")
+        return PartRefused(f"Route 53 does not take the batch: {told}", reason=Reason.SERVICE)
     if code in _KEYS_REFUSED:
         return BackendError(f"AWS does not accept the credentials ({code}). Nothing was changed.")
     if code in {"AccessDenied", "AccessDeniedException"}:
@@ -151,7 +148,7 @@ def _translate(code: str, error: botocore.exceptions.ClientError, *, writes: boo
             "ListResourceRecordSets and ChangeResourceRecordSets."
         )
     if code == "NoSuchHostedZone":
-        return BackendError("The hosted zone is gone. Nothing was changed there.")
+        return ChangeRefused("The hosted zone is gone. Nothing was changed there.", reason=Reason.SERVICE)
     if code in _THROTTLED:
         return BackendError(f"Route 53 throttles ({code}), also after waiting. Nothing was changed.")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)

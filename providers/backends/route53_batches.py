@@ -1,15 +1,9 @@
-"""Changes of a hosted zone in groups that are never apart, and groups in batches within the limits. Pure."""
+"""What the service is asked for: parts that are never apart, and batches of them within the limits. Pure."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from providers.backends.single_change import SingleChange
-from providers.registries.claim import DEFAULT_PROFILE
-from providers.registries.encryption import looks_encrypted
-from providers.registries.labels import parse_labels
-from providers.registries.txt_changes import OWNED_RECORD
-from providers.registries.txt_names import parse_txt_name
 from providers.wire.endpoint import EndpointKey
 
 # Of one batch: the service's own limits (1,000 ResourceRecord elements, 32,000 characters), with room.
@@ -18,8 +12,8 @@ _MOST_CHARACTERS = 30_000
 
 
 @dataclass
-class Group:
-    """Changes that are never apart: those of one name and of the claims for it."""
+class Part:
+    """Changes that are never apart: those of a record set and of the claims for it."""
 
     changes: list[dict[str, Any]] = field(default_factory=list)
     keys: list[EndpointKey] = field(default_factory=list)
@@ -34,49 +28,40 @@ class Group:
         return sum(len(each["Value"]) for change in self.changes for each in _values_of(change))
 
 
-def split_groups(groups: Sequence[Group]) -> list[list[Group]]:
-    """Groups in batches within the limits, in their order. One that is too large itself is alone in its
+def build_part(key: EndpointKey, held: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None) -> Part:
+    """A DELETE of exactly what was read, word for word, since the service deletes nothing that differs in a
+    letter, and a CREATE."""
+    changes = []
+    if held is not None:
+        changes.append({"Action": "DELETE", "ResourceRecordSet": held})
+    if wanted is not None:
+        changes.append({"Action": "CREATE", "ResourceRecordSet": wanted})
+    return Part(changes, [key])
+
+
+def join_parts(made: Sequence[tuple[str, Part]]) -> dict[str, Part]:
+    """One part for each zone out of those of a group."""
+    joined: dict[str, Part] = {}
+    for zone_id, part in made:
+        whole = joined.setdefault(zone_id, Part())
+        whole.changes += part.changes
+        whole.keys += part.keys
+    return joined
+
+
+def split_parts(parts: Sequence[Part]) -> list[list[Part]]:
+    """Parts in batches within the limits, in their order. One that is too large itself is alone in its
     batch, and for the service to refuse."""
-    batches: list[list[Group]] = []
+    batches: list[list[Part]] = []
     elements = characters = 0
-    for group in groups:
-        elements += group.elements
-        characters += group.characters
+    for part in parts:
+        elements += part.elements
+        characters += part.characters
         if not batches or elements > _MOST_ELEMENTS or characters > _MOST_CHARACTERS:
             batches.append([])
-            elements, characters = group.elements, group.characters
-        batches[-1].append(group)
+            elements, characters = part.elements, part.characters
+        batches[-1].append(part)
     return batches
-
-
-def find_subject(change: SingleChange, names: Collection[str]) -> str:
-    """The name a change is about: for a claim, that of the record it speaks for, where that is among `names`,
-    which change too. ExternalDNS says which it is; others leave it to be seen from the claim's name."""
-    endpoint = change.new or change.old
-    own = change.key.name
-    if change.key.record_type != "TXT" or endpoint is None:
-        return own
-    owned = endpoint.labels.get(OWNED_RECORD, "")
-    if owned:
-        return owned.lower().removesuffix(".")
-    reading = parse_txt_name(own, DEFAULT_PROFILE)
-    if reading is not None and reading.record_name in names:
-        return reading.record_name
-    if not any(parse_labels(target) is not None or looks_encrypted(target) for target in endpoint.targets):
-        return own
-    return next((name for name in _guess_subjects(own) if name in names), own)
-
-
-def _guess_subjects(txt_name: str) -> Iterator[str]:
-    """Names that a claim of this name may speak for under some prefix or suffix, the longest first. A wrong
-    guess keeps two changes together that might have gone apart, and nothing more."""
-    for start in range(1, len(txt_name)):
-        yield txt_name[start:]
-    head, _, tail = txt_name.partition(".")
-    for text in (head, head.partition("-")[2]):
-        for end in range(len(text) - 1, 0, -1):
-            yield f"{text[:end]}.{tail}"
-    yield f"*.{tail}"
 
 
 def _values_of(change: dict[str, Any]) -> Sequence[dict[str, str]]:

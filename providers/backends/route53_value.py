@@ -1,19 +1,27 @@
 """Endpoints and Route 53 record sets, both ways, and the form in which wanted endpoints come back. Pure.
 
 Facts of ExternalDNS's own provider: alias records carry `alias` `true` and a TTL of 300, a plain CNAME
-`alias` `false`, and routing policies are the `aws/...` properties beside a set identifier.
+`alias` `false`, and routing policies are the `aws/...` properties beside a set identifier. To a webhook
+ExternalDNS passes a property on only as `webhook/aws-weight` and the like: the two names mean the same here.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 import msgspec
 
+from providers.backends.claim_text import (
+    REGISTRY_PROPERTIES,
+    is_claim,
+    meaningful_properties,
+    put_claims_first,
+)
 from providers.backends.errors import ChangeImpossible
 from providers.backends.route53_aliases import find_alias_zone
 from providers.backends.single_change import describe, key_of
-from providers.backends.zone_value import format_txt_target, parse_txt_target
+from providers.backends.txt_target import format_txt_target, parse_txt_target
 from providers.wire.endpoint import KNOWN_RECORD_TYPES, Endpoint, ProviderSpecificProperty
 
 # As the service's own API has it: Name, Type, TTL, ResourceRecords, AliasTarget, SetIdentifier, ...
@@ -31,6 +39,7 @@ _KNOWN = {ALIAS, EVALUATE, TARGET_ZONE, _HEALTH_CHECK, _MULTI_VALUE, *_GEO} | {
     "aws/region",
     "aws/failover",
 }
+_FROM_ANNOTATION = {f"webhook/{name.replace('/', '-')}": name for name in _KNOWN if "/" in name}
 _SERVED_TYPES = {*KNOWN_RECORD_TYPES} - {"DNAME"}
 _ALIAS_TYPES = ("A", "AAAA")
 _DEFAULT_TTL = 300
@@ -55,17 +64,19 @@ def build_endpoint(record_set: RecordSet) -> Endpoint | None:
         target = alias["DNSName"].removesuffix(".")
         return msgspec.structs.replace(endpoint, targets=(target,), record_ttl=_DEFAULT_TTL)
     values = (each["Value"] for each in record_set.get("ResourceRecords", ()))
+    targets = tuple(_parse_value(endpoint.record_type, value) for value in values)
     return msgspec.structs.replace(
         endpoint,
-        targets=tuple(_parse_value(endpoint.record_type, value) for value in values),
+        targets=put_claims_first(targets) if endpoint.record_type == "TXT" else targets,
         record_ttl=record_set.get("TTL", 0),
     )
 
 
-def build_record_set(endpoint: Endpoint, zone_id: str) -> dict[str, Any]:
-    """The record set that holds an endpoint. Raises ChangeImpossible for what Route 53 cannot hold."""
+def build_record_set(endpoint: Endpoint, zone_id: str, *, held: RecordSet | None = None) -> dict[str, Any]:
+    """The record set that holds an endpoint. A TXT target that `held` has already stays as it is there, split
+    into the same strings. Raises ChangeImpossible for what Route 53 cannot hold."""
     key = key_of(endpoint)
-    properties = {each.name: each.value for each in endpoint.provider_specific}
+    properties = _read_properties(endpoint)
     _raise_if_unplaceable(endpoint, properties)
     record_set: dict[str, Any] = {"Name": key.name, "Type": key.record_type}
     if key.record_type in _ALIAS_TYPES and properties.get(ALIAS) == "true":
@@ -77,14 +88,27 @@ def build_record_set(endpoint: Endpoint, zone_id: str) -> dict[str, Any]:
         }
     else:
         record_set["TTL"] = endpoint.record_ttl or _DEFAULT_TTL
-        record_set["ResourceRecords"] = [
-            {"Value": _format_value(key.record_type, target)} for target in endpoint.targets
-        ]
+        record_set["ResourceRecords"] = [{"Value": value} for value in _format_values(endpoint, held or {})]
     if endpoint.set_identifier:
         record_set |= {"SetIdentifier": endpoint.set_identifier, **_build_routing(endpoint, properties)}
     if _HEALTH_CHECK in properties:
         record_set["HealthCheckId"] = properties[_HEALTH_CHECK]
     return record_set
+
+
+def is_same_record_set(held: RecordSet, wanted: RecordSet, zone_id: str) -> bool:
+    """Whether what was read is what is wanted, however the service spells it."""
+    endpoint = build_endpoint(held)
+    try:
+        again = build_record_set(endpoint, zone_id, held=held) if endpoint is not None else {}
+    except ChangeImpossible:
+        return False
+    return _sort_values(again) == _sort_values(wanted)
+
+
+def _sort_values(record_set: RecordSet) -> RecordSet:
+    values = sorted(each["Value"] for each in record_set.get("ResourceRecords", ()))
+    return {**record_set, "ResourceRecords": values}
 
 
 def adjust(endpoints: Sequence[Endpoint], *, prefer_cname: bool = False) -> list[Endpoint]:
@@ -93,7 +117,7 @@ def adjust(endpoints: Sequence[Endpoint], *, prefer_cname: bool = False) -> list
     adjusted: list[Endpoint] = []
     twins: list[Endpoint] = []
     for endpoint in endpoints:
-        properties = {each.name: each.value for each in endpoint.provider_specific}
+        properties = _read_properties(endpoint)
         is_cname = endpoint.record_type == "CNAME"
         is_alias = properties.get(ALIAS) == "true" and (is_cname or endpoint.record_type in _ALIAS_TYPES)
         if ALIAS not in properties and is_cname and not prefer_cname:
@@ -114,6 +138,27 @@ def parse_name(name: str) -> str:
     return _OCTAL.sub(lambda found: chr(int(found.group(1), 8)), name).removesuffix(".")
 
 
+def comparable_properties(endpoint: Endpoint) -> Mapping[str, str]:
+    """The properties that count in an old value, under their names here."""
+    return {
+        _FROM_ANNOTATION.get(name, name): value for name, value in meaningful_properties(endpoint).items()
+    }
+
+
+def _read_properties(endpoint: Endpoint) -> dict[str, str]:
+    """The properties of an endpoint under their names here; of a claim, which carries a copy of its record's,
+    those that say which set it belongs to."""
+    named = {
+        _FROM_ANNOTATION.get(each.name, each.name): each.value
+        for each in endpoint.provider_specific
+        if not each.name.startswith(REGISTRY_PROPERTIES)
+    }
+    if not is_claim(endpoint):
+        return named
+    kept = (_KNOWN - {ALIAS, EVALUATE, TARGET_ZONE}) if endpoint.set_identifier else set()
+    return {name: value for name, value in named.items() if name in kept}
+
+
 def _as_alias(endpoint: Endpoint, properties: dict[str, str]) -> Endpoint:
     told = properties.get(EVALUATE, "true")
     evaluate = told if told in ("true", "false") else "false"
@@ -130,10 +175,19 @@ def _as_plain(endpoint: Endpoint, properties: dict[str, str]) -> Endpoint:
     kept = {name: value for name, value in properties.items() if name not in (ALIAS, EVALUATE)}
     if endpoint.record_type == "CNAME":
         kept[ALIAS] = "false"
-    wanted = _as_properties(kept)
-    if set(wanted) == set(endpoint.provider_specific):
-        return endpoint
-    return msgspec.structs.replace(endpoint, provider_specific=wanted)
+    return msgspec.structs.replace(
+        endpoint,
+        targets=tuple(_adjust_target(endpoint.record_type, target) for target in endpoint.targets),
+        provider_specific=_as_properties(kept),
+    )
+
+
+def _adjust_target(record_type: str, target: str) -> str:
+    """A target as it would be read back; what cannot be held stays as it is, and is told of otherwise."""
+    try:
+        return _parse_value(record_type, _format_value(record_type, target))
+    except ValueError:
+        return target
 
 
 def _as_properties(properties: Mapping[str, str]) -> tuple[ProviderSpecificProperty, ...]:
@@ -193,8 +247,28 @@ def _raise_if_unplaceable(endpoint: Endpoint, properties: Mapping[str, str]) -> 
         problem = f"Route 53 has no place for {', '.join(unknown)[:200]}"
     elif properties.get(ALIAS) == "true" and len(endpoint.targets) > 1:
         problem = "an alias has one target"
+    elif endpoint.record_type.upper() == "CNAME" and len(endpoint.targets) > 1:
+        problem = "a CNAME has exactly one target"
+    elif properties.get(ALIAS) != "true" and _find_no_address(endpoint):
+        problem = (
+            f"the target {_find_no_address(endpoint)[:100]!r} is no address of type {endpoint.record_type}"
+        )
     if problem:
         raise _impossible(endpoint, problem)
+
+
+def _find_no_address(endpoint: Endpoint) -> str:
+    """The first target of an A or AAAA that is no address of its kind; else empty."""
+    kinds: dict[str, type[IPv4Address | IPv6Address]] = {"A": IPv4Address, "AAAA": IPv6Address}
+    kind = kinds.get(endpoint.record_type.upper())
+    if kind is None:
+        return ""
+    for target in endpoint.targets:
+        try:
+            kind(target)
+        except ValueError:
+            return target or "(empty)"
+    return ""
 
 
 def _impossible(endpoint: Endpoint, problem: str) -> ChangeImpossible:
@@ -205,6 +279,20 @@ def _parse_value(record_type: str, value: str) -> str:
     if record_type == "TXT":
         return format_txt_target(b"".join(_unescape(text) for text in _STRINGS.findall(value)))
     return value.removesuffix(".") if record_type in ("CNAME", "NS", "PTR", "MX") else value
+
+
+def _format_values(endpoint: Endpoint, held: RecordSet) -> Iterator[str]:
+    record_type = endpoint.record_type.upper()
+    standing = {}
+    if record_type == "TXT":
+        standing = {
+            _parse_value("TXT", each["Value"]): each["Value"] for each in held.get("ResourceRecords", ())
+        }
+    for target in endpoint.targets:
+        try:
+            yield standing.get(target) or _format_value(record_type, target)
+        except ValueError as error:
+            raise _impossible(endpoint, f"the target {target[:100]!r} cannot be held: {error}") from error
 
 
 def _format_value(record_type: str, target: str) -> str:

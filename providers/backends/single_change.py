@@ -1,13 +1,14 @@
-"""A change set taken apart into single changes, and what makes one of them wrong. Pure."""
+"""A change set taken apart into single changes, each with what is wrong with it already. Pure."""
 
 from collections.abc import Iterable
 
 import msgspec
 
-from providers.backends.errors import ChangeImpossible, ChangeRefused
+from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused, Reason, RefusedChange
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.poison import safe_text
 
 
 class SingleChange(msgspec.Struct, frozen=True):
@@ -18,49 +19,71 @@ class SingleChange(msgspec.Struct, frozen=True):
     new: Endpoint | None
 
 
-def single_changes(change_set: ChangeSet) -> tuple[SingleChange, ...]:
+class SplitChangeSet(msgspec.Struct, frozen=True):
+    """The changes that can be understood, and those that cannot."""
+
+    changes: tuple[SingleChange, ...]
+    refused: tuple[RefusedChange, ...]
+
+
+def split_change_set(change_set: ChangeSet) -> SplitChangeSet:
     """The changes in the order they are made: deletes, updates, creates, each in the order they were sent.
 
     Deletes come first so that a record set replaced within one batch does not meet itself, or a CNAME its
-    successor. Updates are paired by identity, never by position. Raises ChangeImpossible for a name that
-    cannot exist and ChangeRefused for a batch that contradicts itself.
+    successor. Updates are paired by identity, never by position. A name that cannot exist, and a record set
+    of which two things are asked, is refused alone: the other changes stay.
     """
-    deletes = _by_key(change_set.delete, "delete")
-    creates = _by_key(change_set.create, "create")
-    olds = _by_key(change_set.update_old, "updateOld")
-    news = _by_key(change_set.update_new, "updateNew")
-    unpaired = sorted(olds.keys() ^ news.keys())
-    if unpaired:
-        raise ChangeRefused(
-            f"{describe(unpaired[0])} stands in only one of updateOld and updateNew. Nothing was applied; "
+    refused: list[RefusedChange] = []
+    deletes = _by_key(change_set.delete, "delete", refused)
+    creates = _by_key(change_set.create, "create", refused)
+    olds = _by_key(change_set.update_old, "updateOld", refused)
+    news = _by_key(change_set.update_new, "updateNew", refused)
+    contradicted = {each.key for each in refused}
+    for key in sorted((olds.keys() ^ news.keys()) - contradicted):
+        text = (
+            f"{describe(key)} stands in only one of updateOld and updateNew. Nothing was applied; "
             "the two belong together, with the same name, type and set identifier."
         )
-    twice = sorted(olds.keys() & (deletes.keys() | creates.keys()))
-    if twice:
-        raise ChangeRefused(
-            f"{describe(twice[0])} is updated and also created or deleted in one request. "
+        refused.append(RefusedChange(key, ChangeRefused(text, reason=Reason.CONTRADICTION)))
+    for key in sorted((olds.keys() & news.keys() & (deletes.keys() | creates.keys())) - contradicted):
+        text = (
+            f"{describe(key)} is updated and also created or deleted in one request. "
             "Nothing was applied; send one change for each record set."
         )
-    return (
+        refused.append(RefusedChange(key, ChangeRefused(text, reason=Reason.CONTRADICTION)))
+    out = {each.key for each in refused}
+    changes = (
         *(SingleChange(key, old, None) for key, old in deletes.items()),
-        *(SingleChange(key, old, news[key]) for key, old in olds.items()),
+        *(SingleChange(key, old, news[key]) for key, old in olds.items() if key in news),
         *(SingleChange(key, None, new) for key, new in creates.items()),
     )
+    return SplitChangeSet(tuple(each for each in changes if each.key not in out), tuple(refused))
 
 
-def raise_if_unfit(change: SingleChange, held: Endpoint | None, *, value_exact: bool) -> None:
-    """Raise ChangeRefused unless the change fits what is held at its identity."""
-    if change.old is None:
-        if held is not None:
-            raise ChangeRefused(f"{describe(change.key)} already exists, so it cannot be created.")
-        return
-    if held is None:
-        raise ChangeRefused(f"{describe(change.key)} does not exist, so it cannot be changed or deleted.")
-    if value_exact and not is_same_value(held, change.old):
-        raise ChangeRefused(
-            f"{describe(change.key)} does not have the value the request calls old. "
-            "Read the records again and build the change from what they say."
-        )
+def single_changes(change_set: ChangeSet) -> tuple[SingleChange, ...]:
+    """As `split_change_set`, for those who make all or nothing: raises for the first that is refused,
+    ChangeImpossible for a name that cannot exist and ChangeRefused for what contradicts itself."""
+    split = split_change_set(change_set)
+    if split.refused:
+        raise split.refused[0].error
+    return split.changes
+
+
+def join_changes(changes: Iterable[SingleChange]) -> ChangeSet:
+    """The change set that asks for these changes."""
+    create: list[Endpoint] = []
+    update_old: list[Endpoint] = []
+    update_new: list[Endpoint] = []
+    delete: list[Endpoint] = []
+    for change in changes:
+        if change.old is None and change.new is not None:
+            create.append(change.new)
+        elif change.old is not None and change.new is not None:
+            update_old.append(change.old)
+            update_new.append(change.new)
+        elif change.old is not None:
+            delete.append(change.old)
+    return ChangeSet(tuple(create), tuple(update_old), tuple(update_new), tuple(delete))
 
 
 def is_same_value(one: Endpoint, other: Endpoint) -> bool:
@@ -82,10 +105,14 @@ def key_of(endpoint: Endpoint) -> EndpointKey:
         key = endpoint_key(endpoint)
     except InvalidName as error:
         raise ChangeImpossible(
-            f"A name in the request cannot exist: {error.reason}. Nothing was applied."
+            f"The name {safe_text(endpoint.dns_name)!r} in the request cannot exist: {error.reason}. "
+            "Nothing was applied.",
+            reason=Reason.INVALID,
         ) from error
     if not key.record_type:
-        raise ChangeImpossible(f"{key.name} was sent without a record type. Nothing was applied.")
+        raise ChangeImpossible(
+            f"{key.name} was sent without a record type. Nothing was applied.", reason=Reason.INVALID
+        )
     return key
 
 
@@ -95,13 +122,19 @@ def describe(key: EndpointKey) -> str:
     return f"{text} (set {key.set_identifier})" if key.set_identifier else text
 
 
-def _by_key(endpoints: Iterable[Endpoint], list_name: str) -> dict[EndpointKey, Endpoint]:
+def _by_key(
+    endpoints: Iterable[Endpoint], list_name: str, refused: list[RefusedChange]
+) -> dict[EndpointKey, Endpoint]:
     found: dict[EndpointKey, Endpoint] = {}
     for endpoint in endpoints:
-        key = key_of(endpoint)
+        try:
+            key = key_of(endpoint)
+        except BackendError as error:
+            key = EndpointKey(endpoint.dns_name, endpoint.record_type, endpoint.set_identifier)
+            refused.append(RefusedChange(key, error))
+            continue
         if key in found:
-            raise ChangeRefused(
-                f"{describe(key)} stands twice in {list_name}. Nothing was applied; send it once."
-            )
+            text = f"{describe(key)} stands twice in {list_name}. Nothing was applied; send it once."
+            refused.append(RefusedChange(key, ChangeRefused(text, reason=Reason.CONTRADICTION)))
         found[key] = endpoint
     return found

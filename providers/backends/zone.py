@@ -1,7 +1,7 @@
 """One zone of a zone file: what it holds, what a change would make of it, and its text. Touches no disk."""
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 
 import dns.exception
 import dns.name
@@ -12,11 +12,10 @@ import dns.zone
 import msgspec
 from dns.rdtypes.ANY.SOA import SOA
 
-from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused
-from providers.backends.single_change import SingleChange, describe, key_of, raise_if_unfit
+from providers.backends.errors import BackendError, ChangeImpossible
+from providers.backends.single_change import key_of
 from providers.backends.zone_value import (
     build_endpoint,
-    build_rdataset,
     format_name,
     parse_name,
     served_rdatasets,
@@ -26,21 +25,23 @@ from providers.wire.endpoint import Endpoint, EndpointKey
 _FALLBACK_TTL = 300
 # $INCLUDE would read other files, $GENERATE would make any number of records out of one line.
 _ALLOWED_DIRECTIVES = ("$ORIGIN", "$TTL")
-_BESIDE_CNAME = {
-    dns.rdatatype.CNAME,
-    dns.rdatatype.RRSIG,
-    dns.rdatatype.NSEC,
-    dns.rdatatype.NSEC3,
-    dns.rdatatype.KEY,
-}
 
 
 class PlacedChange(msgspec.Struct, frozen=True):
-    """A change that was found fit, with the rdataset to put in place (None: remove)."""
+    """A change that was found fit: the rdataset that stands there (None: nothing) and the one to put in its
+    place (None: remove)."""
 
     key: EndpointKey
     name: dns.name.Name
+    held: dns.rdataset.Rdataset | None
     rdataset: dns.rdataset.Rdataset | None
+
+    @property
+    def is_needed(self) -> bool:
+        """False where it would put in place what stands there."""
+        if self.held is None or self.rdataset is None:
+            return self.held is not self.rdataset
+        return self.held != self.rdataset or self.held.ttl != self.rdataset.ttl
 
 
 class Zone:
@@ -59,28 +60,22 @@ class Zone:
                 endpoint = build_endpoint(name, rdataset)
                 self.endpoints[_plain_key(endpoint)] = endpoint
 
-    def placed(self, changes: Sequence[SingleChange]) -> tuple[PlacedChange, ...]:
-        """The changes made ready, all checked and none made. Raises ChangeRefused or ChangeImpossible."""
-        deleted = {change.key for change in changes if change.new is None}
-        created: set[EndpointKey] = set()
-        ready: list[PlacedChange] = []
-        for change in changes:
-            held = None if change.key in deleted and change.old is None else self.endpoints.get(change.key)
-            raise_if_unfit(change, held, value_exact=True)
-            if change.old is None:
-                created.add(change.key)
-            rdataset = build_rdataset(change.new, self.default_ttl) if change.new else None
-            ready.append(PlacedChange(change.key, parse_name(change.key.name), rdataset))
-        self._raise_if_cname_beside_others(deleted, created)
-        self._raise_if_no_name_servers(deleted - created)
-        return tuple(ready)
+    def find_rdataset(self, name: dns.name.Name, record_type: str) -> dns.rdataset.Rdataset | None:
+        """What stands at a name under a type."""
+        return self._zone.get_rdataset(name, record_type)
+
+    def keys_at(self, name: str) -> Iterator[EndpointKey]:
+        """What stands at a name, served or not."""
+        node = self._zone.get_node(parse_name(name))
+        for rdataset in node.rdatasets if node else ():
+            yield EndpointKey(name, dns.rdatatype.to_text(rdataset.rdtype), "")
 
     def make(self, changes: Iterable[PlacedChange]) -> None:
-        """Make changes that `placed` gave, and count the zone's serial up."""
+        """Make changes that a draft of this zone gave, and count the zone's serial up."""
         for change in changes:
             if change.rdataset is None:
                 self._zone.delete_rdataset(change.name, change.key.record_type)
-                del self.endpoints[change.key]
+                self.endpoints.pop(change.key, None)
             else:
                 self._zone.replace_rdataset(change.name, change.rdataset)
                 self.endpoints[change.key] = build_endpoint(change.name, change.rdataset)
@@ -92,26 +87,6 @@ class Zone:
         out.write(f"$ORIGIN {self.origin.to_text()}\n$TTL {self.default_ttl}\n".encode())
         self._zone.to_file(out, sorted=True, relativize=False)
         return out.getvalue()
-
-    def _raise_if_cname_beside_others(self, deleted: set[EndpointKey], created: set[EndpointKey]) -> None:
-        # dnspython drops the other types of a node without a word when a CNAME arrives, and the reverse.
-        gone, come = _types_by_name(deleted), _types_by_name(created)
-        for key in created:
-            node = self._zone.get_node(parse_name(key.name))
-            types = {each.rdtype for each in node.rdatasets} if node else set()
-            types = (types - gone.get(key.name, set())) | come[key.name]
-            if dns.rdatatype.CNAME in types and not types <= _BESIDE_CNAME:
-                raise ChangeRefused(
-                    f"{describe(key)}: a CNAME cannot stand beside other types at one name. "
-                    "Nothing was applied; delete the others in the same request or choose another name."
-                )
-
-    def _raise_if_no_name_servers(self, removed: set[EndpointKey]) -> None:
-        if EndpointKey(self.domain, "NS", "") in removed:
-            raise ChangeImpossible(
-                f"The zone {self.domain} would be left without name servers. Nothing was applied; "
-                "give its NS record set other targets instead of deleting it."
-            )
 
     def _bump_serial(self) -> None:
         rdataset = self._zone.find_rdataset(self.origin, dns.rdatatype.SOA)
@@ -143,13 +118,6 @@ def make_zone_text(domain: str, name_server: str) -> str:
         f"@ IN SOA {name_server}. hostmaster.{domain}. 1 7200 900 1209600 {_FALLBACK_TTL}\n"
         f"@ IN NS {name_server}.\n"
     )
-
-
-def _types_by_name(keys: Iterable[EndpointKey]) -> dict[str, set[dns.rdatatype.RdataType]]:
-    types: dict[str, set[dns.rdatatype.RdataType]] = {}
-    for key in keys:
-        types.setdefault(key.name, set()).add(dns.rdatatype.from_text(key.record_type))
-    return types
 
 
 def _parse(text: str, origin: str | None) -> dns.zone.Zone:

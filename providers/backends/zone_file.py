@@ -1,8 +1,8 @@
 """A DNS service whose zones are files in BIND's master-file syntax. They survive restarts and crashes.
 
 The files are rewritten as a whole at each change: comments and layout are lost, records are not, also those
-of types that are never shown. A change set over several zones is written zone by zone: all or nothing holds
-for each file, and a power cut between two files leaves the later ones as they were.
+of types that are never shown. What can be made of a change set is made, file by file: a power cut between two
+files leaves the later ones as they were.
 """
 
 import fcntl
@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,9 +18,11 @@ import msgspec
 
 from providers.backends.backend import Capabilities
 from providers.backends.closest_zone import find_closest_zone
-from providers.backends.errors import BackendError
-from providers.backends.single_change import SingleChange, single_changes
-from providers.backends.zone import PlacedChange, Zone, make_zone_text, parse_zone
+from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused, Reason
+from providers.backends.old_value import OldValues
+from providers.backends.outcome import Outcome
+from providers.backends.zone import Zone, make_zone_text, parse_zone
+from providers.backends.zone_changes import PlacedGroup, ZoneChanges, find_problem
 from providers.backends.zone_value import adjust_where_possible
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
@@ -48,11 +51,18 @@ class ZoneFileBackend:
     Raises BackendError at once if the path holds no readable zone.
     """
 
-    def __init__(self, path: Path, *, domain_filter: DomainFilter | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        domain_filter: DomainFilter | None = None,
+        encryption_keys: Sequence[bytes] = (),
+    ) -> None:
         self._path = path.resolve()
         self._lock = threading.Lock()
         self._loaded: dict[Path, _LoadedZone] = {}
         self._given_filter = domain_filter
+        self._old_values = OldValues(encryption_keys)
         with self._lock:
             self._refresh()
 
@@ -62,18 +72,28 @@ class ZoneFileBackend:
             return [endpoint for each in self._loaded.values() for endpoint in each.zone.endpoints.values()]
 
     def apply(self, change_set: ChangeSet) -> None:
-        changes = single_changes(change_set)
+        outcome = Outcome()
         with self._lock, self._folder_lock():
             self._refresh()
-            placed = {
-                path: self._loaded[path].zone.placed(each)
-                for path, each in self._changes_by_file(changes).items()
-            }
-            self._write(placed)
+            paths = {each.zone.domain: path for path, each in self._loaded.items()}
+            changes = ZoneChanges[Path](
+                lambda key: find_closest_zone(key, paths, self._given_filter),
+                lambda path: self._loaded[path].zone,
+                self._old_values,
+            )
+            for path, groups in changes.place(change_set, outcome).items():
+                outcome.send([groups], partial(self._write, path))
+        outcome.raise_if_refused()
 
     def adjust(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
-        """Targets in zone-file form. What no zone file can hold stays as it is; `apply` explains it then."""
+        """Targets in zone-file form, without properties. What no zone file can hold stays as it is."""
         return [adjust_where_possible(endpoint) for endpoint in endpoints]
+
+    def find_problems(self, endpoints: Sequence[Endpoint]) -> Sequence[ChangeImpossible | None]:
+        with self._lock:
+            self._refresh()
+            zones = {each.zone.domain: path for path, each in self._loaded.items()}
+        return [find_problem(endpoint, zones, self._given_filter) for endpoint in endpoints]
 
     def property_values_equal(self, name: str, previous: str, current: str) -> bool:
         return previous == current
@@ -87,7 +107,7 @@ class ZoneFileBackend:
 
     def capabilities(self) -> Capabilities:
         return Capabilities(
-            atomic=True,
+            atomic=False,
             value_exact=True,
             ordered=True,
             immediate=True,
@@ -120,31 +140,22 @@ class ZoneFileBackend:
             )
         return paths
 
-    def _changes_by_file(self, changes: Sequence[SingleChange]) -> dict[Path, list[SingleChange]]:
-        domains = {each.zone.domain: path for path, each in self._loaded.items()}
-        by_file: dict[Path, list[SingleChange]] = {}
-        for change in changes:
-            path = find_closest_zone(change.key, domains, self._given_filter)
-            by_file.setdefault(path, []).append(change)
-        return by_file
-
-    def _write(self, placed: dict[Path, tuple[PlacedChange, ...]]) -> None:
-        written = False
+    def _write(self, path: Path, groups: Sequence[PlacedGroup]) -> None:
+        """Make the changes of one file. Raises ChangeRefused: another file may still do."""
+        needed = [change for group in groups for change in group.changes]
+        if not needed:
+            return
+        # What is in memory may be ahead of the disk until it is written: then everything is read anew.
+        zone = self._loaded.pop(path).zone
+        zone.make(needed)
         try:
-            for path, changes in placed.items():
-                zone = self._loaded[path].zone
-                zone.make(changes)
-                self._loaded[path] = _LoadedZone(write_durably(path, zone.text()), zone)
-            written = True
+            self._loaded[path] = _LoadedZone(write_durably(path, zone.text()), zone)
         except OSError as error:
-            raise BackendError(
-                f"A zone file could not be written ({error.strerror}). What is on disk is what counts: "
-                "read the records again."
+            raise ChangeRefused(
+                f"The zone file {path.name} could not be written ({error.strerror}). What is on disk is what "
+                "counts: read the records again.",
+                reason=Reason.SERVICE,
             ) from error
-        finally:
-            if not written:
-                # What is in memory may be ahead of the disk: read everything anew.
-                self._loaded = {}
 
     @contextmanager
     def _folder_lock(self) -> Iterator[None]:

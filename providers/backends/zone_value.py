@@ -1,8 +1,7 @@
 """Endpoints and rdatasets: one value of the wire and of a zone file, both ways. Pure.
 
-A TXT target on the wire is the text between double quotes, with `"` and `\\` escaped by a backslash and what
-is not printable as `\\DDD`. In the zone it is one or more strings of at most 255 bytes; only their
-concatenation means anything, so that several strings are read as one and a long one is split again.
+A TXT of several strings is shown as one target, and a long one is split again into strings of at most 255
+bytes: only their concatenation means anything.
 """
 
 import re
@@ -16,13 +15,16 @@ import dns.rdataclass
 import dns.rdataset
 import dns.rdatatype
 import dns.ttl
+import msgspec
 from dns.rdtypes.ANY.MX import MX
 from dns.rdtypes.ANY.TXT import TXT
 from dns.rdtypes.IN.SRV import SRV
 from dns.rdtypes.nsbase import NSBase
 
+from providers.backends.claim_text import is_claim, meaningful_properties, put_claims_first
 from providers.backends.errors import ChangeImpossible
 from providers.backends.single_change import describe, key_of
+from providers.backends.txt_target import format_txt_target, parse_txt_target
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import KNOWN_RECORD_TYPES, Endpoint, EndpointKey
 
@@ -32,36 +34,52 @@ SERVED_TYPES = {dns.rdatatype.from_text(each): each for each in KNOWN_RECORD_TYP
 _NAME_TARGETS = ("CNAME", "NS", "PTR", "DNAME")
 _LONGEST_STRING = 255
 _LONGEST_TTL = 2**31 - 1
-_QUOTED_STRING = re.compile(r'"((?:[^"\\]|\\[0-9]{3}|\\[^0-9])*)"')
-_ESCAPE = re.compile(r"\\([0-9]{3}|.)", re.DOTALL)
 # A target with one of these would end early, run on, or turn into a comment in a zone file.
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f;()]")
 _FORBIDDEN_IN_NAPTR = re.compile(r"[\x00-\x1f\x7f]")
 
 
-def build_rdataset(endpoint: Endpoint, default_ttl: int) -> dns.rdataset.Rdataset:
-    """The rdataset that holds an endpoint. Raises ChangeImpossible for what has no place in a zone file."""
+def build_rdataset(
+    endpoint: Endpoint, default_ttl: int, *, held: dns.rdataset.Rdataset | None = None
+) -> dns.rdataset.Rdataset:
+    """The rdataset that holds an endpoint. A TXT target that `held` has already stays as it is there, split
+    into the same strings. Raises ChangeImpossible for what has no place in a zone file."""
     key = key_of(endpoint)
     _raise_if_unplaceable(endpoint, key)
     ttl = endpoint.record_ttl or default_ttl
-    return dns.rdataset.from_rdata_list(ttl, [_build_rdata(key, target) for target in endpoint.targets])
+    standing: dict[str, list[dns.rdata.Rdata]] = {}
+    for rdata in held or () if key.record_type == "TXT" else ():
+        standing.setdefault(_format_txt(rdata), []).append(rdata)
+    found: list[dns.rdata.Rdata] = []
+    for target in dict.fromkeys(endpoint.targets):
+        found += standing.get(target) or [_build_rdata(key, target)]
+    return dns.rdataset.from_rdata_list(ttl, found)
 
 
 def build_endpoint(name: dns.name.Name, rdataset: dns.rdataset.Rdataset) -> Endpoint:
     """The endpoint that shows a served rdataset, in the one form in which this backend writes it."""
     record_type = SERVED_TYPES[rdataset.rdtype]
     format_rdata = _FORMATS.get(record_type, dns.rdata.Rdata.to_text)
+    targets = tuple(format_rdata(rdata) for rdata in rdataset)
     return Endpoint(
         dns_name=format_name(name),
-        targets=tuple(format_rdata(rdata) for rdata in rdataset),
+        targets=put_claims_first(targets) if record_type == "TXT" else targets,
         record_type=record_type,
         record_ttl=rdataset.ttl,
     )
 
 
+def raise_if_unplaceable(endpoint: Endpoint) -> None:
+    """Raise ChangeImpossible where no zone can hold a wanted endpoint. Of its properties only an alias is in
+    the way: the others go when endpoints are adjusted."""
+    parse_name(key_of(endpoint).name)
+    build_rdataset(_with_alias_alone(endpoint), default_ttl=1)
+
+
 def adjust_targets(endpoint: Endpoint) -> Endpoint:
-    """The endpoint with its targets as they would be read back; its own TTL, properties and labels stay."""
-    placed = build_endpoint(dns.name.root, build_rdataset(endpoint, default_ttl=1))
+    """The endpoint with its targets as they would be read back, without properties, which no zone holds; its
+    own TTL and labels stay."""
+    placed = build_endpoint(dns.name.root, build_rdataset(_with_alias_alone(endpoint), default_ttl=1))
     return Endpoint(
         dns_name=endpoint.dns_name,
         targets=placed.targets,
@@ -69,8 +87,14 @@ def adjust_targets(endpoint: Endpoint) -> Endpoint:
         set_identifier=endpoint.set_identifier,
         record_ttl=endpoint.record_ttl,
         labels=endpoint.labels,
-        provider_specific=endpoint.provider_specific,
     )
+
+
+def _with_alias_alone(endpoint: Endpoint) -> Endpoint:
+    if not endpoint.provider_specific:
+        return endpoint
+    alias = tuple(each for each in endpoint.provider_specific if each.name == "alias")
+    return msgspec.structs.replace(endpoint, provider_specific=alias)
 
 
 def adjust_where_possible(endpoint: Endpoint) -> Endpoint:
@@ -102,30 +126,6 @@ def format_name(name: dns.name.Name) -> str:
     return name.to_text(omit_final_dot=True).lower()
 
 
-def parse_txt_target(target: str) -> bytes:
-    """The bytes a TXT target stands for. A target without quotes is taken as it is, backslashes included."""
-    text = target.strip()
-    if len(text) < 2 or not text.startswith('"'):
-        return target.encode("utf-8")
-    content: list[bytes] = []
-    position = 0
-    while position < len(text):
-        found = _QUOTED_STRING.match(text, position)
-        if found is None:
-            raise ValueError('its double quotes do not pair up; write an inner one as \\"')
-        content.append(_unescape(found.group(1)))
-        position = found.end()
-        while position < len(text) and text[position] == " ":
-            position += 1
-    return b"".join(content)
-
-
-def format_txt_target(content: bytes) -> str:
-    """A TXT content as its target on the wire, in double quotes."""
-    pieces = [_escape_character(each) for each in content.decode("utf-8", "surrogateescape")]
-    return f'"{"".join(pieces)}"'
-
-
 def _build_rdata(key: EndpointKey, target: str) -> dns.rdata.Rdata:
     try:
         if key.record_type == "TXT":
@@ -152,8 +152,8 @@ def _raise_if_unplaceable(endpoint: Endpoint, key: EndpointKey) -> None:
         problem = f"type {key.record_type} is not served; known are {', '.join(KNOWN_RECORD_TYPES)}"
     elif key.set_identifier:
         problem = "a zone file has no place for a set identifier; remove the routing policy"
-    elif endpoint.provider_specific:
-        names = ", ".join(each.name for each in endpoint.provider_specific)
+    elif _find_misplaced(endpoint):
+        names = ", ".join(_find_misplaced(endpoint))
         problem = f"a zone file has no place for provider-specific properties ({names[:200]}); remove them"
     elif not endpoint.targets:
         problem = "it has no targets"
@@ -165,35 +165,17 @@ def _raise_if_unplaceable(endpoint: Endpoint, key: EndpointKey) -> None:
         raise ChangeImpossible(f"{describe(key)}: {problem}. Nothing was applied.")
 
 
+def _find_misplaced(endpoint: Endpoint) -> list[str]:
+    """The properties that ask for something a zone cannot do. A claim carries a copy of its record's, which
+    means nothing."""
+    return [] if is_claim(endpoint) else sorted(meaningful_properties(endpoint))
+
+
 def _split(content: bytes) -> Iterator[bytes]:
     if not content:
         yield b""
     for start in range(0, len(content), _LONGEST_STRING):
         yield content[start : start + _LONGEST_STRING]
-
-
-def _unescape(text: str) -> bytes:
-    def replace(found: re.Match[str]) -> str:
-        escaped = found.group(1)
-        if len(escaped) == 1:
-            return escaped
-        if int(escaped) > 255:
-            raise ValueError(f"\\{escaped} is not a byte")
-        # A byte above 127 is carried as the lone surrogate that `surrogateescape` turns back into it.
-        return chr(int(escaped)) if int(escaped) < 128 else chr(0xDC00 + int(escaped))
-
-    return _ESCAPE.sub(replace, text).encode("utf-8", "surrogateescape")
-
-
-def _escape_character(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:
-        return f"\\{code - 0xDC00:03d}"
-    if code < 32 or 127 <= code < 160:
-        return "".join(f"\\{byte:03d}" for byte in character.encode("utf-8"))
-    return character
 
 
 def _format_txt(rdata: dns.rdata.Rdata) -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import logging
 import os
 import signal
 import ssl
@@ -13,6 +14,8 @@ from types import MappingProxyType
 from providers.backends.errors import BackendError
 from providers.servers.authentication import RequiredCredential
 from providers.servers.backend_catalogue import BACKENDS, list_backends
+from providers.servers.encryption_key_option import add_encryption_key_argument, fetch_encryption_keys
+from providers.servers.external_dns_flags import describe_flags
 from providers.servers.filter_option import add_filter_argument
 from providers.servers.http_server import HttpServer
 from providers.servers.operations_server import OperationsApplication, RequestMetrics
@@ -22,13 +25,15 @@ from providers.servers.provider_server import ProviderServer
 from providers.servers.webhook_server import WebhookServer
 from providers.wire.errors import WireError
 
+_LOG = logging.getLogger("providers.servers")
 _USUAL_PORT, _USUAL_OPERATIONS_PORT = 8888, 8080
 _BASIC_VARIABLE = "PROVIDER_SERVER_BASIC"
 _BEARER_VARIABLE = "PROVIDER_SERVER_BEARER"
 _STOPS = frozenset({signal.SIGTERM, signal.SIGINT})
 _EPILOG = f"""\
 Credentials are taken from the environment, never from arguments: {_BASIC_VARIABLE}=user:secret or
-{_BEARER_VARIABLE}=token. When the server is ready it writes one line of JSON with its addresses.
+{_BEARER_VARIABLE}=token. When the server is ready it writes one line of JSON with its addresses, and the
+flags of ExternalDNS to use with it. Requests and changes that were refused are told on stderr.
 """
 
 
@@ -50,6 +55,8 @@ def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         return 0
     if options.backend is None:
         parser.error("say which backend to serve; --list names them")
+    # The first line of stdout is for programs; what a person reads goes to stderr.
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     # Blocked in this thread and all it starts, a stop stays pending until it is taken. One that a handler
     # answers is lost if it comes between the decision to wait and the wait, or to another thread.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
@@ -77,13 +84,21 @@ def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
         credential=_find_credential(environment),
         tls=_make_tls(options),
         observers=(metrics,),
+        refusal_observers=(metrics,),
     )
     server.start()
+    hint = describe_flags(
+        server.url,
+        options,
+        has_credential=_find_credential(environment) is not None,
+        has_keys=bool(fetch_encryption_keys(options, environment)),
+    )
     ready = {
         "backend": options.backend,
         "protocol": options.protocol,
         "url": server.url,
         "port": server.port,
+        "external_dns": hint,
     }
     servers: list[HttpServer] = [server]
     operations_port = choose_operations_port(options.port, options.operations_port)
@@ -101,6 +116,7 @@ def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
         ready |= {"operations_url": operations.url, "operations_port": operations.port}
     sys.stdout.write(json.dumps(ready) + "\n")
     sys.stdout.flush()
+    _LOG.info("Use it with: %s", hint)
     return servers
 
 
@@ -143,6 +159,7 @@ def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
         f"({_USUAL_OPERATIONS_PORT} beside port {_USUAL_PORT}, else off)",
     )
     add_filter_argument(parser)
+    add_encryption_key_argument(parser)
     parser.add_argument("--tls-certificate", type=Path, metavar="FILE", help="certificate chain, PEM")
     parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its private key, PEM")
     parser.add_argument(

@@ -3,16 +3,20 @@
 import http.server
 import io
 import itertools
+import logging
 import socket
 import time
 
 import msgspec
 
-from providers.servers.exchange import Exchange, Request, plain_answer
+from providers.servers.exchange import Answer, Exchange, Request, plain_answer
 from providers.servers.listener import Listener
+from providers.servers.refusal_log import log_refused_request
 
+_LOG = logging.getLogger(__name__)
 _NUMBERS = itertools.count(1)
 _LONGEST_LINE = 4096
+_REFUSED = 400
 # After an answer that leaves a body unread: what is still read so that the client gets to see the answer.
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 64 * 2**20
@@ -113,6 +117,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
         exchange = Exchange(
             request, self.server.application, self.connection, self.server.stopping, closes=True
         )
+        log_refused_request("a request", "that cannot be read", int(code), text.encode("utf-8", "replace"))
         exchange.send(plain_answer(int(code), text))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the standard library's name
@@ -144,6 +149,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
         except Unreadable as problem:
             unread = exchange.closes = True
             refusal = plain_answer(problem.status, str(problem))
+            log_refused_request(head.method, head.path, refusal.status, refusal.body)
         for observer in self.server.observers:
             observer.arrived(exchange.request)
         try:
@@ -151,7 +157,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
             if unread:
                 exchange.send(refusal)
             elif self.server.faults is None or not self.server.faults.intercept(exchange):
-                exchange.send(exchange.answer())
+                exchange.send(_answer_in_any_case(exchange))
         finally:
             self.close_connection = exchange.closes
             for observer in self.server.observers:
@@ -213,3 +219,17 @@ class Connection(http.server.BaseHTTPRequestHandler):
                 pass
         except (OSError, Unreadable):
             return
+
+
+def _answer_in_any_case(exchange: Exchange) -> Answer:
+    """The application's answer, a refusal told to the log. An error that nobody foresaw is answered with 500:
+    a connection that ends without an answer would end the client's process."""
+    request = exchange.request
+    try:
+        answer = exchange.answer()
+    except Exception:  # noqa: BLE001 - told to the log in full, and to the client
+        _LOG.exception("an error that nobody foresaw while answering a request")
+        answer = plain_answer(500, "The server failed inside. Read the records again; its log says more.")
+    if answer.status >= _REFUSED:
+        log_refused_request(request.method, request.path, answer.status, answer.body)
+    return answer

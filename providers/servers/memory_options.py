@@ -6,6 +6,7 @@ from pathlib import Path
 
 from providers.backends.backend import Backend
 from providers.backends.memory import ApplyMode, MemoryBackend
+from providers.servers.encryption_key_option import fetch_encryption_keys
 from providers.servers.filter_option import build_domain_filter
 from providers.wire.json_codec import decode_endpoints_strict
 
@@ -22,13 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def build(options: argparse.Namespace, _environment: Mapping[str, str]) -> Backend:
+def build(options: argparse.Namespace, environment: Mapping[str, str]) -> Backend:
     """The backend. Raises WireError for a seed that cannot be read."""
     seed: Path | None = options.seed
     endpoints = decode_endpoints_strict(seed.read_bytes(), max_items=_MOST_SEED_ITEMS) if seed else ()
     return MemoryBackend(
         endpoints,
         mode=options.mode,
-        value_exact=not options.any_old_value,
+        value_exact=False if options.any_old_value else None,
         domain_filter=build_domain_filter(options),
+        encryption_keys=fetch_encryption_keys(options, environment),
     )

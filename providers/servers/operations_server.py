@@ -1,9 +1,12 @@
 """`/healthz` and `/metrics` of a provider server, on a port of their own."""
 
+from collections.abc import Sequence
+
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.process_collector import ProcessCollector
 
+from providers.backends.errors import Reason
 from providers.servers.exchange import Answer, Request, plain_answer
 
 _ROUTES = {"": "negotiate", "/": "negotiate", "/records": "records", "/adjustendpoints": "adjustendpoints"}
@@ -29,6 +32,17 @@ class RequestMetrics:
             ("route",),
             registry=self.registry,
         )
+
+        self._left_out = Counter(
+            "dnsadmin_provider_left_out",
+            "Changes that were not made (change) and wanted endpoints that cannot be held (endpoint)",
+            ("kind", "reason"),
+            registry=self.registry,
+        )
+
+    def left_out(self, kind: str, reasons: Sequence[Reason]) -> None:
+        for reason in reasons:
+            self._left_out.labels(kind, reason.value).inc()
 
     def arrived(self, request: Request) -> None:
         """Nothing: a request is counted when it is finished."""

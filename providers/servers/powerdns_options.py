@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from providers.backends.backend import Backend
+from providers.servers.encryption_key_option import fetch_encryption_keys
 from providers.servers.filter_option import build_domain_filter
 
 _KEY = "PDNS_API_KEY"
@@ -35,4 +36,8 @@ def build(options: argparse.Namespace, environment: Mapping[str, str]) -> Backen
     if not key:
         raise ValueError(f"No API key is given; set {_KEY} or name a file with --api-key-file.")
     api = PowerDnsApi(options.api_url, key, options.server_id)
-    return PowerDnsBackend(api, domain_filter=build_domain_filter(options))
+    return PowerDnsBackend(
+        api,
+        domain_filter=build_domain_filter(options),
+        encryption_keys=fetch_encryption_keys(options, environment),
+    )

@@ -1,13 +1,15 @@
 """What both protocols have in common, spoken for any backend. Knows requests and answers, no sockets."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from providers.backends.backend import Backend
-from providers.backends.errors import BackendError, ChangeImpossible
+from providers.backends.errors import BackendError, Reason
+from providers.backends.wanted_endpoints import correct_wanted
 from providers.servers.authentication import RequiredCredential
 from providers.servers.exchange import Answer, Request, plain_answer
-from providers.wire.change_set import ChangeSet
+from providers.servers.refusal_log import RefusalObserver, log_corrected_endpoints, log_refused_changes
+from providers.servers.unfit_changes import find_unfit, leave_out_unfit
 from providers.wire.endpoint import Endpoint
 from providers.wire.errors import TooManyItems, WireError
 from providers.wire.json_codec import (
@@ -15,7 +17,6 @@ from providers.wire.json_codec import (
     decode_endpoints_strict,
     encode_endpoints,
 )
-from providers.wire.poison import find_poison
 
 Call = Callable[[Request], Answer]
 
@@ -31,8 +32,9 @@ class Refusal(Exception):
 class ProviderApplication:
     """Strict about what it accepts: a wrong or missing `Accept` is 406, a wrong `Content-Type` 415.
 
-    5xx is kept for what may pass (ExternalDNS tries again), 4xx for what never will (it stops).
-    `applied_status` is what tells a client that a change set was applied.
+    4xx is kept for 401, for 413, for a body that is no change set or no list of endpoints (400), and for what
+    no ExternalDNS asks (another path, method or media type): it ends its process. What cannot be done of a
+    change set is left out, and answered with 500. `applied_status` says that all of it was applied.
     """
 
     media_type: ClassVar[str]
@@ -45,6 +47,7 @@ class ProviderApplication:
         base_path: str = "",
         credential: RequiredCredential | None = None,
         most_items: int = 200_000,
+        refusal_observers: Sequence[RefusalObserver] = (),
     ) -> None:
         base = base_path.rstrip("/")
         if base and not base.startswith("/"):
@@ -52,6 +55,7 @@ class ProviderApplication:
         self.backend = backend
         self._credential = credential
         self._most_items = most_items
+        self._refusal_observers = tuple(refusal_observers)
         # A tuple of frozen values that comes again is the same answer: it is encoded once.
         self._encoded: tuple[tuple[Endpoint, ...], bytes] = ((), encode_endpoints(()))
         self._routes = {f"{base}{path}": calls for path, calls in self.routes().items()}
@@ -85,8 +89,6 @@ class ProviderApplication:
             return plain_answer(413, f"{error} Nothing was applied.")
         except WireError as error:
             return plain_answer(400, f"{error} Nothing was applied.")
-        except ChangeImpossible as error:
-            return plain_answer(400, str(error))
         except BackendError as error:
             return plain_answer(500, str(error))
 
@@ -125,16 +127,37 @@ class ProviderApplication:
         return self.typed_answer(body)
 
     def _adjust_endpoints(self, request: Request) -> Answer:
-        endpoints = decode_endpoints_strict(self.read_asked(request), max_items=self._most_items)
-        return self.typed_answer(encode_endpoints(self.backend.adjust(endpoints)))
+        wanted = decode_endpoints_strict(self.read_asked(request), max_items=self._most_items)
+        found = self.backend.find_problems(wanted)
+        problems = [find_unfit(each) or problem for each, problem in zip(wanted, found, strict=True)]
+        corrected = correct_wanted(wanted, problems, self.backend.adjust, self.backend.records)
+        log_corrected_endpoints(corrected.refused)
+        self._tell("endpoint", [each.error.reason for each in corrected.refused])
+        return self.typed_answer(encode_endpoints(corrected.endpoints))
 
     def _apply_changes(self, request: Request) -> Answer:
         self._raise_if_other_content(request)
         change_set = decode_change_set_strict(request.body, max_items=self._most_items)
-        _raise_if_poisoned(change_set)
-        if not change_set.is_empty():
-            self.backend.apply(change_set)
-        return Answer(self.applied_status)
+        fit, refused = leave_out_unfit(change_set)
+        texts = []
+        try:
+            if not fit.is_empty():
+                self.backend.apply(fit)
+        except BackendError as error:
+            refused += error.refused
+            texts.append(str(error))
+            if not error.refused:
+                self._tell("change", [error.reason])
+        log_refused_changes(refused)
+        self._tell("change", [each.error.reason for each in refused])
+        if fit is not change_set:
+            texts += dict.fromkeys(str(each.error) for each in refused if each.error.reason is Reason.INVALID)
+        # 5xx whatever the reason: on any 4xx an ExternalDNS ends, and with it all the others it looks after.
+        return plain_answer(500, " ".join(texts)) if texts else Answer(self.applied_status)
+
+    def _tell(self, kind: str, reasons: Sequence[Reason]) -> None:
+        for observer in self._refusal_observers if reasons else ():
+            observer.left_out(kind, reasons)
 
     def _raise_if_not_accepted(self, request: Request) -> None:
         accepted = [each.strip() for each in request.headers.get("accept", "").split(",")]
@@ -144,13 +167,3 @@ class ProviderApplication:
     def _raise_if_other_content(self, request: Request) -> None:
         if request.headers.get("content-type") != self.media_type:
             raise Refusal(415, f"Only {self.media_type} is read here; send it as Content-Type.")
-
-
-def _raise_if_poisoned(change_set: ChangeSet) -> None:
-    """What is to be held must be fit for every reader. What is to go may be as odd as it is."""
-    for list_name, endpoints in (("create", change_set.create), ("updateNew", change_set.update_new)):
-        for position, endpoint in enumerate(endpoints):
-            poison = find_poison(endpoint)
-            if poison is not None:
-                place = f"$.{list_name}[{position}].{poison.field}".removesuffix(".")
-                raise Refusal(400, f"{place}: {poison.reason}. Nothing was applied.")

@@ -11,6 +11,7 @@ from providers.servers.http_server import HttpServer
 from providers.servers.limits import ServerLimits
 from providers.servers.listener import Interceptor
 from providers.servers.provider_application import ProviderApplication
+from providers.servers.refusal_log import RefusalObserver
 
 
 class ProviderServer(HttpServer):
@@ -30,11 +31,18 @@ class ProviderServer(HttpServer):
         tls: ssl.SSLContext | None = None,
         observers: Sequence[Observer] = (),
         faults: Interceptor | None = None,
+        refusal_observers: Sequence[RefusalObserver] = (),
     ) -> None:
         self._base_path = base_path.rstrip("/")
         limits = limits or ServerLimits()
         super().__init__(
-            self.application(backend, base_path=base_path, credential=credential, most_items=limits.items),
+            self.application(
+                backend,
+                base_path=base_path,
+                credential=credential,
+                most_items=limits.items,
+                refusal_observers=refusal_observers,
+            ),
             host=host,
             port=port,
             limits=limits,

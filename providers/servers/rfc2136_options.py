@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from providers.backends.backend import Backend
+from providers.servers.encryption_key_option import fetch_encryption_keys
 from providers.servers.filter_option import build_domain_filter
 
 SUMMARY = (
@@ -42,5 +43,9 @@ def build(options: argparse.Namespace, environment: Mapping[str, str]) -> Backen
         seconds=options.deadline,
     )
     return Rfc2136Backend(
-        server, options.zone, domain_filter=build_domain_filter(options), default_ttl=options.default_ttl
+        server,
+        options.zone,
+        domain_filter=build_domain_filter(options),
+        encryption_keys=fetch_encryption_keys(options, environment),
+        default_ttl=options.default_ttl,
     )

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Mapping
 
 from providers.backends.backend import Backend
+from providers.servers.encryption_key_option import fetch_encryption_keys
 from providers.servers.filter_option import build_domain_filter
 
 SUMMARY = (
@@ -26,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def build(options: argparse.Namespace, _environment: Mapping[str, str]) -> Backend:
+def build(options: argparse.Namespace, environment: Mapping[str, str]) -> Backend:
     """The backend. Raises BackendError for settings of AWS that cannot be used."""
     from providers.backends.route53 import Route53Backend
     from providers.backends.route53_api import Route53Api
@@ -34,6 +35,7 @@ def build(options: argparse.Namespace, _environment: Mapping[str, str]) -> Backe
     return Route53Backend(
         Route53Api(seconds=options.deadline),
         domain_filter=build_domain_filter(options),
+        encryption_keys=fetch_encryption_keys(options, environment),
         zone_ids=options.zone_id,
         is_private=None if options.zone_type is None else options.zone_type == "private",
         prefer_cname=options.prefer_cname,

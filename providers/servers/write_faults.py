@@ -1,10 +1,10 @@
 """Ways in which `POST /records` does not do what its answer says. Only a fresh read tells what happened."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import msgspec
 
-from providers.backends.single_change import SingleChange, single_changes
+from providers.backends.single_change import join_changes, single_changes
 from providers.servers.exchange import Answer, Exchange, plain_answer
 from providers.servers.faults import Fault, FaultPlan
 from providers.servers.framing_faults import reset_connection
@@ -44,7 +44,7 @@ def first_applied(count: int, code: int = 500) -> Fault:
 
     def play(exchange: Exchange, _plan: FaultPlan) -> None:
         changes = single_changes(_change_set(exchange))
-        applied = exchange.answer_to(encode_change_set(_joined(changes[:count])))
+        applied = exchange.answer_to(encode_change_set(join_changes(changes[:count])))
         _raise_if_not_applied(applied)
         exchange.send(_DONE if code == _DONE.status else plain_answer(code, "Some of it failed."))
 
@@ -121,22 +121,6 @@ def _raise_if_not_applied(answer: Answer) -> None:
 
 def _change_set(exchange: Exchange) -> ChangeSet:
     return decode_change_set_strict(exchange.request.body, max_items=_MOST_ITEMS)
-
-
-def _joined(changes: Iterable[SingleChange]) -> ChangeSet:
-    create: list[Endpoint] = []
-    update_old: list[Endpoint] = []
-    update_new: list[Endpoint] = []
-    delete: list[Endpoint] = []
-    for change in changes:
-        if change.old is None and change.new is not None:
-            create.append(change.new)
-        elif change.old is not None and change.new is not None:
-            update_old.append(change.old)
-            update_new.append(change.new)
-        elif change.old is not None:
-            delete.append(change.old)
-    return ChangeSet(tuple(create), tuple(update_old), tuple(update_new), tuple(delete))
 
 
 def _something_else(endpoint: Endpoint) -> Endpoint:

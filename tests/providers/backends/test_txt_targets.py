@@ -5,13 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.backends.errors import ChangeImpossible
-from providers.backends.zone_value import (
-    build_endpoint,
-    build_rdataset,
-    format_txt_target,
-    parse_name,
-    parse_txt_target,
-)
+from providers.backends.txt_target import format_txt_target, parse_txt_target
+from providers.backends.zone_value import build_endpoint, build_rdataset, parse_name
 from tests.reference_server import make_record
 
 

@@ -51,12 +51,16 @@ def path(tmp_path: Path) -> Path:
 )
 def test_it_calls_impossible_what_no_zone_file_can_hold(path: Path, endpoint: Endpoint, reason: str) -> None:
     before = path.read_bytes()
-    good = make_record("good.example.org")
+    backend = ZoneFileBackend(path)
+    held, good = backend.records(), make_record("good.example.org")
 
     with pytest.raises(ChangeImpossible, match=reason):
-        ZoneFileBackend(path).apply(ChangeSet(create=(good, endpoint)))
-
+        backend.apply(ChangeSet(create=(endpoint,)))
     assert path.read_bytes() == before
+    with pytest.raises(ChangeRefused, match="1 of 2 changes were not made, the others were"):
+        backend.apply(ChangeSet(create=(good, endpoint)))
+
+    assert set(map(repr, ZoneFileBackend(path).records())) == set(map(repr, [*held, good]))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from providers.backends.errors import ChangeImpossible
 from providers.backends.route53_aliases import find_alias_zone
 from providers.backends.route53_value import adjust, build_endpoint, build_record_set, parse_name
-from providers.backends.zone_value import format_txt_target, parse_txt_target
+from providers.backends.txt_target import format_txt_target, parse_txt_target
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from tests.reference_server import make_record
 
