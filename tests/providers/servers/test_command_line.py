@@ -8,14 +8,16 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 import requests
 
 from providers.backends.zone_file import write_new_zone
+from providers.registries.encryption import encrypt_labels_text
 from providers.wire.change_set import ChangeSet
 from providers.wire.json_codec import encode_endpoints
 from tests.providers.servers.calls import ACCEPT, fetch_endpoints, fetch_records, post_changes
-from tests.reference_server import make_record, make_zone
+from tests.reference_server import make_claim, make_record, make_zone
 
 Start = Callable[..., tuple[subprocess.Popen[str], dict[str, str]]]
 
@@ -202,3 +204,44 @@ def test_a_port_in_use_is_said(start: Start) -> None:
 
     assert result.returncode == 1
     assert "in use" in result.stderr
+
+
+def test_it_begins_with_the_flags_of_externaldns_to_use_with_it(start: Start) -> None:
+    _, ready = start("memory", "--domain-filter", "example.org", PROVIDER_SERVER_BASIC="alice:s3cret")
+
+    flags = ready["external_dns"].split()
+
+    assert flags[:2] == ["external-dns", "--provider=webhook"]
+    assert f"--webhook-provider-url=http://USER:SECRET@127.0.0.1:{ready['port']}" in flags
+    assert {"--registry=txt", "--managed-record-types=CNAME", "--domain-filter=example.org"} <= set(flags)
+    assert "s3cret" not in ready["external_dns"]
+
+
+def test_keys_of_encrypted_claims_come_from_files_and_the_environment(tmp_path: Path, start: Start) -> None:
+    text = "s%zF`.*'5`9.AhI2!B,.~hmbs^.*TL?;"
+    file = tmp_path / "claims.key"
+    file.write_text(f"{text}\n")
+    plain = make_claim()
+    encrypted = [
+        msgspec.structs.replace(
+            plain, targets=(f'"{encrypt_labels_text(plain.targets[0].strip(chr(34)), text.encode())}"',)
+        )
+        for _ in range(2)
+    ]
+
+    for arguments, environment in (
+        (("--txt-encrypt-aes-key-file", str(file)), {}),
+        ((), {"EXTERNAL_DNS_TXT_ENCRYPT_AES_KEY": text}),
+    ):
+        _, ready = start("memory", *arguments, **environment)
+        post_changes(ready["url"], ChangeSet(create=(encrypted[0],)))
+        answer = post_changes(ready["url"], ChangeSet(delete=(encrypted[1],)))
+
+        assert (answer.status_code, fetch_endpoints(ready["url"])) == (204, [])
+        assert "--txt-encrypt-enabled" in ready["external_dns"]
+        assert text not in ready["external_dns"]
+    file.write_text("too short")
+    refused = _run("memory", "--txt-encrypt-aes-key-file", str(file))
+    assert refused.returncode == 1
+    assert "claims.key" in refused.stderr
+    assert "too short" not in refused.stderr

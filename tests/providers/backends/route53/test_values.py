@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from providers.backends.route53_aliases import find_alias_zone
 from providers.backends.route53_value import adjust, build_endpoint, build_record_set, parse_name
 from providers.backends.txt_target import format_txt_target, parse_txt_target
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
-from tests.reference_server import make_record
+from tests.reference_server import make_claim, make_record
 
 ZONE = "Z1"
 ELB = "shop-1234.eu-central-1.elb.amazonaws.com"
@@ -156,3 +157,49 @@ def test_any_text_comes_back(content: bytes) -> None:
 def test_what_it_cannot_hold_is_refused(endpoint: Endpoint) -> None:
     with pytest.raises(ChangeImpossible, match="Nothing was applied"):
         build_record_set(endpoint, ZONE)
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"webhook/aws-weight": "10"},
+        {"webhook/aws-region": "eu-central-1"},
+        {"webhook/aws-failover": "PRIMARY"},
+        {"webhook/aws-multi-value-answer": ""},
+        {"webhook/aws-geolocation-country-code": "DE"},
+        {"webhook/aws-weight": "10", "webhook/aws-health-check-id": "4711"},
+    ],
+)
+def test_a_routing_policy_from_an_annotation_is_quiet_after_it_was_made(properties: dict[str, str]) -> None:
+    named = tuple(ProviderSpecificProperty(*each) for each in properties.items())
+    wanted = msgspec.structs.replace(make_record(set_identifier="eu"), provider_specific=named)
+
+    (adjusted,) = adjust([wanted])
+
+    shown = build_endpoint(build_record_set(adjusted, ZONE))
+    assert shown == adjusted == build_endpoint(build_record_set(wanted, ZONE))
+    assert adjust([adjusted]) == [adjusted]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "shown"),
+    [("v=spf1 -all", '"v=spf1 -all"'), ('"two" "strings"', '"twostrings"'), ('"ready"', '"ready"')],
+)
+def test_a_text_is_adjusted_to_the_form_in_which_it_is_shown(wanted: str, shown: str) -> None:
+    endpoint = make_record("www.example.org", "TXT", (wanted,))
+
+    (adjusted,) = adjust([endpoint])
+
+    assert adjusted.targets == (shown,)
+    assert _there_and_back(endpoint) == adjusted
+
+
+def test_a_claim_keeps_the_set_and_drops_the_other_properties_of_its_record() -> None:
+    properties = {"alias": "true", "aws/evaluate-target-health": "true", "webhook/aws-weight": "10"}
+    named = tuple(ProviderSpecificProperty(*each) for each in properties.items())
+    claim = msgspec.structs.replace(make_claim(set_identifier="eu"), provider_specific=named)
+
+    record_set = build_record_set(claim, ZONE)
+
+    assert (record_set["SetIdentifier"], record_set["Weight"]) == ("eu", 10)
+    assert "AliasTarget" not in record_set
