@@ -16,6 +16,8 @@ def describe_flags(url: str, options: argparse.Namespace, *, has_credential: boo
     flags += ["--registry=txt", "--txt-owner-id=CHOOSE-ONE-FOR-EACH-INSTANCE"]
     flags += [f"--managed-record-types={each}" for each in _MANAGED_TYPES]
     flags += [f"--domain-filter={each}" for each in options.domain_filter]
+    # PowerDNS takes no name such as the claim of a wildcard, `a-*.example.org`.
+    flags += ["--txt-wildcard-replacement=any"] if options.backend == "powerdns" else []
     if has_keys:
         flags += ["--txt-encrypt-enabled", "--txt-encrypt-aes-key=THE-SAME-KEY"]
     return f"external-dns {shlex.join(flags)}"

@@ -17,7 +17,13 @@ _MOST_SEED_ITEMS = 1_000_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What it begins with, and how it behaves."""
     parser.add_argument("--seed", type=Path, metavar="FILE", help="endpoints to begin with, a JSON array")
-    parser.add_argument("--mode", type=ApplyMode, choices=list(ApplyMode), default=ApplyMode.ATOMIC)
+    parser.add_argument(
+        "--mode",
+        type=ApplyMode,
+        choices=list(ApplyMode),
+        default=ApplyMode.EACH,
+        help="how a change set is applied; all but each imitate other providers (%(default)s)",
+    )
     parser.add_argument(
         "--any-old-value", action="store_true", help="do not compare updateOld and delete with what is held"
     )
