@@ -74,9 +74,7 @@ class DnsadminCommand(BaseCommand):
         if as_json:
             problem = {"code": error.code, "happened": error.happened, "now": error.now, "todo": error.todo}
             write_json(self.stdout, {"error": {**problem, "fields": fields}})
-        told = [str(error), *(f"{name}: {' '.join(texts)}" for name, texts in fields.items())]
-        if isinstance(error, ConfirmationNeeded):
-            told.append(f"On the command line: --confirm {error.confirmation_text!r}")
+        told = [_describe(error), *(f"{name}: {' '.join(texts)}" for name, texts in fields.items())]
         code = ExitCode.REFUSED if isinstance(error, RefusedBySafety) else ExitCode.ERROR
         return CommandError(printable(" ".join(told)), returncode=int(code))
 
@@ -99,3 +97,10 @@ def actor_named(username: str, noun: str = "--as") -> Actor:
 def actor_of_shell() -> Actor:
     """Who is at the shell, for what needs no right: looking, visiting, going on with approved work."""
     return Actor(kind="command", name=f"{getpass.getuser()} (shell)")
+
+
+def _describe(error: DnsadminError) -> str:
+    """The error in the words of a command: what is typed in the web admin is an option here."""
+    if not isinstance(error, ConfirmationNeeded):
+        return str(error)
+    return f"{error.happened} {error.now} If that is meant, add: --confirm {error.confirmation_text!r}"
