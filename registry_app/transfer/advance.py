@@ -23,12 +23,14 @@ def advance(
     after: str,
     actor: Actor,
     reason: str = "",
+    action: str = "",
     counts: dict[str, int] | None = None,
     **fields: Any,
 ) -> Transfer:
     """Move `transfer` from one of `before` to `after` and write one audit line, in one transaction.
 
-    `fields` are further columns that change with it. A transfer that is over gives its names free.
+    `fields` are further columns that change with it. `action` is what the audit calls it, after the new
+    status unless said. A transfer that is over gives its names free.
     Raises StateMoved if its status is none of `before` any more: somebody was first.
     """
     with transaction.atomic():
@@ -46,7 +48,7 @@ def advance(
         crash_point(f"transfer.becoming_{after}")
         record_audit(
             actor,
-            f"transfer.{after}",
+            action or f"transfer.{after}",
             transfer,
             reason=reason,
             before={"status": was},

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.crash_point import crash_point
-from registry_app.errors import InvalidRequest, NotAllowed, StateMoved
+from registry_app.errors import InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
 from registry_app.models import Transfer, TransferItem, TransferStep
 from registry_app.queries.access import may_operate
 from registry_app.queries.late_arrivals import compute_watch_until
@@ -18,6 +18,7 @@ from registry_app.transfer.approve_transfer import raise_if_frozen
 from registry_app.transfer.find_transfer import find_transfer
 from registry_app.transfer.send.conclude import resolve_stuck_finding
 from registry_app.transfer.send.steps import UNSETTLED
+from registry_app.transfer.send.void_approval import find_ended_right
 
 _ITEM = TransferItem.Status
 _STEP = TransferStep.Status
@@ -50,6 +51,7 @@ def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str,
         )
     if decision == "send_again":
         raise_if_frozen(transfer.provider)
+        _raise_if_right_ended(transfer)
     with transaction.atomic():
         decided = advance(
             transfer,
@@ -66,6 +68,17 @@ def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str,
         crash_point("transfer.deciding")
         resolve_stuck_finding(decided)
     return decided
+
+
+def _raise_if_right_ended(transfer: Transfer) -> None:
+    ended = find_ended_right(transfer)
+    if ended is not None:
+        raise RefusedBySafety(
+            ended.reason,
+            now="Nothing was sent.",
+            todo="Keep it as it is, and request a new transfer of what is left.",
+            code="approval_ended",
+        )
 
 
 _AFTER = {

@@ -64,6 +64,27 @@ def end_stale(hold: Hold, reason: str) -> None:
         )
 
 
+def withdraw_approval(hold: Hold, reason: str) -> None:
+    """Back to waiting for an approval, because the one it had rested on a right that ended. Not a byte was
+    sent."""
+    with transaction.atomic():
+        raise_if_lost(hold.lease)
+        advance(
+            hold.transfer,
+            before=[_STATUS.APPROVED],
+            after=_STATUS.REQUESTED,
+            actor=SYSTEM,
+            reason=reason,
+            action="transfer.approval_ended",
+            status_reason=f"{reason} Nothing was sent. It needs an approval again.",
+            approved_by=None,
+            approved_by_name="",
+            approved_fingerprint="",
+            approved_at=None,
+            next_look_at=None,
+        )
+
+
 def compute_stuck_fingerprint(transfer: Transfer) -> bytes:
     """The one finding of a transfer that needs an operator."""
     return compute_fingerprint(Finding.Kind.TRANSFER_STUCK, transfer.provider_id, str(transfer.public_id))

@@ -27,12 +27,12 @@ from registry_app.transfer.find_transfer import find_transfer
 from registry_app.transfer.plan.premises import find_moved_place, find_moved_premise
 from registry_app.transfer.plan.stored_fingerprint import compute_stored_fingerprint
 from registry_app.transfer.send.believable_zone import count_shown_in
-from registry_app.transfer.send.conclude import conclude, end_stale
+from registry_app.transfer.send.conclude import conclude, end_stale, withdraw_approval
 from registry_app.transfer.send.review import find_moved_items
 from registry_app.transfer.send.run import Hold, Run, name_run, store_outcomes
 from registry_app.transfer.send.run_batch import load_batch, names_of, run_batch
 from registry_app.transfer.send.settle import settle_unfinished
-from registry_app.transfer.send.void_approval import find_void_approval
+from registry_app.transfer.send.void_approval import RightEnded, find_ended_right
 
 _logger = structlog.get_logger(__name__)
 _STATUS = Transfer.Status
@@ -113,9 +113,9 @@ def _begin(run: Hold) -> bool:
     if not stored == transfer.plan_fingerprint == transfer.approved_fingerprint:
         end_stale(run, "The plan was edited after it was approved.")
         return False
-    void = find_void_approval(transfer)
-    if void:
-        end_stale(run, void)
+    ended = find_ended_right(transfer)
+    if ended is not None:
+        withdraw_approval(run, ended.reason) if ended.needs_approval else end_stale(run, ended.reason)
         return False
     with transaction.atomic():
         raise_if_lost(run.lease)
@@ -182,7 +182,10 @@ def _run_batches(run: Run, numbers: list[int]) -> str | None:
             run.read(names)
             for freeze in fetch_active_freezes(run.provider):
                 return f"{describe_freeze(freeze)}."  # a slow answer may take longer than a decision
-        run_batch(run, items, names)
+        try:
+            run_batch(run, items, names)
+        except RightEnded as ended:
+            return str(ended)
         Transfer.objects.filter(pk=run.transfer.pk, attempt__gt=0).update(attempt=0)
         held = names
         failed_in_a_row = 0 if _has_verified(run, number) else failed_in_a_row + 1

@@ -22,6 +22,7 @@ from registry_app.transfer.send.item_plan import Leg
 from registry_app.transfer.send.look import ReadBack
 from registry_app.transfer.send.run import Run, store_outcomes
 from registry_app.transfer.send.store_changes import store_changes_in
+from registry_app.transfer.send.void_approval import RightEnded, find_ended_right
 
 _STATUS = TransferStep.Status
 _MOST_ENDPOINTS = 1_000_000
@@ -32,10 +33,14 @@ ItemOutcome = tuple[str, str]  # TransferItem.Status value, reason
 
 
 def store_step(run: Run, leg: Leg, batch: int, body: bytes, items: Sequence[TransferItem]) -> TransferStep:
-    """Write down what is about to be sent, and mark its items; committed when this returns."""
+    """Write down what is about to be sent, and mark its items; committed when this returns.
+
+    Raises LeaseLost, RightEnded.
+    """
     store = int(leg.store) if leg.store else None
     with transaction.atomic():
         raise_if_lost(run.lease)
+        _raise_if_right_ended(run.transfer, items)
         alike = run.transfer.steps.filter(phase=leg.phase, batch=batch, registry_profile=store)
         earlier = alike.aggregate(last=Max("attempt"))["last"]
         step = TransferStep.objects.create(
@@ -53,6 +58,17 @@ def store_step(run: Run, leg: Leg, batch: int, body: bytes, items: Sequence[Tran
     crash_point("transfer.stored")
     crash_point(f"transfer.{leg.phase}_stored")
     return step
+
+
+def _raise_if_right_ended(transfer: Transfer, items: Sequence[TransferItem]) -> None:
+    """Raise RightEnded where something would begin whose requester or approver may not have it done any more.
+
+    What was begun is finished: a new claim without the removal of the old one names two owners.
+    """
+    sides = [(item.owner_before, item.name) for item in items if item.status == TransferItem.Status.PENDING]
+    ended = find_ended_right(transfer, sides) if sides else None
+    if ended is not None:
+        raise RightEnded(ended.reason)
 
 
 def send_step(run: Run, step: TransferStep) -> None:
