@@ -31,7 +31,9 @@ class ClaimVerdict(StrEnum):
     EFFECTIVE = "effective"  # it decides the owner of at least one record set
     SUPERSEDED = "superseded"  # legacy, beside a new-format claim of the same owner for all it speaks for
     OBSOLETE = "obsolete"  # a `cname-` claim of an alias A record that has its own `a-` claim
-    CONFLICTING = "conflicting"  # another claim for the same record set names another owner
+    CONFLICTING = "conflicting"  # another profile finds another owner for the same record set
+    OVERRULED = "overruled"  # another claim decides for all it speaks for, and it is not a leftover as above
+    IGNORED = "ignored"  # no profile obeys it, and nothing else says who owns what it speaks for
     ORPHAN = "orphan"  # no record set stands where it points
     UNREADABLE = "unreadable"  # looks like a claim, and its labels cannot be read
 
@@ -68,7 +70,9 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     store (`registry` says of which kind) `raw` is the heritage text, and the endpoint has no name.
     `record_type` is empty for the legacy format. `labels` keep the keys without `external-dns/`;
     `owner_id` repeats `labels["owner"]`, and is empty for an unreadable claim. `problem` says why an
-    unreadable claim is so, and what to make sure of before an orphan is removed; else it is empty.
+    unreadable claim is so, why ExternalDNS does not obey one that is overruled or ignored, and what to make
+    sure of before an orphan is removed; else it is empty. `parts` are there where the provider lists several
+    endpoints for the one TXT record set: these, in its order; `endpoint` is then all of them together.
     """
 
     endpoint: Endpoint
@@ -85,13 +89,29 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     verdict: ClaimVerdict
     problem: str = ""
     registry: str = TXT_REGISTRY
+    parts: tuple[Endpoint, ...] = ()
+
+
+class Belief(msgspec.Struct, frozen=True, gc=False):
+    """Whose a record set is to the instances of one registry profile.
+
+    `profile_reference` is `TxtProfile.reference`. `claim` is the index of the claim they obey in
+    `Pairing.claims`; None: they believe the label `owner` that the provider returns with the record set.
+    """
+
+    profile_reference: str
+    owner_id: str
+    claim: int | None = None
 
 
 class PairedEndpoint(msgspec.Struct, frozen=True, gc=False):
     """An endpoint that is not a claim, and whose it is.
 
-    `effective_claim` is an index into `Pairing.claims` (None unless owned); `claims` are the indexes
-    of every claim that speaks for the endpoint, effective first. `owner_id` is empty unless owned.
+    `effective_claim` is an index into `Pairing.claims` (None unless owned by a claim); `claims` are the
+    indexes of every claim that speaks for the endpoint, effective first. `owner_id` is empty unless owned.
+    `beliefs` say which profile finds which owner. They are left out where there is nothing to tell: every
+    claim is obeyed, or left over from the same owner, and all name one owner.
+    `parts` are there where the provider lists several endpoints for the one record set, as in `Claim`.
     """
 
     key: EndpointKey
@@ -100,6 +120,8 @@ class PairedEndpoint(msgspec.Struct, frozen=True, gc=False):
     owner_id: str
     effective_claim: int | None
     claims: tuple[int, ...]
+    beliefs: tuple[Belief, ...] = ()
+    parts: tuple[Endpoint, ...] = ()
 
 
 class Pairing(msgspec.Struct, frozen=True):

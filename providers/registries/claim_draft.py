@@ -14,22 +14,55 @@ _ORPHANED = (
 )
 
 
+class TxtPart(msgspec.Struct, frozen=True, gc=False):
+    """One TXT endpoint of a TXT record set; `place` is where it stands in the provider's answer."""
+
+    place: int
+    endpoint: Endpoint
+
+
+class TxtEndpoint(msgspec.Struct, frozen=True, gc=False):
+    """A TXT record set with at least one target that is, or may be, a claim.
+
+    `endpoint` is all of it, `parts` the endpoints that the provider lists for it: one, as a rule.
+    """
+
+    key: EndpointKey
+    endpoint: Endpoint
+    parts: tuple[TxtPart, ...]
+    statements: list[Statement]
+    is_record_too: bool
+
+
 class ClaimDraft(msgspec.Struct, gc=False):
     """What one statement says and points to; the flags gather over all record sets it speaks for.
 
-    `owner_id` is empty and `problem` says why where the statement cannot be believed.
+    `owner_id` is empty and `problem` says why where the statement cannot be believed. `unheard` says why
+    ExternalDNS does not obey it for some record set.
     """
 
-    endpoint: Endpoint
+    txt: TxtEndpoint
     statement: Statement
     reference: Reference
-    txt_name: str
     owner_id: str
     problem: str
     decides: bool = False
     disagrees: bool = False
     is_superseded: bool = False
     is_obsolete: bool = False
+    is_overruled: bool = False
+    is_ignored: bool = False
+    unheard: str = ""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The TXT record set the statement stands in."""
+        return self.txt.endpoint
+
+    @property
+    def txt_name(self) -> str:
+        """The canonical name of that TXT record set."""
+        return self.txt.key.name
 
     def sort_key(self) -> tuple[str, ...]:
         reference = self.reference
@@ -45,6 +78,10 @@ class ClaimDraft(msgspec.Struct, gc=False):
         self.owner_id = ""
         self.problem = self.problem or problem
 
+    def note_unheard(self, reason: str) -> None:
+        """Of several reasons the same one is kept, whatever the order in which they are found."""
+        self.unheard = min(self.unheard or reason, reason)
+
     def to_claim(self) -> Claim:
         verdict = self._verdict()
         problem = self.problem
@@ -52,6 +89,9 @@ class ClaimDraft(msgspec.Struct, gc=False):
             problem = problem or _UNREGISTERED
         elif verdict is ClaimVerdict.ORPHAN:
             problem = _ORPHANED
+        elif verdict in {ClaimVerdict.OVERRULED, ClaimVerdict.IGNORED}:
+            problem = self.unheard
+        parts = self.txt.parts
         return Claim(
             endpoint=self.endpoint,
             raw=self.statement.raw,
@@ -66,6 +106,7 @@ class ClaimDraft(msgspec.Struct, gc=False):
             is_encrypted=self.statement.encryption_key is not None or self.statement.is_guess,
             verdict=verdict,
             problem=problem,
+            parts=tuple(part.endpoint for part in parts) if len(parts) > 1 else (),
         )
 
     def _verdict(self) -> ClaimVerdict:
@@ -73,6 +114,8 @@ class ClaimDraft(msgspec.Struct, gc=False):
             (bool(self.problem), ClaimVerdict.UNREADABLE),
             (self.disagrees, ClaimVerdict.CONFLICTING),
             (self.decides, ClaimVerdict.EFFECTIVE),
+            (self.is_ignored, ClaimVerdict.IGNORED),
+            (self.is_overruled, ClaimVerdict.OVERRULED),
             (self.is_superseded, ClaimVerdict.SUPERSEDED),
             (self.is_obsolete, ClaimVerdict.OBSOLETE),
             (self.reference.is_registered, ClaimVerdict.ORPHAN),
@@ -82,9 +125,7 @@ class ClaimDraft(msgspec.Struct, gc=False):
         return next((verdict for holds, verdict in verdicts if holds), ClaimVerdict.UNREADABLE)
 
 
-def draft_claim(
-    key: EndpointKey, endpoint: Endpoint, statement: Statement, reference: Reference
-) -> ClaimDraft:
+def draft_claim(txt: TxtEndpoint, statement: Statement, reference: Reference) -> ClaimDraft:
     """A draft that no record set has been held against yet."""
     owner_id = "" if statement.problem else statement.labels[OWNER]
-    return ClaimDraft(endpoint, statement, reference, key.name, owner_id, statement.problem)
+    return ClaimDraft(txt, statement, reference, owner_id, statement.problem)

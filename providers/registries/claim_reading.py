@@ -18,6 +18,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     """One target that is, or may be, a claim.
 
     `is_guess`: it only has the form of an encrypted claim; the zone must tell whether it is one.
+    `is_heritage`: it names ExternalDNS, so that an instance that can read it takes it for a claim.
     """
 
     raw: str
@@ -25,6 +26,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     encryption_key: bytes | None = None
     problem: str = ""
     is_guess: bool = False
+    is_heritage: bool = True
 
     def __repr__(self) -> str:
         # Without the key: it must not reach a log or a traceback.
@@ -78,10 +80,11 @@ def read_statement(target: str, keys: Sequence[bytes]) -> Statement | None:
             continue
         labels = parse_labels(decrypted.plain)
         if labels is None:
-            return Statement(target, {}, key, "The claim decrypts to a text without heritage.")
+            problem = "The claim decrypts to a text without heritage."
+            return Statement(target, {}, key, problem, is_heritage=False)
         return Statement(target, labels, key, describe_unreadable_owner(labels))
     problem = "It looks encrypted, and no registered profile has a key that opens it."
-    return Statement(target, {}, problem=problem, is_guess=True)
+    return Statement(target, {}, problem=problem, is_guess=True, is_heritage=False)
 
 
 class RecordIndex:
@@ -121,14 +124,11 @@ class NameResolver:
     """
 
     def __init__(self, profiles: Collection[TxtProfile], index: RecordIndex) -> None:
-        registered = sorted(set(profiles), key=_profile_order) or [DEFAULT_PROFILE]
-        has_plain = any(not profile.prefix and not profile.suffix for profile in registered)
-        tried = registered if has_plain else [*registered, DEFAULT_PROFILE]
         self._candidates = [
             _Candidate(profile, TxtNameReader(profile), profile.wildcard_replacement.lower(), place)
-            for place, profile in enumerate(tried)
+            for place, profile in enumerate(list_tried(profiles))
         ]
-        self._registered = len(registered)
+        self._registered = len(set(profiles)) or 1
         self._index = index
 
     def resolve(self, endpoint: Endpoint, key: EndpointKey, statement: Statement) -> Reference | None:
@@ -160,6 +160,17 @@ class NameResolver:
             exists=bool(found),
             is_registered=candidate.place < self._registered,
         )
+
+
+def list_tried(profiles: Collection[TxtProfile]) -> list[TxtProfile]:
+    """The profiles that a zone is read under, each once, in a fixed order.
+
+    The default format comes last even where it is not registered, unless a registered profile has neither
+    prefix nor suffix: somebody said then how claims are written there.
+    """
+    registered = sorted(set(profiles), key=_profile_order) or [DEFAULT_PROFILE]
+    has_plain = any(not profile.prefix and not profile.suffix for profile in registered)
+    return registered if has_plain else [*registered, DEFAULT_PROFILE]
 
 
 def _read_name(endpoint: Endpoint, key: EndpointKey, reader: TxtNameReader) -> TxtNameReading | None:

@@ -1,8 +1,9 @@
 """Claims of registry stores beside those of the zone: whose a record set is when both are heard.
 
-A stored claim speaks for exactly its record set. It is heard like a TXT claim in the new format: with
-another owner's they disagree, with the same owner's each is the one its instance sees. A row that was
-written before its record set is only heard when that has come about as it was meant.
+A stored claim speaks for exactly its record set, to the instances of its own registry profile. With the owner
+that the profiles of the zone find they agree or they do not: claims of the zone that no profile obeys have no
+part in it. A row that was written before its record set is only heard when that has come about as it was
+meant.
 """
 
 from collections import defaultdict
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from providers.registries.claim import (
+    Belief,
     Claim,
     ClaimFormat,
     ClaimVerdict,
@@ -26,6 +28,7 @@ from providers.wire.canonical_name import canonical_targets
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 MAX_STORED_CLAIMS_PER_RECORD_SET = 100
+_DECIDING = (ClaimVerdict.EFFECTIVE, ClaimVerdict.CONFLICTING)
 _CROWDED = "More claims than can be believed stand in registry stores for this record set."
 _ORPHANED = "No record set stands where it points."
 _NOT_COME_TRUE = "It was written before its record set, which has not come about as it was meant."
@@ -107,28 +110,54 @@ def _join(record: PairedEndpoint, stored: Sequence[int], claims: list[Claim]) ->
     if not stored:
         return record
     numbers = (*record.claims, *stored)
-    readable = [number for number in numbers if claims[number].owner_id]
-    owners = {claims[number].owner_id for number in readable}
-    if not readable:
+    readable = [number for number in stored if claims[number].owner_id]
+    zone = _list_beliefs(record, claims)
+    if readable:
+        # With a registry of its own, nobody said that TXT instances are here to believe the provider's label:
+        # what it shows may be an echo of what was written long ago.
+        zone = tuple(each for each in zone if each.claim is not None or each.profile_reference)
+    beliefs = (*zone, *(_believe(claims[number], number) for number in readable))
+    owners = {belief.owner_id for belief in beliefs}
+    if not owners:
         state = OwnershipState.UNKNOWN
-        return msgspec.structs.replace(record, state=state, owner_id="", effective_claim=None, claims=numbers)
+        return msgspec.structs.replace(record, state=state, claims=numbers)
     if len(owners) > 1:
-        for number in readable:
+        for number in {belief.claim for belief in beliefs if belief.claim is not None}:
             claims[number] = _judge(claims[number], ClaimVerdict.CONFLICTING)
         state = OwnershipState.CONFLICT
-        return msgspec.structs.replace(record, state=state, owner_id="", effective_claim=None, claims=numbers)
-    for number in stored:
-        if claims[number].owner_id and claims[number].verdict is not ClaimVerdict.CONFLICTING:
+        return msgspec.structs.replace(
+            record, state=state, owner_id="", effective_claim=None, claims=numbers, beliefs=beliefs
+        )
+    for number in readable:
+        if claims[number].verdict is not ClaimVerdict.CONFLICTING:
             claims[number] = _judge(claims[number], ClaimVerdict.EFFECTIVE)
     effective = record.effective_claim if record.effective_claim is not None else readable[0]
     rest = tuple(number for number in numbers if number != effective)
+    is_all_obeyed = not record.beliefs and all(_is_obeyed(claims[number]) for number in record.claims)
     return msgspec.structs.replace(
         record,
         state=OwnershipState.OWNED,
         owner_id=owners.pop(),
         effective_claim=effective,
         claims=(effective, *rest),
+        beliefs=() if is_all_obeyed else beliefs,
     )
+
+
+def _list_beliefs(record: PairedEndpoint, claims: Sequence[Claim]) -> tuple[Belief, ...]:
+    """What the profiles of the zone find; where nothing is to be told, the pairing leaves it out."""
+    if record.beliefs or record.effective_claim is None:
+        return record.beliefs
+    obeyed = (number for number in record.claims if claims[number].verdict in _DECIDING)
+    return tuple(_believe(claims[number], number) for number in obeyed)
+
+
+def _believe(claim: Claim, number: int) -> Belief:
+    return Belief(claim.profile.reference, claim.owner_id, number)
+
+
+def _is_obeyed(claim: Claim) -> bool:
+    return claim.verdict not in {ClaimVerdict.IGNORED, ClaimVerdict.OVERRULED}
 
 
 def _judge(claim: Claim, verdict: ClaimVerdict) -> Claim:

@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from enum import IntEnum
+from typing import NamedTuple
 
-from providers.registries.claim import TXT_REGISTRY, Claim, ClaimVerdict
+from providers.registries.claim import TXT_REGISTRY, Claim, ClaimVerdict, OwnershipState
 from providers.wire.endpoint import Endpoint, EndpointKey
+
+_UNHEARD = frozenset({ClaimVerdict.OVERRULED, ClaimVerdict.IGNORED, ClaimVerdict.UNREADABLE})
 
 
 class Precedence(IntEnum):
@@ -24,52 +27,106 @@ def precedence(record_type: str, claim_type: str) -> Precedence:
 
 def is_alias(endpoint: Endpoint) -> bool:
     """Whether an A endpoint may also be claimed by a `cname-` TXT."""
-    return any(item.name == "alias" and item.value in {"true", "A"} for item in endpoint.provider_specific)
+    found = (item.value for item in endpoint.provider_specific if item.name == "alias")
+    return next(found, "") in {"true", "A"}
+
+
+class Told(NamedTuple):
+    """What the instances of one registry profile find: its name in words, the owner, and what says so."""
+
+    profile: str
+    owner_id: str
+    place: str
 
 
 def explain_ownership(
     record_key: EndpointKey,
+    state: OwnershipState,
+    owner_id: str,
     claims: Sequence[Claim],
     *,
-    is_known: bool = True,
+    label_owner: str = "",
+    told: Sequence[Told] = (),
 ) -> str:
-    """One plain sentence on who owns a record set and why, from all claims that speak for it. `is_known`:
-    that no claim was found means that there is none."""
+    """One plain sentence on who owns a record set and why. `claims` are all that may be meant for it,
+    `label_owner` is the label that its provider returns with it, `told` what each registry profile finds."""
     record = f"{record_key.name} {record_key.record_type}"
     # A row written before its record set stands beside one that is another: it is an orphan.
     claims = [claim for claim in claims if claim.verdict != ClaimVerdict.ORPHAN]
-    readable = sorted(
-        (claim for claim in claims if claim.owner_id and claim.verdict != ClaimVerdict.UNREADABLE),
-        key=lambda claim: (precedence(record_key.record_type, claim.record_type), claim.endpoint.dns_name),
-    )
-    owners = sorted({claim.owner_id for claim in readable})
-    if len(owners) > 1:
-        named = ", ".join(f"{_place_of(claim)} names {claim.owner_id}" for claim in readable)
-        return f"Nobody is taken as the owner of {record}, because its claims disagree: {named}."
-    if readable:
-        return _explain_owner(record, record_key.record_type, readable)
-    if claims:
-        first = min(claims, key=lambda claim: claim.endpoint.dns_name)
-        problem = first.problem.removesuffix(".") or "it cannot be read"
-        return f"The owner of {record} is unknown, because of its claim at {_place_of(first)}: {problem}."
-    if not is_known:
+    if state is OwnershipState.CONFLICT:
+        named = "; ".join(f"{each.profile} finds {each.owner_id} ({each.place})" for each in told)
+        return f"Nobody is taken as the owner of {record}, because registry profiles disagree: {named}."
+    if state is OwnershipState.OWNED:
+        return _explain_owner(record, record_key.record_type, owner_id, claims, label_owner)
+    if state is OwnershipState.UNKNOWN:
+        return _explain_unknown(record, claims)
+    unheard = sorted(claim.endpoint.dns_name for claim in claims if claim.owner_id)
+    if unheard:
         return (
-            f"The owner of {record} is unknown: no claim was found, but one may stand among what could not "
-            "be read, or its name lies where an owner keeps no claims (noop)."
+            f"{record} is unmanaged: ExternalDNS finds no owner for it, because it does not obey the claim "
+            f"at {unheard[0]}."
         )
     return f"{record} is unmanaged, because no claim speaks for it."
 
 
-def _explain_owner(record: str, record_type: str, readable: Sequence[Claim]) -> str:
-    first = readable[0]
+def list_warnings(owner_id: str, claims: Sequence[Claim], label_owner: str) -> list[str]:
+    """What ExternalDNS does not believe of a record set of `owner_id` (empty: nobody's), and a person should
+    know all the same."""
+    warnings = [_warn_of_claim(owner_id, claim) for claim in claims if claim.owner_id]
+    if label_owner and label_owner != owner_id:
+        warnings.append(
+            f"The provider returns the record set with the label owner={label_owner}: an instance that finds "
+            f"no claim takes {label_owner} for the owner. dnsadmin cannot change the label."
+        )
+    return [warning for warning in warnings if warning]
+
+
+def _warn_of_claim(owner_id: str, claim: Claim) -> str:
+    named = f"{_place_of(claim)} names {claim.owner_id}"
+    if claim.verdict in {ClaimVerdict.OVERRULED, ClaimVerdict.IGNORED}:
+        return f"{named}, and ExternalDNS does not obey it. {claim.problem}"
+    if owner_id and claim.owner_id != owner_id and claim.verdict == ClaimVerdict.EFFECTIVE:
+        return f"{named}. It decides for another record set, and ExternalDNS does not obey it for this one."
+    return ""
+
+
+def _explain_unknown(record: str, claims: Sequence[Claim]) -> str:
+    unreadable = [claim for claim in claims if not claim.owner_id]
+    if unreadable:
+        first = min(unreadable, key=lambda claim: claim.endpoint.dns_name)
+        problem = first.problem.removesuffix(".") or "it cannot be read"
+        return f"The owner of {record} is unknown, because of its claim at {_place_of(first)}: {problem}."
+    return (
+        f"The owner of {record} is unknown: no claim was found, but one may stand among what could not "
+        "be read, or its name lies where an owner keeps no claims (noop)."
+    )
+
+
+def _explain_owner(
+    record: str, record_type: str, owner_id: str, claims: Sequence[Claim], label_owner: str
+) -> str:
+    agreeing = sorted(
+        (claim for claim in claims if claim.owner_id == owner_id and claim.verdict not in _UNHEARD),
+        key=lambda claim: (precedence(record_type, claim.record_type), claim.endpoint.dns_name),
+    )
+    if not agreeing and label_owner == owner_id:
+        return (
+            f"{owner_id} owns {record}, because the provider returns it with the label owner={owner_id}, "
+            "which ExternalDNS believes where it finds no claim."
+        )
+    if not agreeing:
+        return (
+            f"{owner_id} owns {record}, because a claim that can be read for another name as well names it."
+        )
+    first = agreeing[0]
     because = {
         Precedence.TYPED: "names it",
         Precedence.ALIAS: "names it, in the `cname-` form once written for alias records",
         Precedence.LEGACY: "names it, in the legacy format that speaks for every type but AAAA",
     }[precedence(record_type, first.record_type)]
-    agreeing = f"; {len(readable) - 1} more say the same" if len(readable) > 1 else ""
+    more = f"; {len(agreeing) - 1} more say the same" if len(agreeing) > 1 else ""
     place = _place_of(first) if first.registry != TXT_REGISTRY else f"the TXT record {_place_of(first)}"
-    return f"{first.owner_id} owns {record}, because {place} {because}{agreeing}."
+    return f"{owner_id} owns {record}, because {place} {because}{more}."
 
 
 def _place_of(claim: Claim) -> str:

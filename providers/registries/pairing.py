@@ -1,27 +1,27 @@
 """Telling record sets and claims apart, and finding out which claim speaks for which record set."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-import msgspec
-
+from providers.registries.believing import ProfileView
 from providers.registries.claim import ClaimFormat, OwnershipState, PairedEndpoint, Pairing, TxtProfile
-from providers.registries.claim_draft import ClaimDraft, draft_claim
+from providers.registries.claim_draft import ClaimDraft, TxtEndpoint, TxtPart, draft_claim
 from providers.registries.claim_reading import (
     NameResolver,
     RecordIndex,
     Reference,
     Statement,
+    list_tried,
     read_statement,
 )
-from providers.registries.ownership import Precedence, is_alias, precedence
+from providers.registries.judging import Judge, Record
+from providers.registries.ownership import is_alias
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.endpoint_parts import format_all, merge_parts
 
-_T = TypeVar("_T")
-_Record = tuple[EndpointKey, Endpoint]
 MAX_CLAIMS_PER_RECORD_SET = 100
 _CROWDED = f"More than {MAX_CLAIMS_PER_RECORD_SET} claims speak for one record set, so none is believed."
 
@@ -29,40 +29,36 @@ _CROWDED = f"More than {MAX_CLAIMS_PER_RECORD_SET} claims speak for one record s
 def pair(endpoints: Iterable[Endpoint], profiles: Sequence[TxtProfile]) -> Pairing:
     """All endpoints of one provider as record sets and claims, under all its registry profiles.
 
-    Pure and total: any text is accepted, and neither the order of the endpoints nor that of the
-    profiles shows in the result. Without profiles the default one applies. A TXT endpoint that mixes
-    heritage with other targets is both: its heritage targets are claims, and it is a record set too.
-    An endpoint whose name cannot be read stays a record set of unknown ownership.
+    Pure and total: any text is accepted. The order of the profiles does not show in the result, nor does
+    that of the endpoints, but for two things: of several TXT endpoints that ExternalDNS reads for one place
+    the last counts, and the targets of several endpoints of one identity stand in the order they came.
+    Without profiles the default one applies. Each identity comes out once. A TXT record set that mixes
+    heritage with other targets is both: its heritage targets are claims, and it is a record set too. An
+    endpoint whose name cannot be read stays a record set of unknown ownership.
+
+    An owner is who ExternalDNS takes for it: owned is what all profiles that find an owner find the same for.
     """
     sorted_out = _sort_out(endpoints, profiles)
     index = RecordIndex()
-    index.add(sorted_out.records)
+    index.add((record.key, record.endpoint) for record in sorted_out.records)
     drafts = _draft_claims(sorted_out, NameResolver(profiles, index), index)
-    _sort_totally(drafts, ClaimDraft.sort_key, attrgetter("endpoint"))
+    drafts.sort(key=ClaimDraft.sort_key)
     speakers = _Speakers(drafts)
-    records = [_judge(record, speakers) for record in sorted_out.records]
-    records += [_unnamed_record(endpoint) for endpoint in sorted_out.unnamed]
-    _sort_totally(records, attrgetter("key"), attrgetter("endpoint"))
+    judge = Judge(drafts, [ProfileView(profile, drafts) for profile in list_tried(profiles)])
+    records = [judge.judge(each, speakers.of(each.key, each.endpoint)) for each in sorted_out.records]
+    records += [_unnamed_record(endpoint) for endpoint in sorted(sorted_out.unnamed, key=format_all)]
+    records.sort(key=attrgetter("key"))
     return Pairing(records=tuple(records), claims=tuple(draft.to_claim() for draft in drafts))
 
 
-class _TxtEndpoint(msgspec.Struct, frozen=True, gc=False):
-    """A TXT endpoint with at least one target that is, or may be, a claim."""
-
-    key: EndpointKey
-    endpoint: Endpoint
-    statements: list[Statement]
-    is_record_too: bool
-
-
 class _SortedOut(NamedTuple):
-    records: list[_Record]
-    txts: list[_TxtEndpoint]
+    records: list[Record]
+    txts: list[TxtEndpoint]
     unnamed: list[Endpoint]
 
 
 class _Speakers:
-    """Every draft under the keys of the record sets it speaks for."""
+    """Every draft under the keys of the record sets it speaks for, or may be meant to."""
 
     def __init__(self, drafts: Sequence[ClaimDraft]) -> None:
         self.drafts = drafts
@@ -102,26 +98,57 @@ class _Speakers:
         del numbers[MAX_CLAIMS_PER_RECORD_SET:]
 
 
+class _Gathered:
+    """Endpoints by identity, in the order they came. Nearly all identities have one; only others cost."""
+
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        self.first: dict[EndpointKey, Endpoint] = {}
+        self.unnamed: list[Endpoint] = []
+        self._places: dict[EndpointKey, int] = {}
+        self._several: dict[EndpointKey, list[TxtPart]] = {}
+        for place, endpoint in enumerate(endpoints):
+            try:
+                key = endpoint_key(endpoint)
+            except InvalidName:
+                self.unnamed.append(endpoint)
+                continue
+            first = self.first.setdefault(key, endpoint)
+            if key not in self._places:
+                self._places[key] = place
+            else:
+                parts = self._several.setdefault(key, [TxtPart(self._places[key], first)])
+                parts.append(TxtPart(place, endpoint))
+
+    def parts_of(self, key: EndpointKey) -> tuple[TxtPart, ...]:
+        """All endpoints of an identity."""
+        several = self._several.get(key)
+        return tuple(several) if several else (TxtPart(self._places[key], self.first[key]),)
+
+    def endpoints_of(self, key: EndpointKey) -> tuple[Endpoint, ...]:
+        """All endpoints of an identity that has several; empty for all others."""
+        several = self._several.get(key)
+        return tuple(part.endpoint for part in several) if several else ()
+
+
 def _sort_out(endpoints: Iterable[Endpoint], profiles: Iterable[TxtProfile]) -> _SortedOut:
     keys = sorted({profile.encryption_key for profile in profiles if profile.encryption_key is not None})
-    sorted_out = _SortedOut([], [], [])
-    for endpoint in endpoints:
-        try:
-            key = endpoint_key(endpoint)
-        except InvalidName:
-            sorted_out.unnamed.append(endpoint)
-            continue
+    gathered = _Gathered(endpoints)
+    sorted_out = _SortedOut([], [], gathered.unnamed)
+    for key, first in gathered.first.items():
+        parts = gathered.endpoints_of(key)
+        endpoint = merge_parts(parts) if parts else first
+        record = Record(key, endpoint, parts)
         statements: list[Statement] = []
         if key.record_type == "TXT":
             found = [read_statement(target, keys) for target in dict.fromkeys(endpoint.targets)]
             statements = [statement for statement in found if statement is not None]
         if not statements:
-            sorted_out.records.append((key, endpoint))
+            sorted_out.records.append(record)
             continue
         is_record_too = len(statements) < len(found)
-        sorted_out.txts.append(_TxtEndpoint(key, endpoint, statements, is_record_too))
+        sorted_out.txts.append(TxtEndpoint(key, endpoint, gathered.parts_of(key), statements, is_record_too))
         if is_record_too:
-            sorted_out.records.append((key, endpoint))
+            sorted_out.records.append(record)
     return sorted_out
 
 
@@ -132,25 +159,30 @@ def _draft_claims(sorted_out: _SortedOut, resolver: NameResolver, index: RecordI
     first, against the record sets that are certain, so that guesses never lean on each other.
     """
     drafts: list[ClaimDraft] = []
-    late: list[_Record] = []
+    late: list[Record] = []
     for txt in sorted_out.txts:
         for statement in txt.statements:
             if not statement.is_guess:
                 continue
             reference = resolver.resolve(txt.endpoint, txt.key, statement)
             if reference is not None and _confirms_guess(reference):
-                drafts.append(draft_claim(txt.key, txt.endpoint, statement, reference))
-            elif not txt.is_record_too and (not late or late[-1][1] is not txt.endpoint):
-                late.append((txt.key, txt.endpoint))
-    index.add(late)
+                drafts.append(draft_claim(txt, statement, reference))
+            elif not txt.is_record_too and (not late or late[-1].key != txt.key):
+                late.append(_record_of(txt))
+    index.add((record.key, record.endpoint) for record in late)
     sorted_out.records.extend(late)
     for txt in sorted_out.txts:
         for statement in txt.statements:
             if not statement.is_guess:
                 reference = resolver.resolve(txt.endpoint, txt.key, statement)
                 reference = reference or _own_name_reference(txt.key)
-                drafts.append(draft_claim(txt.key, txt.endpoint, statement, reference))
+                drafts.append(draft_claim(txt, statement, reference))
     return drafts
+
+
+def _record_of(txt: TxtEndpoint) -> Record:
+    parts = tuple(part.endpoint for part in txt.parts)
+    return Record(txt.key, txt.endpoint, parts if len(parts) > 1 else ())
 
 
 def _confirms_guess(reference: Reference) -> bool:
@@ -163,68 +195,6 @@ def _own_name_reference(key: EndpointKey) -> Reference:
     return Reference(TxtProfile(), (key.name,), "", ClaimFormat.LEGACY, exists=False, is_registered=False)
 
 
-def _judge(record: _Record, speakers: _Speakers) -> PairedEndpoint:
-    key, endpoint = record
-    numbers = speakers.of(key, endpoint)
-    if not numbers:
-        return PairedEndpoint(key, endpoint, OwnershipState.UNMANAGED, "", None, ())
-    readable = [number for number in numbers if speakers.drafts[number].owner_id]
-    if not readable:
-        return PairedEndpoint(key, endpoint, OwnershipState.UNKNOWN, "", None, tuple(numbers))
-    drafts = [speakers.drafts[number] for number in readable]
-    first = drafts[0]
-    if any(draft.owner_id != first.owner_id for draft in drafts):
-        for draft in drafts:
-            draft.disagrees = True
-        return PairedEndpoint(key, endpoint, OwnershipState.CONFLICT, "", None, tuple(numbers))
-    _note_agreement(key.record_type, drafts)
-    effective = readable[0]
-    rest = [number for number in numbers if number != effective]
-    return PairedEndpoint(key, endpoint, OwnershipState.OWNED, first.owner_id, effective, (effective, *rest))
-
-
-def _note_agreement(record_type: str, drafts: Sequence[ClaimDraft]) -> None:
-    """All of one owner: the best precedence decides, what comes behind it is left over.
-
-    Two claims of the best precedence, under two profiles, both decide: each is the one its instance sees.
-    """
-    best = precedence(record_type, drafts[0].reference.record_type)
-    for draft in drafts:
-        rank = precedence(record_type, draft.reference.record_type)
-        if rank == best:
-            draft.decides = True
-        elif rank is Precedence.ALIAS:
-            draft.is_obsolete = True
-        else:
-            draft.is_superseded = True
-
-
 def _unnamed_record(endpoint: Endpoint) -> PairedEndpoint:
     key = EndpointKey(endpoint.dns_name.lower(), endpoint.record_type.upper(), endpoint.set_identifier)
     return PairedEndpoint(key, endpoint, OwnershipState.UNKNOWN, "", None, ())
-
-
-def _sort_totally(
-    items: list[_T], sort_key: Callable[[_T], tuple[str, ...]], endpoint_of: Callable[[_T], Endpoint]
-) -> None:
-    """Sort in place; items of one key by all their endpoint holds, so that no order is left to chance."""
-    items.sort(key=sort_key)
-    start = 0
-    for end in range(1, len(items) + 1):
-        if end < len(items) and sort_key(items[end]) == sort_key(items[start]):
-            continue
-        if end - start > 1:
-            items[start:end] = sorted(items[start:end], key=lambda item: _fingerprint(endpoint_of(item)))
-        start = end
-
-
-def _fingerprint(endpoint: Endpoint) -> str:
-    fields = (
-        endpoint.dns_name,
-        endpoint.record_type,
-        endpoint.targets,
-        endpoint.record_ttl,
-        sorted(endpoint.labels.items()),
-        [(item.name, item.value) for item in endpoint.provider_specific],
-    )
-    return repr(fields)

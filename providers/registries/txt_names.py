@@ -59,6 +59,13 @@ class TxtNameReader:
         return ".".join(labels[:-1]), f".{labels[-1]}"
 
 
+def lower_as_go(name: str) -> str:
+    """A name in lower case as ExternalDNS makes it so: letter by letter, without regard to its neighbours."""
+    if name.isascii():
+        return name.lower()
+    return "".join(letter.lower()[:1] for letter in name)
+
+
 def format_txt_name(record_name: str, record_type: str, profile: TxtProfile) -> str:
     """The name of the TXT record that ExternalDNS writes for this record under this profile.
 

@@ -13,7 +13,12 @@ from registry_app.transfer.plan.selection import Selection
 
 MOST_NAMES = 10_000
 _REQUESTABLE = [(kind.value, kind.label) for kind in Transfer.Kind if kind != Transfer.Kind.UNDO]
-_CLEANED = (Claim.Verdict.ORPHAN, Claim.Verdict.OBSOLETE, Claim.Verdict.SUPERSEDED)
+_CLEANED = (
+    Claim.Verdict.ORPHAN,
+    Claim.Verdict.OBSOLETE,
+    Claim.Verdict.SUPERSEDED,
+    Claim.Verdict.OVERRULED,
+)
 _NEEDS_TARGET = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT)
 
 

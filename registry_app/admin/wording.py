@@ -26,6 +26,8 @@ _TONES: Final = {
     "unknown": "warn",
     "effective": "good",
     "superseded": "plain",
+    "overruled": "warn",
+    "ignored": "warn",
     "obsolete": "plain",
     "conflicting": "bad",
     "orphan": "warn",

@@ -102,15 +102,37 @@ class ClaimAnswer(RowSerializer[Claim]):
         )
 
 
+class BeliefAnswer(serializers.Serializer[Any]):
+    """Whose a record set is to the instances of one registry profile."""
+
+    registry_profile = serializers.CharField(
+        source="profile", help_text="Its name; empty: ExternalDNS's default settings, registered by nobody."
+    )
+    owner = serializers.CharField()
+    by = serializers.ChoiceField(
+        source="source",
+        choices=["claim", "label"],
+        help_text="`label`: the provider returns it with the record set.",
+    )
+    txt_name = serializers.CharField(source="place", help_text="Empty for rows of a store, and for labels.")
+
+
 class RecordSetDetail(RecordSetAnswer):
     """A record set with every claim on it, and why it is whose it is."""
 
     claims = ClaimAnswer(many=True)
     why = serializers.CharField(help_text="One sentence: who owns it, and which claim says so.")
+    labels = serializers.DictField(
+        child=serializers.CharField(), help_text="What the provider returns with it; `owner` is believed too."
+    )
+    beliefs = BeliefAnswer(many=True, help_text="What ExternalDNS believes, registry profile by profile.")
+    warnings = serializers.ListField(
+        child=serializers.CharField(), help_text="What names an owner without being obeyed, and why."
+    )
     events = serializers.CharField(help_text="Where its history is.")
 
     class Meta(RecordSetAnswer.Meta):
-        fields = (*RecordSetAnswer.Meta.fields, "claims", "why", "events")
+        fields = (*RecordSetAnswer.Meta.fields, "claims", "why", "labels", "beliefs", "warnings", "events")
 
 
 class RecordEventAnswer(RowSerializer[RecordEvent]):
@@ -155,6 +177,9 @@ class RecordSetViews(NounViewSet):
         answer = dict(RecordSetAnswer(record_set).data)
         answer["claims"] = ClaimAnswer(page.claims, many=True).data
         answer["why"] = page.why
+        answer["labels"] = record_set.labels
+        answer["beliefs"] = BeliefAnswer(page.beliefs, many=True).data
+        answer["warnings"] = page.warnings
         answer["events"] = request.build_absolute_uri(f"/api/v1/record-sets/{pk}/events/")
         return Response(answer)
 

@@ -13,7 +13,8 @@ _KIND = RegistryProfile.Kind
 
 
 def fetch_txt_profiles(provider: Provider) -> list[TxtProfile]:
-    """All TXT profiles that name this provider or none, in a fixed order, and ExternalDNS's default one.
+    """All TXT profiles that name this provider or none, in a fixed order, and ExternalDNS's default one,
+    unless one of them says otherwise what instances without prefix, suffix and key do.
 
     `reference` is the row's primary key as text, empty for a default that nobody registered. Raises
     SecretUnavailable where a key cannot be had: read without it, its claims would look like no claims.
@@ -24,7 +25,7 @@ def fetch_txt_profiles(provider: Provider) -> list[TxtProfile]:
         .distinct()
     )
     profiles = [build_txt_profile(row) for row in rows]
-    if not any(_is_default(profile) for profile in profiles):
+    if not any(_is_plain(profile) for profile in profiles):
         profiles.append(TxtProfile())
     return profiles
 
@@ -53,6 +54,5 @@ def _fetch_key(row: RegistryProfile) -> bytes | None:
         ) from error
 
 
-def _is_default(profile: TxtProfile) -> bool:
-    affixes = profile.prefix or profile.suffix or profile.wildcard_replacement
-    return not affixes and profile.encryption_key is None
+def _is_plain(profile: TxtProfile) -> bool:
+    return not (profile.prefix or profile.suffix or profile.encryption_key)

@@ -3,8 +3,7 @@
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
-from operator import attrgetter
+from itertools import pairwise
 
 import msgspec
 
@@ -117,7 +116,7 @@ def decode_snapshot(
     endpoints = decoded.endpoints if view is None else view.narrow(decoded.endpoints)
     pairing = pair(endpoints, profiles)
     pairing = join_stores(pairing, [*contents, *_read_carried(endpoints, registries)])
-    records, claims = _refuse_long_owners(_merge_duplicates(pairing.records), pairing.claims)
+    records, claims = _refuse_long_owners(_once_each(pairing.records), pairing.claims)
     shadowed = _shadows(decoded.set_aside, profiles)
     return Snapshot(
         body=body,
@@ -166,11 +165,12 @@ def _refuse_long_owners(
     """An owner id no column holds makes its claim unreadable, and what it speaks for unknown: calling that
     unmanaged would let somebody adopt another's record set."""
     refused = {index for index, claim in enumerate(claims) if len(claim.owner_id) > _MAX_OWNER_ID}
+    records = tuple(_as_unknown(record) if _is_too_long(record, refused) else record for record in records)
     if not refused:
         return records, claims
     problem = f"The owner id in the claim is longer than {_MAX_OWNER_ID} characters."
     return (
-        tuple(_as_unknown(record) if refused.intersection(record.claims) else record for record in records),
+        records,
         tuple(
             msgspec.structs.replace(claim, owner_id="", verdict=ClaimVerdict.UNREADABLE, problem=problem)
             if index in refused
@@ -180,24 +180,25 @@ def _refuse_long_owners(
     )
 
 
+def _is_too_long(record: PairedEndpoint, refused: set[int]) -> bool:
+    if record.owner_id:
+        return len(record.owner_id) > _MAX_OWNER_ID
+    return not refused.isdisjoint(record.claims) or any(
+        len(belief.owner_id) > _MAX_OWNER_ID for belief in record.beliefs
+    )
+
+
 def _as_unknown(record: PairedEndpoint) -> PairedEndpoint:
-    return msgspec.structs.replace(record, state=OwnershipState.UNKNOWN, owner_id="", effective_claim=None)
+    return msgspec.structs.replace(
+        record, state=OwnershipState.UNKNOWN, owner_id="", effective_claim=None, beliefs=()
+    )
 
 
-def _merge_duplicates(records: tuple[PairedEndpoint, ...]) -> tuple[PairedEndpoint, ...]:
-    """Each key once (I1). Several endpoints of one key, as some providers list one target each, become
-    one with all their targets; the rest is the first one's, in the total order that pairing gives them."""
+def _once_each(records: tuple[PairedEndpoint, ...]) -> tuple[PairedEndpoint, ...]:
+    """Each key once (I1). Only names that cannot be read come out of pairing twice."""
     if all(before.key != after.key for before, after in pairwise(records)):
         return records
-    return tuple(_merge(list(group)) for _, group in groupby(records, key=attrgetter("key")))
-
-
-def _merge(group: list[PairedEndpoint]) -> PairedEndpoint:
-    first = group[0]
-    if len(group) == 1:
-        return first
-    targets = tuple(dict.fromkeys(target for record in group for target in record.endpoint.targets))
-    return msgspec.structs.replace(first, endpoint=msgspec.structs.replace(first.endpoint, targets=targets))
+    return tuple({record.key: record for record in reversed(records)}.values())[::-1]
 
 
 def _shadows(set_aside: Iterable[SetAside], profiles: Sequence[TxtProfile]) -> frozenset[str]:

@@ -24,6 +24,8 @@ class Claim(models.Model):
         SUPERSEDED = "superseded", "Superseded by a new-format claim"
         OBSOLETE = "obsolete", "Obsolete cname- claim of an alias"
         CONFLICTING = "conflicting", "Another claim names another owner"
+        OVERRULED = "overruled", "ExternalDNS obeys another claim"
+        IGNORED = "ignored", "ExternalDNS does not obey it"
         ORPHAN = "orphan", "No record set stands where it points"
         UNREADABLE = "unreadable", "Unreadable"
 

@@ -20,6 +20,9 @@ class RecordSet(models.Model):
 
     `name` is canonical; `name_reversed` is its labels reversed, so that a suffix is a prefix scan.
     `digest` (16 bytes) covers everything that is compared at a visit. A missing one keeps its last values.
+    `beliefs` say which registry profile finds which owner, and where:
+    {"profile_id": <null: ExternalDNS's default settings>, "owner", "source": "claim" or "label", "place"}.
+    They are empty where every claim is obeyed and all name one owner.
     """
 
     provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="record_sets")
@@ -36,6 +39,7 @@ class RecordSet(models.Model):
         Owner, null=True, blank=True, on_delete=models.PROTECT, related_name="record_sets", db_index=False
     )
     resource = models.TextField(blank=True, default="", help_text="kind/namespace/name in the cluster.")
+    beliefs = models.JSONField(default=list, blank=True)
     digest = models.BinaryField(max_length=16)
     first_seen_at = models.DateTimeField()
     changed_at = models.DateTimeField()

@@ -6,9 +6,10 @@ from django.db.models import Q
 
 from providers.registries.claim import TXT_REGISTRY, ClaimFormat, ClaimVerdict, OwnershipState, TxtProfile
 from providers.registries.claim import Claim as WireClaim
-from providers.registries.ownership import explain_ownership, is_alias, precedence
+from providers.registries.labels import OWNER
+from providers.registries.ownership import Told, explain_ownership, is_alias, list_warnings, precedence
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
-from registry_app.models import Claim, Finding, RecordEvent, RecordSet, TransferItem
+from registry_app.models import Claim, Finding, RecordEvent, RecordSet, RegistryProfile, TransferItem
 
 MOST_CLAIMS = 100
 MOST_EVENTS = 100
@@ -17,12 +18,33 @@ MOST_TRANSFERS = 20
 
 
 @dataclass(frozen=True)
+class ProfileBelief:
+    """What the instances of one registry profile take for the owner. `profile` is its name, empty for
+    ExternalDNS's default settings where nobody registered them; `place` is the TXT name of the claim they
+    obey, empty for a row of a store and for the provider's label (`source` is "claim" or "label")."""
+
+    profile: str
+    owner: str
+    source: str
+    place: str
+
+    def to_told(self) -> Told:
+        """In the words of the sentence that explains."""
+        profile = f"the profile {self.profile}" if self.profile else "ExternalDNS's default settings"
+        by_label = "the provider's label owner"
+        return Told(profile, self.owner, by_label if self.source == "label" else self.place or "its row")
+
+
+@dataclass(frozen=True)
 class RecordSetPage:
-    """`claims` stand in the order they are heard; `why` says in one sentence who owns it and why."""
+    """`claims` stand in the order they are heard; `why` says in one sentence who owns it and why. `beliefs`
+    say which registry profile finds which owner, `warnings` what else names an owner without being obeyed."""
 
     record_set: RecordSet
     claims: list[Claim]
     why: str
+    beliefs: list["ProfileBelief"]
+    warnings: list[str]
     events: list[RecordEvent]
     findings: list[Finding]
     transfers: list[TransferItem]
@@ -31,6 +53,10 @@ class RecordSetPage:
 def fetch_record_set_page(record_set: RecordSet) -> RecordSetPage:
     """Claims, reason, history, findings and transfers, each bounded and by an index."""
     claims = fetch_claims_of(record_set)
+    wire = [_to_wire(claim) for claim in claims]
+    beliefs = _list_beliefs(record_set, claims)
+    is_there = record_set.missing_since is None
+    owner_id = record_set.owner.owner_id if record_set.owner else ""
     key = EndpointKey(record_set.name, record_set.record_type, record_set.set_identifier)
     identity = {"provider": record_set.provider_id, "name": key.name}
     exact = {**identity, "record_type": key.record_type, "set_identifier": key.set_identifier}
@@ -44,21 +70,55 @@ def fetch_record_set_page(record_set: RecordSet) -> RecordSetPage:
     return RecordSetPage(
         record_set=record_set,
         claims=claims,
-        why=_explain(record_set, key, claims),
+        why=_explain(record_set, key, wire, beliefs),
+        beliefs=beliefs if is_there else [],
+        warnings=list_warnings(owner_id, wire, _label_owner(record_set)) if is_there else [],
         events=list(RecordEvent.objects.filter(**exact)[:MOST_EVENTS]),
         findings=list(findings.exclude(state=Finding.State.RESOLVED)[:MOST_FINDINGS]),
         transfers=list(transfers.order_by("-id")[:MOST_TRANSFERS]),
     )
 
 
-def _explain(record_set: RecordSet, key: EndpointKey, claims: list[Claim]) -> str:
+def _explain(
+    record_set: RecordSet, key: EndpointKey, claims: list[WireClaim], beliefs: list[ProfileBelief]
+) -> str:
     """One sentence. What is missing lost its claims with it: they say nothing of whose it was."""
+    owner = record_set.owner
     if record_set.missing_since is not None:
-        owner = record_set.owner
         whose = f"{owner.owner_id} owned it" if owner else f"it was {record_set.get_state_display().lower()}"
         return f"{key.name} {key.record_type} is not there any more; when it was last read, {whose}."
-    is_known = record_set.state != OwnershipState.UNKNOWN
-    return explain_ownership(key, [_to_wire(claim) for claim in claims], is_known=is_known)
+    return explain_ownership(
+        key,
+        OwnershipState(record_set.state),
+        owner.owner_id if owner else "",
+        claims,
+        label_owner=_label_owner(record_set),
+        told=[belief.to_told() for belief in beliefs],
+    )
+
+
+def _label_owner(record_set: RecordSet) -> str:
+    return str(record_set.labels.get(OWNER, ""))
+
+
+def _list_beliefs(record_set: RecordSet, claims: list[Claim]) -> list[ProfileBelief]:
+    """What is stored; where nothing is, all that decide name the owner, each to its own profile."""
+    if not record_set.beliefs:
+        deciding = (claim for claim in claims if claim.verdict == Claim.Verdict.EFFECTIVE)
+        return [
+            ProfileBelief(_name_of(claim.registry_profile), claim.owner.owner_id, "claim", claim.txt_name)
+            for claim in deciding
+            if claim.owner is not None and claim.owner == record_set.owner
+        ]
+    names = dict(RegistryProfile.objects.values_list("pk", "name"))
+    return [
+        ProfileBelief(names.get(belief["profile_id"], ""), belief["owner"], belief["source"], belief["place"])
+        for belief in record_set.beliefs
+    ]
+
+
+def _name_of(profile: RegistryProfile | None) -> str:
+    return profile.name if profile is not None else ""
 
 
 def fetch_claims_of(record_set: RecordSet) -> list[Claim]:

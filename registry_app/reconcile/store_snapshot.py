@@ -76,6 +76,7 @@ def note_unchanged(visit: Visit, said: NegotiatedFilter | None) -> SyncRun:
 def _iterate_writes(visit: Visit, look: Look, now: datetime) -> Iterator[Write]:
     snapshot, plan, provider = look.snapshot, look.plan, visit.provider
     said = {claim.owner_id for claim in snapshot.claims if claim.owner_id}
+    said.update(record.owner_id for record in snapshot.records if record.owner_id)
     owner_keys = discover_owners(visit.lease, provider, said)
     records = RowMaker(provider.pk, snapshot, plan, owner_keys, visit.transfers, visit.run.pk, now)
     claims = ClaimRowMaker(provider.pk, snapshot, plan, owner_keys, now)

@@ -1,8 +1,8 @@
-"""Findings about single claims: orphan, unreadable, legacy, encrypted otherwise, superseded, obsolete."""
+"""Findings about single claims: orphan, unreadable, legacy, encrypted otherwise, superseded, not obeyed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from providers.registries.claim import TXT_REGISTRY, Claim, ClaimFormat, ClaimVerdict
+from providers.registries.claim import TXT_REGISTRY, Belief, Claim, ClaimFormat, ClaimVerdict
 from providers.registries.encryption import seems_to_differ_from_external_dns
 from providers.wire.endpoint import EndpointKey
 from registry_app.reconcile.findings.draft import FindingDraft, JsonObject, Kind, Severity
@@ -10,8 +10,10 @@ from registry_app.reconcile.findings.scene import Scene
 from registry_app.reconcile.findings.words import (
     name_claimed,
     name_place,
+    name_record,
     select_claim,
     select_records,
+    subject_of,
     suggest_registering,
 )
 from registry_app.reconcile.rows.record_digest import compute_claim_identity, txt_name_of
@@ -145,14 +147,39 @@ def find_obsolete_claims(scene: Scene) -> Iterator[FindingDraft]:
         )
 
 
+def find_unheard_claims(scene: Scene) -> Iterator[FindingDraft]:
+    """Claims that ExternalDNS does not obey under any registry profile, whatever they say."""
+    for claim in scene.snapshot.claims:
+        if claim.verdict not in {ClaimVerdict.OVERRULED, ClaimVerdict.IGNORED}:
+            continue
+        says = (
+            f"{_begin(claim)} says that {claim.owner_id} owns {name_claimed(claim)}, and ExternalDNS does not"
+        )
+        if claim.verdict is ClaimVerdict.OVERRULED:
+            then = "Should what decides now go, this one may decide: remove it, or find out who wrote it."
+            suggestion = _clean_up(scene, claim)
+        else:
+            then = (
+                "So nobody owns it by this claim. Correct the claim where it is written, or remove it there."
+            )
+            suggestion = {}
+        yield _draft(
+            claim,
+            Kind.UNHEARD_CLAIM,
+            Severity.WARNING,
+            f"{says} obey it under any registry profile known here. {claim.problem} {then}",
+            suggestion,
+        )
+
+
 def find_conflicts(scene: Scene) -> Iterator[FindingDraft]:
-    """Record sets whose claims name different owners: nobody is taken for the owner."""
+    """Record sets of which registry profiles find different owners: nobody is taken for the owner."""
     claims = scene.snapshot.claims
     for record in scene.snapshot.records:
         if record.state != "conflict":
             continue
-        said = [claims[index] for index in record.claims if claims[index].owner_id]
-        named = ", ".join(f"{name_place(claim)} names {claim.owner_id}" for claim in said)
+        said = dict.fromkeys((belief.owner_id, _name_source(belief, claims)) for belief in record.beliefs)
+        named = ", ".join(f"{place} names {owner_id}" for owner_id, place in said)
         key = record.key
         yield FindingDraft(
             kind=Kind.CONFLICT,
@@ -166,8 +193,34 @@ def find_conflicts(scene: Scene) -> Iterator[FindingDraft]:
             record_type=key.record_type,
             set_identifier=key.set_identifier,
             suggestion={"kind": "transfer", "selection": select_records(scene.provider_id, [key])},
-            details={"owner_ids": sorted({claim.owner_id for claim in said})},
+            details={"owner_ids": sorted({belief.owner_id for belief in record.beliefs})},
         )
+
+
+def find_owners_in_labels(scene: Scene) -> Iterator[FindingDraft]:
+    """Record sets whose owner only the labels name that the provider returns with them."""
+    for record in scene.snapshot.records:
+        if not record.owner_id or record.effective_claim is not None:
+            continue
+        key = record.key
+        yield FindingDraft(
+            kind=Kind.OWNER_IN_LABELS,
+            severity=Severity.INFO,
+            subject=subject_of(key),
+            explanation=(
+                f"No claim that ExternalDNS obeys stands for {name_record(key)}, but {scene.provider_name} "
+                f"returns it with the label owner={record.owner_id}, and ExternalDNS believes that. dnsadmin "
+                "cannot change the label; a claim written by a transfer wins over it."
+            ),
+            name=key.name,
+            record_type=key.record_type,
+            set_identifier=key.set_identifier,
+            owner_id=record.owner_id,
+        )
+
+
+def _name_source(belief: Belief, claims: Sequence[Claim]) -> str:
+    return "the label owner of the provider" if belief.claim is None else name_place(claims[belief.claim])
 
 
 def _begin(claim: Claim) -> str:

@@ -25,6 +25,8 @@ FINDERS: tuple[Finder, ...] = (
     claims.find_claims_encrypted_otherwise,
     claims.find_superseded_claims,
     claims.find_obsolete_claims,
+    claims.find_unheard_claims,
+    claims.find_owners_in_labels,
     owners.find_unregistered_owners,
     owners.find_unmanaged_in_patterns,
     owners.find_split_owners,
@@ -32,6 +34,7 @@ FINDERS: tuple[Finder, ...] = (
     records.find_cnames_beside_others,
     records.find_flapping,
     records.find_second_readings,
+    records.find_differing_parts,
     transfers.find_undone_transfers,
 )
 

@@ -21,6 +21,8 @@ MANAGED_TYPES = frozenset({"A", "AAAA", "CNAME"})
 def find_unregistered_owners(scene: Scene) -> Iterator[FindingDraft]:
     """Owner ids in claims that nobody registered, or that were decommissioned: one finding for each."""
     counts = Counter(claim.owner_id for claim in scene.snapshot.claims if claim.owner_id)
+    labels = (record for record in scene.snapshot.records if record.effective_claim is None)
+    counts.update(record.owner_id for record in labels if record.owner_id)
     for owner_id, count in sorted(counts.items()):
         if scene.is_registered(owner_id):
             continue

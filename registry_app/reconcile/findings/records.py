@@ -6,7 +6,8 @@ from itertools import groupby
 from providers.registries.claim import PairedEndpoint, TxtProfile
 from providers.registries.errors import TxtNameTooLong
 from providers.registries.txt_names import format_txt_name
-from providers.wire.canonical_name import has_second_reading
+from providers.wire.canonical_name import endpoint_key, has_second_reading
+from providers.wire.endpoint_parts import list_differences
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
 from registry_app.reconcile.findings.scene import FLAPPING_CHANGES, Scene
 from registry_app.reconcile.findings.words import name_record, select_records, subject_of
@@ -87,6 +88,31 @@ def find_second_readings(scene: Scene) -> Iterator[FindingDraft]:
                 Severity.WARNING,
                 f"The provider spells this name in a way that programs read differently; we, as ExternalDNS, "
                 f"take it for {record.key.name}. Write it in ASCII where it is made.",
+            )
+
+
+def find_differing_parts(scene: Scene) -> Iterator[FindingDraft]:
+    """Record sets that the provider lists as several endpoints, and not alike but for their targets."""
+    listed = {record.key: record.parts for record in scene.snapshot.records if record.parts}
+    for claim in scene.snapshot.claims:
+        if claim.parts:
+            listed[endpoint_key(claim.endpoint)] = claim.parts
+    for key, parts in sorted(listed.items()):
+        differences = list_differences(parts)
+        if differences:
+            yield FindingDraft(
+                kind=Kind.PARTS_DIFFER,
+                severity=Severity.WARNING,
+                subject=subject_of(key),
+                explanation=(
+                    f"{scene.provider_name} lists {name_record(key)} as {len(parts)} endpoints that differ "
+                    f"in their {' and '.join(differences)}. They are one record set in DNS; ExternalDNS "
+                    "takes each on its own and goes by the last. Make them alike where they are kept."
+                ),
+                name=key.name,
+                record_type=key.record_type,
+                set_identifier=key.set_identifier,
+                details={"differ_in": list(differences)},
             )
 
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from providers.registries.claim import PairedEndpoint
+from providers.registries.labels import RESOURCE
 from providers.wire.endpoint import EndpointKey
 from registry_app.mirror.lost_claims import compare_claims, fetch_lost_claims
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Claim, Owner, RecordSet
+from registry_app.reconcile.rows.beliefs import describe_beliefs
 from registry_app.reconcile.rows.plan import SAMPLE_SIZE, Plan, Tally
 from registry_app.reconcile.rows.record_digest import (
     compute_claim_digest,
@@ -66,7 +68,7 @@ def _match_records(
     tally: Tally,
 ) -> _RecordMatch:
     records = snapshot.records
-    match = _RecordMatch([compute_record_digest(record, resource_of(snapshot, record)) for record in records])
+    match = _RecordMatch([_digest_of(snapshot, record) for record in records])
     unmatched = {record.key: index for index, record in enumerate(records)}
     owner_ids = _fetch_owner_ids()
     for pk, name, record_type, set_identifier, digest, owner, missing_since in _known_record_sets(
@@ -95,6 +97,11 @@ def _match_records(
     for index in match.created[:SAMPLE_SIZE]:
         tally.sample("appeared", f"{records[index].key.name} {records[index].key.record_type}")
     return match
+
+
+def _digest_of(snapshot: Snapshot, record: PairedEndpoint) -> bytes:
+    beliefs = describe_beliefs(snapshot, record) if record.beliefs else ()
+    return compute_record_digest(record, resource_of(snapshot, record), beliefs)
 
 
 def _note_absence(
@@ -141,8 +148,10 @@ def compare_snapshots(baseline: Snapshot, snapshot: Snapshot) -> Tally:
 
 
 def resource_of(snapshot: Snapshot, record: PairedEndpoint) -> str:
-    """The Kubernetes resource that the effective claim names."""
-    return "" if record.effective_claim is None else snapshot.claims[record.effective_claim].resource
+    """The Kubernetes resource that the effective claim names; without one, what the provider's labels do."""
+    if record.effective_claim is not None:
+        return snapshot.claims[record.effective_claim].resource
+    return record.endpoint.labels.get(RESOURCE, "") if record.owner_id else ""
 
 
 @dataclass

@@ -4,6 +4,7 @@ blake2b and not a faster hash: what a provider says is hostile, and a change tha
 """
 
 import hashlib
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -14,22 +15,24 @@ DIGEST_BYTES = 16
 _encode = msgspec.msgpack.Encoder(order="sorted").encode
 
 
-def compute_record_digest(record: PairedEndpoint, resource: str) -> bytes:
+def compute_record_digest(
+    record: PairedEndpoint, resource: str, beliefs: Sequence[Mapping[str, object]] = ()
+) -> bytes:
     """Everything a RecordSet row holds of a snapshot; the order of targets and properties is not in it."""
     endpoint = record.endpoint
     targets = endpoint.targets if len(endpoint.targets) < 2 else sorted(set(endpoint.targets))
     properties = endpoint.provider_specific
-    return _digest(
-        (
-            targets,
-            endpoint.record_ttl,
-            sorted((item.name, item.value) for item in properties) if properties else (),
-            endpoint.labels,
-            record.state,
-            record.owner_id,
-            resource,
-        )
+    values = (
+        targets,
+        endpoint.record_ttl,
+        sorted((item.name, item.value) for item in properties) if properties else (),
+        endpoint.labels,
+        record.state,
+        record.owner_id,
+        resource,
     )
+    # Rows without them, nearly all, keep the digest that an older release gave them.
+    return _digest((*values, beliefs) if beliefs else values)
 
 
 def compute_claim_identity(claim: Claim) -> bytes:

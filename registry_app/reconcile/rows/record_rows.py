@@ -9,6 +9,7 @@ from providers.wire.canonical_name import reversed_name
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import RecordEvent, RecordSet
+from registry_app.reconcile.rows.beliefs import describe_beliefs
 from registry_app.reconcile.rows.bulk import Row, json_text, plain_text, stored_time
 from registry_app.reconcile.rows.comparison import resource_of
 from registry_app.reconcile.rows.plan import Plan
@@ -21,6 +22,7 @@ _VALUE_COLUMNS = (
     "state",
     "owner_id",
     "resource",
+    "beliefs",
     "digest",
     "changed_at",
 )
@@ -108,6 +110,7 @@ class RowMaker:
             record.state.value,
             self.owner_keys[record.owner_id] if record.owner_id else None,
             plain_text(resource_of(self.snapshot, record)),
+            json_text(describe_beliefs(self.snapshot, record)) if record.beliefs else "[]",
             self.plan.record_digests[index],
             stored_time(self.now),
         )

@@ -229,11 +229,13 @@ def _find_taken(provider: Provider, items: Sequence[PlannedItem]) -> frozenset[C
 def _fetch_registries(
     asked: PlanRequest, loaded: Loaded, profiles: Sequence[TxtProfile]
 ) -> Mapping[str, OwnerRegistry]:
+    owner_ids: set[str] = set()
     if asked.target is not None:
-        return {asked.target.owner_id: fetch_owner_registry(asked.target, asked.provider, profiles)}
-    if asked.request.kind != _KIND.REFORMAT:
+        owner_ids = {subject.record.label_owner for subject in loaded.selected} | {asked.target.owner_id}
+    elif asked.request.kind == _KIND.REFORMAT:
+        owner_ids = {owner_id for subject in loaded.selected for owner_id in subject.owner_ids}
+    if not owner_ids:
         return {}
-    owner_ids = {owner_id for subject in loaded.selected for owner_id in subject.owner_ids}
     owners = Owner.objects.filter(owner_id__in=owner_ids).prefetch_related(WITH_PROFILES)
     return {owner.owner_id: fetch_owner_registry(owner, asked.provider, profiles) for owner in owners}
 

@@ -17,11 +17,17 @@ from registry_app.transfer.plan.verdicts import (
 )
 
 # What may be removed without changing who owns anything.
-REMOVABLE = (ClaimVerdict.ORPHAN, ClaimVerdict.OBSOLETE, ClaimVerdict.SUPERSEDED)
+REMOVABLE = (
+    ClaimVerdict.ORPHAN,
+    ClaimVerdict.OBSOLETE,
+    ClaimVerdict.SUPERSEDED,
+    ClaimVerdict.OVERRULED,
+)
 _REASONS = {
     ClaimVerdict.ORPHAN: "No record set stands where the claim points.",
     ClaimVerdict.OBSOLETE: "The alias has a claim of its own that decides.",
     ClaimVerdict.SUPERSEDED: "A new-format claim of the same owner decides.",
+    ClaimVerdict.OVERRULED: "ExternalDNS obeys another claim instead.",
 }
 
 

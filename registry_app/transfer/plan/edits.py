@@ -13,6 +13,7 @@ from providers.registries.labels import (
     OWNER,
     RESOURCE,
     format_labels,
+    labels_beside_owner,
     parse_labels,
     rebuild_text,
     replace_owner,
@@ -80,6 +81,10 @@ def _edit_transfer(edit: ClaimEdit, subject: Subject, context: PlanContext) -> N
     """All claims name the target. Where none of them is one that the target's instance reads, a new one
     comes under the target's settings and the old ones go."""
     registry = context.registries[context.owner_id]
+    if not subject.readable:  # only the provider's label says whose it is
+        said = format_labels({**labels_beside_owner(subject.record.labels), OWNER: context.owner_id})
+        _add_claim(edit, subject, _Said(said, None), registry, context)
+        return
     kept = _choose_kept(subject, registry, context)
     if kept is None:
         first = subject.readable[0]
@@ -87,7 +92,10 @@ def _edit_transfer(edit: ClaimEdit, subject: Subject, context: PlanContext) -> N
         _add_claim(edit, subject, _Said(text, first.place), registry, context)
         _remove_others(edit, subject, None)
         return
-    text = replace_owner(read_plain_text(kept, context.profiles), context.owner_id)
+    beside = _find_own_beside(kept, subject, context)
+    if beside is not None:
+        edit.remove(beside)
+    text = replace_owner(read_plain_text(beside or kept, context.profiles), context.owner_id)
     _replace(edit, kept, text, registry.txt)
     for claim in subject.readable:
         if claim is kept:
@@ -107,6 +115,14 @@ def _choose_kept(subject: Subject, registry: OwnerRegistry, context: PlanContext
     legible = [claim for claim in subject.readable if _reads(registry, claim, subject, context)]
     own = [claim for claim in legible if claim.owner_id == context.owner_id]
     return next(iter(own + legible), None)
+
+
+def _find_own_beside(kept: ClaimFacts, subject: Subject, context: PlanContext) -> ClaimFacts | None:
+    """A claim of the target behind the one that is kept, in the same TXT record: instances read only the
+    first, so it takes that place."""
+    beside = (claim for claim in subject.claims if claim.place == kept.place and claim is not kept)
+    mine = (claim for claim in beside if claim.is_readable and claim.owner_id == context.owner_id)
+    return next((claim for claim in mine if claim not in subject.readable), None)
 
 
 def _edit_reformat(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
@@ -200,6 +216,14 @@ def _raise_if_taken(key: ClaimKey, subject: Subject, context: PlanContext) -> No
             "txt_name_taken",
             f"Its claim would have to stand at {key.name}, where another TXT record stands already.",
         )
+    if key.store == ZONE and any(
+        claim.place == key and claim not in subject.readable for claim in subject.claims
+    ):
+        raise UnusableClaim(
+            "txt_name_taken",
+            f"Its claim would have to stand at {key.name}, where a claim stands that ExternalDNS does not "
+            "obey: clean that up first.",
+        )
     if key.store != ZONE and any(claim.place == key for claim in subject.claims):
         raise UnusableClaim(
             "row_taken", "Its claim would have to stand where a row that cannot be read stands already."
@@ -223,7 +247,7 @@ def _reads(registry: OwnerRegistry, claim: ClaimFacts, subject: Subject, context
     if registry.store != ZONE:
         return True
     own = context.profiles.get(claim.profile_reference) if claim.profile_reference else None
-    if own is not None and _naming(own) == _naming(registry.txt):
+    if own is not None and naming_of(own) == naming_of(registry.txt):
         return True
     reading = parse_txt_name(claim.place.name, registry.txt)
     if reading is None or reading.record_type != claim.record_type:
@@ -235,7 +259,8 @@ def _reads(registry: OwnerRegistry, claim: ClaimFacts, subject: Subject, context
     return reading.record_name == name
 
 
-def _naming(profile: TxtProfile) -> tuple[str, str, str]:
+def naming_of(profile: TxtProfile) -> tuple[str, str, str]:
+    """What decides where the instances of a profile keep their claims."""
     return profile.prefix.lower(), profile.suffix.lower(), profile.wildcard_replacement.lower()
 
 

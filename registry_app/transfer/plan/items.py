@@ -9,6 +9,7 @@ from providers.wire.canonical_name import InvalidName
 from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.plan.claim_edit import ClaimEdit, UnusableClaim
 from registry_app.transfer.plan.edits import PlanContext, edit_claims, find_verdict
+from registry_app.transfer.plan.other_owners import add_other_owners
 from registry_app.transfer.plan.provider_plan import PlannedItem
 from registry_app.transfer.plan.subjects import Subject
 from registry_app.transfer.plan.whole_names import LEFT_BEHIND
@@ -21,12 +22,12 @@ HARMLESS_CODES = frozenset({"already_there", "already_in_form", LEFT_BEHIND})
 def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
     """One record set's plan; with a `problem` and nothing to write where there can be none."""
     record = subject.record
-    verdict = find_verdict(subject, context)
+    verdict = add_other_owners(find_verdict(subject, context), subject, context)
     item = PlannedItem(
         name=record.key.name,
         record_type=record.key.record_type,
         set_identifier=record.key.set_identifier,
-        record_before=record.to_dict(),
+        record_before={**record.to_dict(), **_describe_unheard(subject)},
         before=[],
         after=[],
         verdict=verdict.value,
@@ -69,6 +70,12 @@ def build_left_behind_item(subject: Subject) -> PlannedItem:
     )
 
 
+def _describe_unheard(subject: Subject) -> dict[str, list[str]]:
+    """Who else claims it without being obeyed: reviewed with it, so that another one who comes is noticed."""
+    owner_ids = sorted({claim.owner_id for claim in subject.unheard})
+    return {"unheard": owner_ids} if owner_ids else {}
+
+
 def _find_problem(subject: Subject, context: PlanContext) -> tuple[str, str]:
     record, kind = subject.record, context.kind
     if record.is_missing:
@@ -79,6 +86,8 @@ def _find_problem(subject: Subject, context: PlanContext) -> tuple[str, str]:
         return _find_adoption_problem(subject)
     if record.state == OwnershipState.UNMANAGED:
         return "unmanaged", "Nobody owns it: it can only be adopted."
+    if not subject.readable and record.owner_id == record.label_owner and record.owner_id:
+        return _find_label_problem(subject, context)
     if not subject.readable:
         return "claim_not_found", "Its claim stands for another name too and cannot be told apart."
     if kind == _KIND.REFORMAT and record.state == OwnershipState.CONFLICT:
@@ -86,6 +95,22 @@ def _find_problem(subject: Subject, context: PlanContext) -> tuple[str, str]:
     if kind == _KIND.TRANSFER and subject.owner_ids == (context.owner_id,):
         return "already_there", f"It belongs to {context.owner_id} already."
     return "", ""
+
+
+def _find_label_problem(subject: Subject, context: PlanContext) -> tuple[str, str]:
+    """What only the provider's label says has no claim to remove or to write again."""
+    owner_id = subject.record.owner_id
+    if context.kind == _KIND.TRANSFER:
+        return (
+            ("already_there", f"It belongs to {owner_id} already.")
+            if context.owner_id == owner_id
+            else ("", "")
+        )
+    problem = (
+        f"Only the label owner={owner_id} that the provider returns says whose it is: there is no claim, and "
+        "dnsadmin cannot change the label. A transfer writes a claim, which wins over it."
+    )
+    return "owner_in_labels", problem
 
 
 def _find_adoption_problem(subject: Subject) -> tuple[str, str]:

@@ -207,7 +207,16 @@ def _build_common_query(selection: Selection, name_field: str) -> Q:
 
 
 def _record_values(rows: QuerySet[RecordSet]) -> Iterable[RecordSet]:
-    fields = ("name", "record_type", "set_identifier", "targets", "ttl", "provider_specific", "state")
+    fields = (
+        "name",
+        "record_type",
+        "set_identifier",
+        "targets",
+        "ttl",
+        "provider_specific",
+        "labels",
+        "state",
+    )
     ordered = rows.select_related("owner").only(*fields, "missing_since", "owner__owner_id")
     return ordered.order_by("name", "record_type", "set_identifier").iterator()
 
@@ -226,6 +235,7 @@ def to_record_facts(row: RecordSet) -> RecordFacts:
         state=row.state,
         owner_id=row.owner.owner_id if row.owner else "",
         is_missing=row.missing_since is not None,
+        labels={str(key): str(value) for key, value in row.labels.items()},
     )
 
 

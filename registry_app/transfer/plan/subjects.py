@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from providers.registries.claim import ClaimVerdict
+from providers.registries.claim import ClaimVerdict, OwnershipState
+from providers.registries.labels import OWNER
 from providers.registries.ownership import is_alias, precedence
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
 from registry_app.transfer.plan.claim_key import ClaimKey
@@ -42,6 +43,12 @@ class RecordFacts:
     state: str
     owner_id: str
     is_missing: bool
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def label_owner(self) -> str:
+        """The owner that the provider's own label names; empty for none."""
+        return self.labels.get(OWNER, "")
 
     def to_endpoint(self) -> Endpoint:
         return Endpoint(
@@ -60,6 +67,7 @@ class RecordFacts:
             "ttl": self.ttl,
             "provider_specific": [[item.name, item.value] for item in self.provider_specific],
             "state": self.state,
+            **({"label_owner": self.label_owner} if self.label_owner else {}),
         }
 
 
@@ -72,10 +80,23 @@ class Subject:
 
     @property
     def readable(self) -> tuple[ClaimFacts, ...]:
-        return tuple(claim for claim in self.claims if claim.is_readable)
+        """The claims that have a part in whose it is: of what somebody owns, those of its owner. Another's,
+        which ExternalDNS does not obey for it, is no part of it and stays as it is."""
+        readable = (claim for claim in self.claims if claim.is_readable)
+        if self.record.state == OwnershipState.OWNED:
+            return tuple(claim for claim in readable if claim.owner_id == self.record.owner_id)
+        return tuple(readable)
+
+    @property
+    def unheard(self) -> tuple[ClaimFacts, ...]:
+        """Readable claims of others that ExternalDNS does not obey, as long as the owner's own stand."""
+        counting = self.readable
+        return tuple(claim for claim in self.claims if claim.is_readable and claim not in counting)
 
     @property
     def owner_ids(self) -> tuple[str, ...]:
+        if self.record.state == OwnershipState.OWNED:
+            return (self.record.owner_id,)
         return tuple(sorted({claim.owner_id for claim in self.readable}))
 
 

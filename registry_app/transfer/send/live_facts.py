@@ -2,10 +2,10 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from operator import attrgetter
 
-from providers.registries.claim import TXT_REGISTRY, Claim, ClaimVerdict, OwnershipState
+from providers.registries.claim import TXT_REGISTRY, Claim, ClaimVerdict, OwnershipState, PairedEndpoint
 from providers.registries.ownership import is_alias
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
@@ -19,6 +19,8 @@ from registry_app.transfer.plan.claim_key import (
     endpoint_key_of,
 )
 from registry_app.transfer.send.given_back import Standing
+
+_DECIDING = (ClaimVerdict.EFFECTIVE, ClaimVerdict.CONFLICTING)
 
 
 class LiveFacts:
@@ -35,9 +37,9 @@ class LiveFacts:
         self._read_rows()
         self._decided: dict[tuple[ClaimKey | None, str], EndpointKey] = {}
         for record in snapshot.records:
-            heard = record.claims if record.state == OwnershipState.CONFLICT else record.claims[:1]
-            for index in heard:
-                self._decided[self._keys[index], snapshot.claims[index].raw] = record.key
+            for index in record.claims:
+                if snapshot.claims[index].verdict in _DECIDING:
+                    self._decided[self._keys[index], snapshot.claims[index].raw] = record.key
 
     def standing(self, key: ClaimKey) -> Endpoint | None:
         """The TXT endpoint, or the row, at `key`; None if there is none."""
@@ -59,19 +61,38 @@ class LiveFacts:
         """A record set whose owner this claim decides, or helps to leave undecided."""
         return self._decided.get((key, target))
 
-    def places_claiming(self, key: EndpointKey) -> set[ClaimKey]:
-        """Where the readable claims stand that speak for a record set."""
+    def places_claiming(self, key: EndpointKey, *, are_deciding: bool = False) -> set[ClaimKey]:
+        """Where the claims stand that have a part in whose a record set is, or that decide it."""
         record = self.records.get(key)
-        indexes = record.claims if record else ()
-        found = (self._keys[index] for index in indexes if self.snapshot.claims[index].owner_id)
-        return {each for each in found if each is not None}
+        if record is None:
+            return set()
+        indexes = self.list_counting(record)
+        if are_deciding:
+            indexes = [index for index in indexes if self.snapshot.claims[index].verdict in _DECIDING]
+        return {each for index in indexes if (each := self._keys[index]) is not None}
+
+    def list_counting(self, record: PairedEndpoint) -> list[int]:
+        """The readable claims that have a part in whose a record set is: of what somebody owns, those of its
+        owner. Another's, which ExternalDNS does not obey, is no part of it."""
+        claims = self.snapshot.claims
+        if record.state == OwnershipState.OWNED:
+            return [index for index in record.claims if claims[index].owner_id == record.owner_id]
+        return [index for index in record.claims if claims[index].owner_id]
+
+    def find_unheard(self, record: PairedEndpoint, known: Collection[str]) -> str:
+        """Where a claim of somebody else stands that ExternalDNS does not obey, beside those of `known`."""
+        counting = self.list_counting(record)
+        for index in record.claims:
+            owner_id, key = self.snapshot.claims[index].owner_id, self._keys[index]
+            if owner_id and index not in counting and owner_id not in known and key is not None:
+                return describe_place(key, self.stores)
+        return ""
 
     def _read_txts(self) -> None:
         for key, claim in zip(self._keys, self.snapshot.claims, strict=True):
             if key is None or key.store != ZONE:
                 continue
-            if self._standing.setdefault(key, claim.endpoint) != claim.endpoint:
-                self.doubtful[key] = f"The provider lists {describe_place(key, self.stores)} more than once."
+            self._standing[key] = claim.endpoint
 
     def _read_rows(self) -> None:
         texts: dict[ClaimKey, list[str]] = defaultdict(list)

@@ -6,11 +6,12 @@ Asked once for all items before anything is sent; one that moved makes the whole
 from collections.abc import Iterable, Mapping
 
 from providers.registries.claim import OwnershipState
+from providers.registries.labels import OWNER
 from providers.wire.canonical_name import canonical_targets
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty, is_same_ttl
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Transfer, TransferItem
-from registry_app.transfer.plan.claim_key import ClaimKey, describe_place
+from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, describe_place
 from registry_app.transfer.plan.provider_plan import EndpointDict
 from registry_app.transfer.send.given_back import find_objection
 from registry_app.transfer.send.item_plan import ItemPlan, build_item_plan
@@ -65,6 +66,8 @@ def find_record_difference(item: TransferItem, record: Endpoint | None) -> str:
         return f"The record set {item.name} {item.record_type} has other targets now."
     if not is_same_ttl(record.record_ttl, reviewed["ttl"]):
         return f"The record set {item.name} {item.record_type} has another TTL now."
+    if record.labels.get(OWNER, "") != reviewed.get("label_owner", ""):
+        return f"The provider returns {item.name} {item.record_type} with another label owner now."
     wanted = {(name, value) for name, value in reviewed["provider_specific"]}
     if {(each.name, each.value) for each in record.provider_specific} != wanted:
         return f"The record set {item.name} {item.record_type} has other provider-specific settings now."
@@ -88,13 +91,30 @@ def _find_difference(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: 
     difference = find_record_difference(item, record.endpoint if record else None)
     if difference:
         return difference
-    more = live.places_claiming(key_of(item)) - set(plan.before)
+    return _find_other_owner(live, item, plan, kind)
+
+
+def _find_other_owner(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: str) -> str:
+    """Whether somebody else has a part in whose it is by now, where its reviewed claims all stand."""
+    # What is undone left other claims alone, those of its new owner too, as long as they decide nothing.
+    more = live.places_claiming(key_of(item), are_deciding=kind == _KIND.UNDO) - set(plan.before)
     if more:
         place = describe_place(min(more), live.stores)
         return f"Another claim for {item.name} {item.record_type} appeared: {place}."
-    if record and record.state == OwnershipState.UNKNOWN:
+    record = live.records.get(key_of(item))
+    if record is None:
+        return ""
+    if record.state == OwnershipState.UNKNOWN:
         return f"The owner of {item.name} {item.record_type} is unknown now."
+    if kind != _KIND.UNDO and (place := live.find_unheard(record, _list_unheard(item))):
+        return f"Another claim for {item.name} {item.record_type} appeared: {place}."
+    if kind != _KIND.UNDO and not plan.before and record.owner_id != item.owner_before:
+        return f"The owner of {item.name} {item.record_type} is {record.owner_id or 'nobody'} now."
     return ""
+
+
+def _list_unheard(item: TransferItem) -> set[str]:
+    return set((item.record_before or {}).get("unheard", ()))
 
 
 def _expected(plan: ItemPlan) -> Mapping[ClaimKey, EndpointDict | None]:
@@ -132,9 +152,10 @@ def _find_bystanders(
     for record in live.snapshot.records if claims_at else ():
         if record.key in mine:
             continue
-        for place, index in enumerate(record.claims):
+        for place, index in enumerate(live.list_counting(record)):
             key = claims_at.get(index)
-            if key is None or (key in removed and place > 0):
+            # The text beside a claim goes where the claim goes, as far as ExternalDNS looks at it at all.
+            if key is None or (key in removed and place > 0) or key == ClaimKey(ZONE, *record.key):
                 continue
             found[touched[key]] = (
                 f"The claim in {describe_place(key, live.stores)} also speaks for {record.key.name} "

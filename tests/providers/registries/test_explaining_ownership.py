@@ -1,8 +1,10 @@
 """Why this owner: one plain sentence for the record's page."""
 
+import msgspec
 import pytest
 
-from providers.registries.ownership import explain_ownership
+from providers.registries.claim import DEFAULT_PROFILE, TxtProfile
+from providers.registries.ownership import Told, explain_ownership
 from providers.wire.endpoint import Endpoint
 from tests.providers.registries.zone import BLUE, GREEN, make_record, make_txt, pair_zone
 
@@ -39,10 +41,29 @@ _WWW = make_record("www.example.org")
             ),
         ),
         (
-            [_WWW, make_txt("a-www.example.org", GREEN), make_txt("www.example.org", BLUE)],
+            [_WWW, make_txt("a-www.example.org", GREEN), make_txt("x-a-www.example.org", BLUE)],
             (
-                "Nobody is taken as the owner of www.example.org A, because its claims disagree: "
-                "a-www.example.org names green-cluster, www.example.org names blue-cluster."
+                "Nobody is taken as the owner of www.example.org A, because registry profiles disagree: "
+                "profile default finds green-cluster (a-www.example.org); "
+                "profile 1 finds blue-cluster (x-a-www.example.org)."
+            ),
+        ),
+        (
+            [_WWW, make_txt("a-www.example.org", GREEN), make_txt("www.example.org", BLUE)],
+            ("green-cluster owns www.example.org A, because the TXT record a-www.example.org names it."),
+        ),
+        (
+            [_WWW, make_txt("a-www.example.org.", GREEN)],
+            (
+                "www.example.org A is unmanaged: ExternalDNS finds no owner for it, because it does not obey "
+                "the claim at a-www.example.org.."
+            ),
+        ),
+        (
+            [msgspec.structs.replace(_WWW, labels={"owner": "blue-cluster"})],
+            (
+                "blue-cluster owns www.example.org A, because the provider returns it with the label "
+                "owner=blue-cluster, which ExternalDNS believes where it finds no claim."
             ),
         ),
         (
@@ -55,9 +76,24 @@ _WWW = make_record("www.example.org")
     ],
 )
 def test_it_says_in_one_sentence_why(endpoints: list[Endpoint], sentence: str) -> None:
-    pairing = pair_zone(*endpoints)
+    profiles = [DEFAULT_PROFILE, TxtProfile(reference="1", prefix="x-")]
+    pairing = pair_zone(*endpoints, profiles=profiles)
     (record,) = pairing.records
 
-    explained = explain_ownership(record.key, [pairing.claims[number] for number in record.claims])
+    explained = explain_ownership(
+        record.key,
+        record.state,
+        record.owner_id,
+        [pairing.claims[number] for number in record.claims],
+        label_owner=record.endpoint.labels.get("owner", ""),
+        told=[
+            Told(
+                f"profile {each.profile_reference}",
+                each.owner_id,
+                pairing.claims[each.claim].endpoint.dns_name if each.claim is not None else "",
+            )
+            for each in record.beliefs
+        ],
+    )
 
     assert explained == sentence

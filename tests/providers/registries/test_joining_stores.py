@@ -41,7 +41,8 @@ def test_a_stored_claim_decides_where_the_zone_says_nothing() -> None:
     (claim,) = pairing.claims
     assert (claim.registry, claim.verdict, claim.raw) == ("configmap", ClaimVerdict.EFFECTIVE, BLUE)
     assert (claim.resource, claim.profile.reference) == ("ingress/shop/www", "7")
-    assert "its row in the configmap registry names it" in explain_ownership(WWW, pairing.claims)
+    why = explain_ownership(WWW, record.state, record.owner_id, pairing.claims)
+    assert "its row in the configmap registry names it" in why
     assert pairing.records[0].state == OwnershipState.UNMANAGED
 
 

@@ -1,11 +1,28 @@
 """Which claim speaks for which record set under one profile."""
 
+import msgspec
 import pytest
 
-from providers.registries.claim import ClaimFormat, ClaimVerdict, OwnershipState
+from providers.registries.claim import (
+    DEFAULT_PROFILE,
+    ClaimFormat,
+    ClaimVerdict,
+    OwnershipState,
+    TxtProfile,
+)
+from providers.registries.encryption import encrypt_labels_text
 from providers.registries.pairing import MAX_CLAIMS_PER_RECORD_SET
 from providers.wire.endpoint import Endpoint, EndpointKey
-from tests.providers.registries.zone import BLUE, GREEN, claim_at, make_record, make_txt, pair_zone, record_at
+from tests.providers.registries.zone import (
+    BLUE,
+    GREEN,
+    OTHER_KEY,
+    claim_at,
+    make_record,
+    make_txt,
+    pair_zone,
+    record_at,
+)
 
 
 def test_a_claim_of_its_type_owns_the_record_set() -> None:
@@ -32,8 +49,8 @@ def test_a_record_set_without_claim_is_unmanaged() -> None:
     assert (record.state, record.owner_id, record.claims) == (OwnershipState.UNMANAGED, "", ())
 
 
-def test_names_are_joined_in_any_spelling() -> None:
-    pairing = pair_zone(make_record("WWW.Example.org."), make_txt("A-www.EXAMPLE.org", BLUE))
+def test_a_claim_in_any_spelling_owns_what_is_spelled_in_lower_case() -> None:
+    pairing = pair_zone(make_record("www.example.org"), make_txt("A-www.EXAMPLE.org", BLUE))
 
     assert record_at(pairing, "www.example.org").owner_id == "blue-cluster"
 
@@ -86,32 +103,14 @@ def test_a_legacy_claim_that_another_type_still_needs_stays_effective() -> None:
     assert claim_at(pairing, "www.example.org").verdict is ClaimVerdict.EFFECTIVE
 
 
-def test_claims_of_two_owners_are_a_conflict() -> None:
-    pairing = pair_zone(make_record("www.example.org"), make_txt("a-www.example.org", BLUE, GREEN))
-
-    record = record_at(pairing, "www.example.org")
-    assert (record.state, record.owner_id, record.effective_claim) == (OwnershipState.CONFLICT, "", None)
-    assert len(record.claims) == 2
-    assert {claim.verdict for claim in pairing.claims} == {ClaimVerdict.CONFLICTING}
-
-
-def test_a_legacy_claim_of_another_owner_is_a_conflict_too() -> None:
-    pairing = pair_zone(
-        make_record("www.example.org"),
-        make_txt("a-www.example.org", BLUE),
-        make_txt("www.example.org", GREEN),
-    )
-
-    assert record_at(pairing, "www.example.org").state is OwnershipState.CONFLICT
-    assert claim_at(pairing, "www.example.org").verdict is ClaimVerdict.CONFLICTING
-
-
 def test_a_conflict_of_one_type_leaves_the_other_alone() -> None:
     pairing = pair_zone(
         make_record("www.example.org", "A"),
         make_record("www.example.org", "AAAA"),
-        make_txt("a-www.example.org", BLUE, GREEN),
+        make_txt("a-www.example.org", BLUE),
+        make_txt("x.a-www.example.org", GREEN),
         make_txt("aaaa-www.example.org", GREEN),
+        profiles=[DEFAULT_PROFILE, TxtProfile(prefix="x.")],
     )
 
     assert record_at(pairing, "www.example.org", "A").state is OwnershipState.CONFLICT
@@ -180,7 +179,7 @@ def test_a_txt_record_may_be_claimed_like_any_other() -> None:
 
 
 def test_a_txt_that_mixes_heritage_with_text_is_both_and_does_not_own_itself() -> None:
-    pairing = pair_zone(make_record("www.example.org"), make_txt("www.example.org", "v=spf1 -all", BLUE))
+    pairing = pair_zone(make_record("www.example.org"), make_txt("www.example.org", BLUE, "v=spf1 -all"))
 
     assert record_at(pairing, "www.example.org", "A").owner_id == "blue-cluster"
     assert record_at(pairing, "www.example.org", "TXT").state is OwnershipState.UNMANAGED
@@ -195,7 +194,7 @@ def test_a_claim_without_owner_leaves_the_owner_unknown() -> None:
     assert (claim.verdict, claim.problem) == (ClaimVerdict.UNREADABLE, "The claim names no owner.")
 
 
-def test_an_unreadable_claim_does_not_outweigh_a_readable_one() -> None:
+def test_a_claim_that_names_nobody_hides_a_legacy_one() -> None:
     pairing = pair_zone(
         make_record("www.example.org"),
         make_txt("a-www.example.org", "heritage=external-dns"),
@@ -203,9 +202,22 @@ def test_an_unreadable_claim_does_not_outweigh_a_readable_one() -> None:
     )
 
     record = record_at(pairing, "www.example.org")
+    assert (record.state, record.owner_id, record.effective_claim) == (OwnershipState.UNKNOWN, "", None)
+    assert claim_at(pairing, "a-www.example.org").verdict is ClaimVerdict.UNREADABLE
+    assert claim_at(pairing, "www.example.org").verdict is ClaimVerdict.IGNORED
+
+
+def test_an_encrypted_claim_nobody_can_open_does_not_outweigh_a_readable_one() -> None:
+    sealed = encrypt_labels_text(GREEN.strip('"'), OTHER_KEY)
+    pairing = pair_zone(
+        make_record("www.example.org"),
+        make_txt("a-www.example.org", sealed),
+        make_txt("www.example.org", BLUE),
+    )
+
+    record = record_at(pairing, "www.example.org")
     assert (record.state, record.owner_id) == (OwnershipState.OWNED, "blue-cluster")
     assert record.claims[0] == record.effective_claim
-    assert claim_at(pairing, "a-www.example.org").verdict is ClaimVerdict.UNREADABLE
 
 
 def test_a_record_whose_name_cannot_be_read_is_kept_as_unknown() -> None:
@@ -219,12 +231,38 @@ def test_a_record_whose_name_cannot_be_read_is_kept_as_unknown() -> None:
     ]
 
 
-def test_both_of_two_equal_records_are_kept() -> None:
-    first, second = make_record("www.example.org"), make_record("WWW.example.org")
+def test_several_endpoints_of_one_record_set_are_one_with_all_their_targets() -> None:
+    first = msgspec.structs.replace(make_record("www.example.org"), targets=("192.0.2.9",))
+    second = make_record("WWW.example.org")
 
     pairing = pair_zone(first, second, make_txt("a-www.example.org", BLUE))
 
-    assert [record.owner_id for record in pairing.records] == ["blue-cluster", "blue-cluster"]
+    (record,) = pairing.records
+    assert (record.owner_id, record.endpoint.targets) == ("blue-cluster", ("192.0.2.9", "192.0.2.1"))
+    assert record.parts == (first, second)
+
+
+def test_of_several_endpoints_of_one_txt_record_set_each_first_text_is_read() -> None:
+    pairing = pair_zone(
+        make_record("www.example.org"),
+        make_txt("a-www.example.org", "v=spf1 -all"),
+        make_txt("a-www.example.org", BLUE),
+    )
+
+    (claim,) = pairing.claims
+    assert record_at(pairing, "www.example.org").owner_id == "blue-cluster"
+    assert claim.endpoint.targets == ("v=spf1 -all", BLUE)
+    assert [part.targets for part in claim.parts] == [("v=spf1 -all",), (BLUE,)]
+
+
+def test_of_two_owners_claims_in_two_endpoints_of_one_txt_record_set_the_last_counts() -> None:
+    claims = [make_txt("a-www.example.org", BLUE), make_txt("a-www.example.org", GREEN)]
+
+    before = pair_zone(make_record("www.example.org"), *claims)
+    after = pair_zone(make_record("www.example.org"), *claims[::-1])
+
+    assert record_at(before, "www.example.org").owner_id == "green-cluster"
+    assert record_at(after, "www.example.org").owner_id == "blue-cluster"
 
 
 def test_a_crowd_of_claims_is_not_believed() -> None:

@@ -48,7 +48,7 @@ def test_the_reading_that_points_to_a_record_wins() -> None:
     assert claim.verdict is ClaimVerdict.EFFECTIVE
 
 
-def test_among_readings_that_point_to_records_the_new_format_wins() -> None:
+def test_a_claim_that_two_profiles_read_in_two_ways_owns_both_and_is_shown_in_the_new_format() -> None:
     pairing = pair_zone(
         make_record("extdns.a-www.example.org"),
         make_record("www.example.org"),
@@ -57,7 +57,8 @@ def test_among_readings_that_point_to_records_the_new_format_wins() -> None:
     )
 
     assert record_at(pairing, "www.example.org").owner_id == "blue-cluster"
-    assert record_at(pairing, "extdns.a-www.example.org").state is OwnershipState.UNMANAGED
+    assert record_at(pairing, "extdns.a-www.example.org").owner_id == "blue-cluster"
+    assert pairing.claims[0].record_name == "www.example.org"
 
 
 def test_the_new_format_wins_over_a_longer_affix() -> None:

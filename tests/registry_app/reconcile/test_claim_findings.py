@@ -1,10 +1,11 @@
 """Findings about claims: each opened by what it tells of, and gone with it."""
 
+import msgspec
 import pytest
 
 from providers.registries.claim import TxtProfile
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
-from registry_app.models import Claim, Finding, Owner, RegistryProfile
+from registry_app.models import Claim, Finding, Owner, RecordSet, RegistryProfile
 from registry_app.reconcile.findings.find_all import MOST_OF_A_KIND
 from tests.factories import make_owner, make_provider
 from tests.reference_server import make_claim, make_record, make_zone
@@ -110,22 +111,52 @@ def test_a_finding_goes_with_what_it_tells_of_and_comes_back_with_it() -> None:
 
 
 def test_claims_that_disagree_are_a_conflict() -> None:
+    RegistryProfile.objects.create(name="with prefix", prefix="x.")
     record = make_record("www.example.org")
     rivals = (
         make_claim("www.example.org", owner="blue-cluster"),
-        make_claim("www.example.org", owner="green-cluster"),
-    )
-    both = Endpoint(
-        dns_name=rivals[0].dns_name, record_type="TXT", targets=(*rivals[0].targets, *rivals[1].targets)
+        make_claim("www.example.org", owner="green-cluster", profile=TxtProfile(prefix="x.")),
     )
 
-    serve(make_provider(), [record, both])
+    serve(make_provider(), [record, *rivals])
 
     (finding,) = _found(Kind.CONFLICT)
+    assert "the TXT record x.a-www.example.org names green-cluster" in finding.explanation
     assert (finding.name, finding.details["owner_ids"]) == (
         "www.example.org",
         ["blue-cluster", "green-cluster"],
     )
+
+
+def test_a_claim_that_external_dns_does_not_obey_is_told_and_changes_no_state() -> None:
+    legacy = make_record("www.example.org", "TXT", make_claim(owner="green-cluster").targets)
+    dotted = msgspec.structs.replace(make_claim("api.example.org"), dns_name="a-api.example.org.")
+    zone = [make_record(), make_claim(), legacy, make_record("api.example.org"), dotted]
+
+    serve(make_provider(), zone)
+
+    states = dict(RecordSet.objects.values_list("name", "state").filter(record_type="A"))
+    assert states == {"www.example.org": "owned", "api.example.org": "unmanaged"}
+    ignored, overruled = _found(Kind.UNHEARD_CLAIM)
+    assert "names and types as the provider spells them" in ignored.explanation
+    assert ignored.suggestion == {}
+    assert "ExternalDNS obeys the one at a-www.example.org instead" in overruled.explanation
+    assert overruled.suggestion["kind"] == "clean_up"
+    assert not _found(Kind.CONFLICT)
+
+
+def test_an_owner_that_only_the_providers_labels_name_is_told() -> None:
+    record = msgspec.structs.replace(make_record(), labels={"owner": "blue-cluster"})
+
+    serve(make_provider(), [record])
+
+    (finding,) = _found(Kind.OWNER_IN_LABELS)
+    row = RecordSet.objects.get()
+    assert row.owner is not None
+    assert (row.state, row.owner.owner_id) == ("owned", "blue-cluster")
+    assert finding.owner == row.owner
+    (unregistered,) = _found(Kind.UNREGISTERED_OWNER)
+    assert unregistered.details["claims"] == 1
 
 
 def test_an_unregistered_owner_is_one_finding_however_many_claims_it_has() -> None:

@@ -2,9 +2,10 @@
 
 import pytest
 
+from providers.registries.claim import TxtProfile
 from providers.wire.change_set import ChangeSet
 from registry_app.actor import Actor
-from registry_app.models import Claim, Transfer
+from registry_app.models import Claim, RegistryProfile, Transfer
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
@@ -16,6 +17,7 @@ from tests.registry_app.transfer.world import (
     ask,
     make_alice,
     open_world,
+    owners,
     plan,
     register_owner,
     request,
@@ -184,9 +186,12 @@ def test_a_clean_up_is_stale_if_the_record_set_came_back() -> None:
 
 def test_a_transfer_settles_a_conflict_once_that_was_typed() -> None:
     alice = make_alice()
-    blue = '"heritage=external-dns,external-dns/owner=blue-cluster"'
-    green = '"heritage=external-dns,external-dns/owner=green-cluster,external-dns/resource=ingress/x/www"'
-    with open_world([make_record(WWW), make_record(f"a-{WWW}", "TXT", (blue, green))]) as world:
+    zone = [
+        make_record(WWW),
+        make_claim(WWW, owner=BLUE),
+        make_claim(WWW, owner=GREEN, profile=TxtProfile(prefix="x.")),
+    ]
+    with open_world(zone, prepare=lambda _: _register_prefix("x.")) as world:
         before = world.reference.zone_bytes()
         selection = Selection(names=(WWW,))
         found = plan(alice, ask(selection=selection))
@@ -196,21 +201,58 @@ def test_a_transfer_settles_a_conflict_once_that_was_typed() -> None:
         run_verified(transfer)
 
         assert found.confirmation_text == "transfer 1 record set to green-cluster"
-        # The target's own claim is the one that is kept.
+        assert owners(world) == {GREEN: 2}
+        assert world.owner_of(WWW) == GREEN
+        undo(world, alice, transfer)
+        assert world.reference.zone_bytes() == before
+
+
+def test_a_claim_of_the_target_behind_anothers_takes_its_place() -> None:
+    alice = make_alice()
+    blue = '"heritage=external-dns,external-dns/owner=blue-cluster"'
+    green = '"heritage=external-dns,external-dns/owner=green-cluster,external-dns/resource=ingress/x/www"'
+    with open_world([make_record(WWW), make_record(f"a-{WWW}", "TXT", (blue, green))]) as world:
+        before = world.reference.zone_bytes()
+        assert world.owner_of(WWW) == BLUE
+
+        transfer = request(alice, ask(selection=Selection(names=(WWW,))))
+        run_verified(transfer)
+
         assert world.zone()[f"a-{WWW}", "TXT"].targets == (green,)
         assert world.owner_of(WWW) == GREEN
         undo(world, alice, transfer)
         assert world.reference.zone_bytes() == before
 
 
+def test_a_claim_of_another_that_nobody_obeys_stays_as_it_is() -> None:
+    alice = make_alice()
+    legacy = make_record(WWW, "TXT", make_claim(WWW, owner="red-cluster").targets)
+    with open_world([make_record(WWW), make_claim(WWW, owner=BLUE), legacy]) as world:
+        transfer = request(alice, ask(selection=Selection(names=(WWW,), record_types=("A",))))
+        run_verified(transfer)
+
+        assert owners(world) == {GREEN: 1, "red-cluster": 1}
+        assert world.owner_of(WWW) == GREEN
+        asked = ask("clean_up", Selection(name_suffix="example.org"))
+        request_confirmed = ask(
+            "clean_up", asked.selection, confirmation=plan(alice, asked).confirmation_text
+        )
+        run_verified(request(alice, request_confirmed))
+        assert owners(world) == {GREEN: 1}
+
+
 def test_foreign_text_beside_a_claim_stays_in_its_place() -> None:
     alice = make_alice()
     spf = '"v=spf1 -all"'
-    with open_world([make_record(WWW), make_record(f"a-{WWW}", "TXT", (spf, LEGACY))]) as world:
+    with open_world([make_record(WWW), make_record(f"a-{WWW}", "TXT", (LEGACY, spf))]) as world:
         transfer = request(alice, ask(selection=Selection(names=(WWW,), record_types=("A",))))
         run_verified(transfer)
 
         moved = LEGACY.replace(BLUE, GREEN)
-        assert world.zone()[f"a-{WWW}", "TXT"].targets == (spf, moved)
+        assert world.zone()[f"a-{WWW}", "TXT"].targets == (moved, spf)
         undo(world, alice, transfer)
-        assert world.zone()[f"a-{WWW}", "TXT"].targets == (spf, LEGACY)
+        assert world.zone()[f"a-{WWW}", "TXT"].targets == (LEGACY, spf)
+
+
+def _register_prefix(prefix: str) -> None:
+    RegistryProfile.objects.create(name=f"prefix {prefix}", prefix=prefix)

@@ -1,0 +1,147 @@
+"""Whose one record set is, from what each registry profile finds, and what its claims amount to."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from providers.registries.believing import ProfileView
+from providers.registries.claim import Belief, OwnershipState, PairedEndpoint
+from providers.registries.claim_draft import ClaimDraft
+from providers.registries.ownership import Precedence, precedence
+from providers.wire.endpoint import Endpoint, EndpointKey
+
+_NOT_FIRST = "ExternalDNS reads only the first text of a TXT record, and this one stands behind another."
+
+
+class Record(NamedTuple):
+    """A record set before its claims are known; `parts` as in PairedEndpoint."""
+
+    key: EndpointKey
+    endpoint: Endpoint
+    parts: tuple[Endpoint, ...] = ()
+
+
+class Judge:
+    """Decides on record sets one by one; what it finds of the claims gathers in the drafts."""
+
+    def __init__(self, drafts: Sequence[ClaimDraft], views: Sequence[ProfileView]) -> None:
+        self._drafts = drafts
+        self._views = views
+
+    def judge(self, record: Record, speakers: Sequence[int]) -> PairedEndpoint:
+        """The record set with its state; `speakers` are the claims that may be meant for it, as DNS reads
+        names, in order of precedence."""
+        beliefs, unread = self._collect(record)
+        if not speakers and not beliefs and not unread:
+            return self._build(record, OwnershipState.UNMANAGED)
+        heard = {belief.claim: None for belief in beliefs if belief.claim is not None}
+        numbers = [*speakers, *(number for number in heard if number not in speakers)]
+        owners = {belief.owner_id for belief in beliefs}
+        if not owners:
+            is_unknown = unread or any(not self._drafts[number].owner_id for number in numbers)
+            state = OwnershipState.UNKNOWN if is_unknown else OwnershipState.UNMANAGED
+            told = self._note_unheard(record, numbers, None)
+            return self._build(record, state, numbers, beliefs if told else ())
+        if len(owners) > 1:
+            for number in heard:
+                self._drafts[number].disagrees = True
+            self._note_unheard(record, [n for n in numbers if n not in heard], None, is_overruled=True)
+            return self._build(record, OwnershipState.CONFLICT, numbers, beliefs)
+        return self._judge_owned(record, numbers, list(heard), beliefs)
+
+    def _collect(self, record: Record) -> tuple[tuple[Belief, ...], bool]:
+        """What the profiles find, and whether one of them finds something that cannot be read."""
+        beliefs: dict[Belief, None] = {}
+        unread = False
+        for view in self._views:
+            for endpoint in record.parts or (record.endpoint,):
+                found = view.find(endpoint)
+                if found is None:
+                    continue
+                if found.owner_id:
+                    beliefs[Belief(view.reference, found.owner_id, found.claim)] = None
+                else:
+                    unread = True
+        return tuple(beliefs), unread
+
+    def _judge_owned(
+        self, record: Record, numbers: list[int], heard: list[int], beliefs: tuple[Belief, ...]
+    ) -> PairedEndpoint:
+        record_type, owner_id = record.key.record_type, beliefs[0].owner_id
+        heard.sort(key=lambda number: (self._rank(record_type, number), number))
+        effective = heard[0] if heard else None
+        rest: list[int] = []
+        for number in numbers:
+            draft = self._drafts[number]
+            if number in heard:
+                draft.decides = True
+            elif heard and draft.owner_id == owner_id and draft.reference.record_type != record_type:
+                is_alias_form = self._rank(record_type, number) is Precedence.ALIAS
+                draft.is_obsolete |= is_alias_form
+                draft.is_superseded |= not is_alias_form
+            elif draft.owner_id:
+                rest.append(number)
+        told = self._note_unheard(record, rest, effective, is_overruled=bool(heard))
+        told |= any(belief.claim is None for belief in beliefs)
+        ordered = numbers if effective is None else [effective, *(n for n in numbers if n != effective)]
+        return self._build(
+            record, OwnershipState.OWNED, ordered, beliefs if told else (), owner_id, effective
+        )
+
+    def _note_unheard(
+        self, record: Record, numbers: Sequence[int], effective: int | None, *, is_overruled: bool = False
+    ) -> bool:
+        """Mark readable claims that no profile obeys for this record set; whether there are any."""
+        told = False
+        for number in numbers:
+            draft = self._drafts[number]
+            if not draft.owner_id:
+                continue
+            told = True
+            draft.is_overruled |= is_overruled
+            draft.is_ignored |= not is_overruled
+            draft.note_unheard(self._say_why(record, draft, effective))
+        return told
+
+    def _say_why(self, record: Record, draft: ClaimDraft, effective: int | None) -> str:
+        raw = draft.statement.raw
+        if not any(part.endpoint.targets[:1] == (raw,) for part in draft.txt.parts):
+            return _NOT_FIRST
+        if effective is not None:
+            place = self._drafts[effective].txt_name
+            where = f"the one at {place}" if place != draft.txt_name else "another one at the same name"
+            return f"ExternalDNS obeys {where} instead."
+        if not _is_spelled_as_read(record, draft):
+            claim, endpoint = draft.txt.parts[0].endpoint, record.endpoint
+            return (
+                "ExternalDNS compares names and types as the provider spells them: "
+                f"{claim.dns_name} {claim.record_type} is not where it looks for the claim of "
+                f"{endpoint.dns_name} {endpoint.record_type}."
+            )
+        return "It does not stand where any registry profile has ExternalDNS look for the claim."
+
+    def _rank(self, record_type: str, number: int) -> Precedence:
+        return precedence(record_type, self._drafts[number].reference.record_type)
+
+    @staticmethod
+    def _build(
+        record: Record,
+        state: OwnershipState,
+        numbers: Sequence[int] = (),
+        beliefs: tuple[Belief, ...] = (),
+        owner_id: str = "",
+        effective: int | None = None,
+    ) -> PairedEndpoint:
+        return PairedEndpoint(
+            record.key, record.endpoint, state, owner_id, effective, tuple(numbers), beliefs, record.parts
+        )
+
+
+def _is_spelled_as_read(record: Record, draft: ClaimDraft) -> bool:
+    """Whether the provider spells the names and types of both as we compare them: then it is not that."""
+    spelled = (record.endpoint, *(part.endpoint for part in draft.txt.parts))
+    return all(
+        each.dns_name == each.dns_name.lower().removesuffix(".")
+        and each.dns_name.isascii()
+        and each.record_type == each.record_type.upper()
+        for each in spelled
+    )

@@ -1,0 +1,61 @@
+"""What it means for a plan that somebody else may be taken for the owner. Pure.
+
+ExternalDNS believes the label `owner` that a provider returns where it finds no claim, and nobody can change
+it by writing claims. A claim that it does not obey today may be the one it obeys when the owner's own goes.
+"""
+
+from registry_app.mirror.owner_registry import OwnerRegistry
+from registry_app.models import Transfer, TransferItem
+from registry_app.transfer.plan.claim_key import ZONE
+from registry_app.transfer.plan.edits import PlanContext, naming_of
+from registry_app.transfer.plan.subjects import Subject
+from registry_app.transfer.plan.verdicts import Verdict
+
+_KIND = Transfer.Kind
+_VERDICT = TransferItem.Verdict
+
+
+def add_other_owners(verdict: Verdict, subject: Subject, context: PlanContext) -> Verdict:
+    """The verdict with what the instances of others may do, whom a label or another claim names."""
+    if context.kind == _KIND.RELEASE and subject.unheard:
+        first = subject.unheard[0]
+        return Verdict(
+            _VERDICT.UNKNOWN,
+            f"The claim goes, but another one, at {first.place.name or 'a registry store'}, names "
+            f"{first.owner_id}: ExternalDNS may obey that one then, and {first.owner_id} may change or "
+            "delete the record set. Clean it up first.",
+        )
+    return _add_label_owner(verdict, subject, context)
+
+
+def _add_label_owner(verdict: Verdict, subject: Subject, context: PlanContext) -> Verdict:
+    label_owner = subject.record.label_owner
+    if not label_owner or context.kind == _KIND.REFORMAT:
+        return verdict
+    label = f"the provider returns it with the label owner={label_owner}, which dnsadmin cannot change"
+    if context.kind == _KIND.RELEASE:
+        return Verdict(
+            _VERDICT.UNKNOWN,
+            f"The claim goes, but {label}: where ExternalDNS finds no claim it believes the label, so "
+            f"{label_owner} owns it afterwards and may change or delete it.",
+        )
+    if label_owner == context.owner_id:
+        return verdict
+    registry = context.registries.get(label_owner, OwnerRegistry())
+    if registry.store != ZONE:
+        return verdict  # its instance goes by its store, and by no label
+    if _obeys_claims_of(registry, context.registries[context.owner_id]):
+        note = f"Besides, {label}; the new claim wins over it wherever it is read."
+        return Verdict(verdict.value, f"{verdict.reason} {note}")
+    value = verdict.value if verdict.value == _VERDICT.DELETE else _VERDICT.UNKNOWN
+    note = (
+        f"Besides, {label}, and an instance of {label_owner} does not read the new claim: it still takes the "
+        "record set for its own and may change or delete it."
+    )
+    return Verdict(value, f"{verdict.reason} {note}")
+
+
+def _obeys_claims_of(reader: OwnerRegistry, writer: OwnerRegistry) -> bool:
+    if writer.store != ZONE or naming_of(reader.txt) != naming_of(writer.txt):
+        return False
+    return writer.txt.encryption_key in (None, reader.txt.encryption_key)

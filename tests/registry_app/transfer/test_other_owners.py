@@ -1,0 +1,109 @@
+"""Whom ExternalDNS believes beside the owner: the label of the provider, and claims that it does not obey."""
+
+import msgspec
+import pytest
+
+from providers.wire.change_set import ChangeSet
+from providers.wire.endpoint import Endpoint
+from registry_app.models import Owner, RegistryProfile, Transfer, TransferItem
+from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.send.run_transfer import run_transfer
+from tests.reference_server import make_claim, make_record
+from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, open_world, plan, request
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+_WWW = "www.example.org"
+_NAMED = Selection(names=(_WWW,), record_types=("A",))
+
+
+def _labelled(owner: str) -> Endpoint:
+    return msgspec.structs.replace(make_record(), labels={"owner": owner, "resource": "ingress/shop/www"})
+
+
+def _run(transfer: Transfer) -> Transfer:
+    run_transfer(transfer.pk)
+    transfer.refresh_from_db()
+    return transfer
+
+
+def test_a_transfer_of_what_only_a_label_owns_writes_a_claim_that_wins() -> None:
+    alice = make_alice()
+    with open_world([_labelled(BLUE)]) as world:
+        found = plan(alice, ask(selection=_NAMED))
+        assert world.owner_of(_WWW) == BLUE
+
+        transfer = _run(request(alice, ask(selection=_NAMED, confirmation=found.confirmation_text)))
+
+        assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
+        assert f"label owner={BLUE}, which dnsadmin cannot change; the new claim wins" in (
+            found.items[0].verdict_reason
+        )
+        assert found.source_owner == Owner.objects.get(owner_id=BLUE)
+        text = f'"heritage=external-dns,external-dns/owner={GREEN},external-dns/resource=ingress/shop/www"'
+        assert world.claim_text(f"a-{_WWW}") == text
+        assert world.owner_of(_WWW) == GREEN
+
+
+def test_what_only_a_label_owns_has_no_claim_to_release_or_to_adopt() -> None:
+    alice = make_alice()
+    with open_world([_labelled(BLUE)]):
+        for kind, code in (("release", "owner_in_labels"), ("adopt", "not_unmanaged")):
+            (item,) = plan(alice, ask(kind, _NAMED)).items
+            assert item.problem_code == code
+
+
+def test_an_instance_of_the_labels_owner_that_does_not_read_the_new_claim_makes_the_verdict_unknown() -> None:
+    alice = make_alice()
+    with open_world([_labelled(BLUE), make_claim(owner=BLUE)]):
+        prefix = RegistryProfile.objects.create(name="prefix", prefix="x.")
+        Owner.objects.filter(owner_id=GREEN).update(registry_profile=prefix)
+
+        (item,) = plan(alice, ask(selection=_NAMED)).items
+
+        assert item.verdict == TransferItem.Verdict.UNKNOWN
+        assert f"an instance of {BLUE} does not read the new claim" in item.verdict_reason
+
+
+def test_a_release_says_whose_it_is_by_what_it_leaves_behind() -> None:
+    alice = make_alice()
+    legacy = make_record(_WWW, "TXT", make_claim(owner="red-cluster").targets)
+    for zone, words in (
+        ([_labelled("red-cluster"), make_claim(owner=BLUE)], "so red-cluster owns it afterwards"),
+        ([make_record(), make_claim(owner=BLUE), legacy], f"another one, at {_WWW}, names red-cluster"),
+    ):
+        with open_world(zone, name=words) as world:
+            selection = Selection(names=(_WWW,), record_types=("A",), provider_id=world.provider.pk)
+            found = plan(alice, ask("release", selection))
+            assert found.items[0].verdict == TransferItem.Verdict.UNKNOWN
+            assert words in found.items[0].verdict_reason
+
+            transfer = _run(request(alice, ask("release", selection, confirmation=found.confirmation_text)))
+
+            assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
+            assert world.owner_of(_WWW) == "red-cluster"
+
+
+def test_another_label_since_the_review_makes_it_stale() -> None:
+    alice = make_alice()
+    with open_world([_labelled(BLUE)]) as world:
+        text = plan(alice, ask(selection=_NAMED)).confirmation_text
+        transfer = request(alice, ask(selection=_NAMED, confirmation=text))
+        world.reference.backend.apply(
+            ChangeSet(update_old=(_labelled(BLUE),), update_new=(_labelled("red-cluster"),))
+        )
+
+        _run(transfer)
+
+        assert transfer.status == Transfer.Status.STALE
+        assert "another label owner" in transfer.status_reason
+        assert world.change_sets() == []
+
+
+def test_a_claim_that_is_not_obeyed_at_the_place_of_the_new_one_is_not_written_over() -> None:
+    alice = make_alice()
+    dotted = msgspec.structs.replace(make_claim(owner="red-cluster"), dns_name=f"a-{_WWW}.")
+    with open_world([_labelled(BLUE), dotted]):
+        (item,) = plan(alice, ask(selection=_NAMED)).items
+
+        assert item.problem_code == "txt_name_taken"
