@@ -19,6 +19,8 @@ from providers.registries.txt_changes import build_new_claim
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.endpoint_parts import PartChange
+from providers.wire.endpoint_parts import build_change_set as spread_changes
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -71,6 +73,7 @@ class _Builder:
     def __post_init__(self) -> None:
         self._standing: dict[EndpointKey, Endpoint] = {}
         self._claims_at: dict[EndpointKey, list[Claim]] = defaultdict(list)
+        self._parts = {record.key: record.parts for record in self.current.records if record.parts}
         for record in self.current.records:
             if record.key.record_type == "TXT":
                 self._standing[record.key] = record.endpoint
@@ -78,6 +81,8 @@ class _Builder:
             key = _place_of(claim)
             if key is not None:
                 self._standing[key] = claim.endpoint
+                if claim.parts:
+                    self._parts[key] = claim.parts
                 self._claims_at[key].append(claim)
 
     def add_create(self, endpoint: Endpoint) -> None:
@@ -136,12 +141,9 @@ class _Builder:
                 deletes.append(change.old)
             elif new != change.old:
                 updates.append((change.old, new))
-        change_set = ChangeSet(
-            create=tuple(creates),
-            update_old=tuple(old for old, _ in updates),
-            update_new=tuple(new for _, new in updates),
-            delete=tuple(deletes),
-        )
+        changes: list[PartChange] = [*((None, each) for each in creates), *updates]
+        changes += [(each, None) for each in deletes]
+        change_set = spread_changes(changes, self._parts)
         places = {key: tuple(dict.fromkeys(each)) for key, each in self.places.items()}
         return Batch(change_set, tuple(self.keys), tuple(self.left), places)
 

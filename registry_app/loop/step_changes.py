@@ -13,6 +13,7 @@ from providers.registries.claim import TXT_REGISTRY
 from providers.wire.canonical_name import InvalidName, canonical_targets, endpoint_key
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, EndpointKey, is_same_ttl
+from providers.wire.endpoint_parts import merge_by_key
 from providers.wire.json_codec import decode_change_set_strict
 from providers.wire.property_values import ValuePair
 from registry_app.mirror.snapshot import Snapshot
@@ -71,9 +72,9 @@ def changes_of_step(step: LoopStep) -> dict[EndpointKey, Change]:
 
 
 def changes_in(change_set: ChangeSet) -> dict[EndpointKey, Change]:
-    """Each endpoint from what to what."""
-    olds = {endpoint_key(each): each for each in (*change_set.update_old, *change_set.delete)}
-    news = {endpoint_key(each): each for each in (*change_set.update_new, *change_set.create)}
+    """Each record set from what to what, all endpoints of it together."""
+    olds = merge_by_key((*change_set.update_old, *change_set.delete))
+    news = merge_by_key((*change_set.update_new, *change_set.create))
     return {key: Change(olds.get(key), news.get(key)) for key in {**olds, **news}}
 
 

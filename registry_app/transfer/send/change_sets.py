@@ -12,9 +12,9 @@ import msgspec
 from providers.registries.claim import TxtProfile
 from providers.registries.encryption import encrypt_labels_text
 from providers.registries.errors import RegistryError
-from providers.wire.canonical_name import canonical_name
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
+from providers.wire.endpoint_parts import build_change_set, merge_by_key
 from registry_app.mirror.written import Change, is_as_written
 from registry_app.models import TransferStep
 from registry_app.transfer.plan.claim_key import (
@@ -77,13 +77,7 @@ class ChangeBuilder:
 
     def change_set(self) -> ChangeSet:
         """The changes as what the zone's provider is sent."""
-        updates = [each for each in self.changes.values() if each.old and each.new]
-        return ChangeSet(
-            create=tuple(each.new for each in self.changes.values() if each.new and not each.old),
-            update_old=tuple(each.old for each in updates if each.old),
-            update_new=tuple(each.new for each in updates if each.new),
-            delete=tuple(each.old for each in self.changes.values() if each.old and not each.new),
-        )
+        return build_change_set(((each.old, each.new) for each in self.changes.values()), self.zone.parts)
 
     def _build(self, plan: ItemPlan, key: ClaimKey) -> Change | None:
         if self.leg.phase == TransferStep.Phase.REMOVE:
@@ -162,9 +156,11 @@ class ChangeBuilder:
 
 
 def changes_in(change_set: ChangeSet) -> dict[ClaimKey, Change]:
-    """The changes of a stored change set, by where they are made."""
-    olds = {_key(endpoint): endpoint for endpoint in (*change_set.update_old, *change_set.delete)}
-    news = {_key(endpoint): endpoint for endpoint in (*change_set.update_new, *change_set.create)}
+    """The changes of a stored change set, by where they are made, all endpoints of one place together."""
+    old_parts = merge_by_key((*change_set.update_old, *change_set.delete))
+    new_parts = merge_by_key((*change_set.update_new, *change_set.create))
+    olds = {ClaimKey(ZONE, *key): endpoint for key, endpoint in old_parts.items()}
+    news = {ClaimKey(ZONE, *key): endpoint for key, endpoint in new_parts.items()}
     return {key: Change(olds.get(key), news.get(key)) for key in (*olds, *(k for k in news if k not in olds))}
 
 
@@ -179,9 +175,3 @@ def _updated(live: Endpoint, targets: tuple[str, ...], plan: ItemPlan, wanted: E
     kept = [target for target in live.targets if target in targets]
     added = [target for target in targets if target not in kept]
     return msgspec.structs.replace(live, targets=(*kept, *added))
-
-
-def _key(endpoint: Endpoint) -> ClaimKey:
-    return ClaimKey(
-        ZONE, canonical_name(endpoint.dns_name), endpoint.record_type.upper(), endpoint.set_identifier
-    )

@@ -1,27 +1,30 @@
 """What a provider and the registry stores beside it show now of what a transfer is about, as they said it."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
-from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, build_row, build_row_key, endpoint_key_of
+from providers.wire.endpoint_parts import merge_parts
+from registry_app.transfer.plan.claim_key import ClaimKey, build_row, build_row_key, endpoint_key_of
 
 
 @dataclass(frozen=True)
 class LiveZone:
     """Endpoints of the zone by identity, and the rows of registry stores by their place.
 
-    What is listed twice, or cannot be believed, is in `doubtful` with the reason, and never written to:
-    there is no telling what is `old`. `stores` are the names of the stores that were read.
+    What the provider lists as several endpoints is one here, with all their targets; `parts` are these, as
+    they were read. What cannot be believed is in `doubtful` with the reason, and never written to.
+    `stores` are the names of the stores that were read.
     """
 
     endpoints: dict[EndpointKey, Endpoint] = field(default_factory=dict)
     rows: Mapping[ClaimKey, Endpoint] = field(default_factory=dict)
     doubtful: Mapping[ClaimKey, str] = field(default_factory=dict)
     stores: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[EndpointKey, Sequence[Endpoint]] = field(default_factory=dict)
 
     def standing(self, key: ClaimKey) -> Endpoint | None:
         """The TXT endpoint, or the row, at `key`; None if there is none."""
@@ -45,16 +48,13 @@ class LiveZone:
 
 def build_live_zone(endpoints: Iterable[Endpoint], names: Collection[str]) -> LiveZone:
     """The endpoints at `names` (canonical). Others are not kept: a zone may hold a million."""
-    found: dict[EndpointKey, Endpoint] = {}
-    doubtful: dict[ClaimKey, str] = {}
+    found: dict[EndpointKey, list[Endpoint]] = defaultdict(list)
     for endpoint in endpoints:
         try:
             key = endpoint_key(endpoint)
         except InvalidName:
             continue  # nothing that is transferred has a name that cannot be read
-        if key.name not in names:
-            continue
-        if key in found:
-            doubtful[ClaimKey(ZONE, *key)] = "The provider lists it more than once."
-        found[key] = endpoint
-    return LiveZone(found, doubtful=doubtful)
+        if key.name in names:
+            found[key].append(endpoint)
+    merged = {key: merge_parts(parts) for key, parts in found.items()}
+    return LiveZone(merged, parts={key: parts for key, parts in found.items() if len(parts) > 1})

@@ -60,12 +60,20 @@ def test_old_is_what_was_read_and_new_differs_in_the_claim_alone() -> None:
         [],
         [make_claim(owner="red-cluster")],
         [msgspec.structs.replace(make_claim(), targets=(BLUE, SPF))],
-        [make_claim(), make_claim(ttl=1)],
     ],
 )
 def test_what_is_not_as_reviewed_is_not_written(live: list[Endpoint]) -> None:
     with pytest.raises(Moved):
         build(live, plan_of([BLUE], [GREEN]))
+
+
+def test_two_endpoints_of_one_claim_are_each_changed_as_they_were_read() -> None:
+    live = [make_claim(), make_claim(ttl=1)]
+
+    change_set = build(live, plan_of([BLUE], [GREEN]))
+
+    assert change_set.update_old == tuple(live)
+    assert change_set.update_new == (MOVED, msgspec.structs.replace(MOVED, record_ttl=1))
 
 
 def test_a_new_claim_is_not_written_over_what_stands_there() -> None:
