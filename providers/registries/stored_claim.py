@@ -27,10 +27,12 @@ class StoredClaimChange(msgspec.Struct, frozen=True, gc=False):
     `record` is the record set as its provider shows it, for stores that keep its targets beside the claim.
     `is_intent`: the record set is about to be created as `record` has it, and the row is written before. A
     store that tells intents apart keeps it as one until a change from `new` to `new` says that it came true;
-    for any other store both are what they look like, a row and no change.
+    for any other store both are what they look like, a row and no change. `heir` is who owns the record set
+    after a row goes, where that is known: by a claim in another registry, of which a store knows nothing.
     """
 
     record: Endpoint
     old: str | None
     new: str | None
     is_intent: bool = False
+    heir: str = ""

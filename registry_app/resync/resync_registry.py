@@ -1,6 +1,7 @@
 """Hold a ConfigMap registry against what its provider shows now."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
@@ -13,7 +14,7 @@ from providers.http.errors import ProviderError
 from providers.registries.configmap.comparing import Comparison
 from providers.registries.store_contents import StoreContents
 from providers.stores.configmap.store import ConfigMapStore
-from providers.wire.endpoint import Endpoint
+from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_records
 from registry_app.actor import SYSTEM
@@ -25,7 +26,7 @@ from registry_app.mirror.client import build_client
 from registry_app.mirror.open_stores import open_configmap_store
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.mirror.registries import Registries
-from registry_app.mirror.snapshot import decode_snapshot
+from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.models import Finding, Provider, RegistryProfile
 from registry_app.queries.freeze import fetch_active_freezes
 from registry_app.queries.instance import list_owner_ids
@@ -37,6 +38,14 @@ from registry_app.resync.draft_drift import draft_drift
 
 _logger = structlog.get_logger(__name__)
 _BUSY_AGAIN = timedelta(seconds=15)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a provider shows, and whose it is by all registries that are read."""
+
+    endpoints: Sequence[Endpoint]
+    owners: Mapping[EndpointKey, str]
 
 
 def resync_registry(profile_id: int) -> None:
@@ -74,14 +83,16 @@ def _resync(profile: RegistryProfile, provider: Provider, lease: Lease) -> None:
         endpoints = decode_records(body, max_items=provider.max_items).endpoints
         raise_if_unbelievable(provider, len(endpoints))
         store = open_configmap_store(profile, provider, remembers=True)
-        losers = _find_losers(profile, provider, store, body)
+        snapshot = _read_all(profile, provider, store, body)
+        losers = _find_losers(profile, provider, snapshot)
+        owners = {record.key: record.owner_id for record in snapshot.records if record.owner_id}
         for owner_id in list_owner_ids(profile, provider):
             lease = renew_lease(lease, seconds=3 * provider.deadline_seconds)
-            found = store.compare(owner_id, endpoints)
+            found = store.compare(owner_id, endpoints, owners=owners)
             rebuilds = owner_id not in losers and _may_rebuild(profile, provider)
             draft = draft_drift(profile, provider, owner_id, found, was_rebuilt=rebuilds)
             if rebuilds and found.differences and _is_news(provider, draft):
-                found = _rebuild(profile, lease, store, owner_id, endpoints, found)
+                found = _rebuild(profile, lease, store, owner_id, Shown(endpoints, owners), found)
                 draft = draft_drift(profile, provider, owner_id, found, was_rebuilt=True)
             _store_finding(provider, lease, draft, is_there=bool(found.differences or found.keyless))
         _resolve_left_over(profile, provider, lease)
@@ -92,7 +103,7 @@ def _rebuild(
     lease: Lease,
     store: ConfigMapStore,
     owner_id: str,
-    endpoints: Sequence[Endpoint],
+    shown: Shown,
     found: Comparison,
 ) -> Comparison:
     """Write the intent, act once, then look: what differs afterwards."""
@@ -102,27 +113,29 @@ def _rebuild(
         after = {"owner_id": owner_id, "differences": differences}
         record_audit(SYSTEM, "registry_profile.rebuilding", profile, after=after)
     crash_point("resync.intended")
-    store.rebuild(owner_id, endpoints)
+    store.rebuild(owner_id, shown.endpoints, owners=shown.owners)
     crash_point("resync.rebuilt")
-    return store.compare(owner_id, endpoints)
+    return store.compare(owner_id, shown.endpoints, owners=shown.owners)
 
 
-def _find_losers(
-    profile: RegistryProfile, provider: Provider, store: ConfigMapStore, body: bytes
-) -> set[str]:
-    """Owners whose registry lost claims that no visit has believed to be gone: rebuilt now, it would say of
-    their record sets that they are nobody's."""
-    if not profile.is_rebuilt:
-        return set()
+def _read_all(profile: RegistryProfile, provider: Provider, store: ConfigMapStore, body: bytes) -> Snapshot:
+    """Whose each record set is by the claims of the zone and those of the profile's maps."""
     reference = str(profile.pk)
     contents = StoreContents(reference, profile.kind, tuple(store.fetch_claims()))
-    snapshot = decode_snapshot(
+    return decode_snapshot(
         body,
         fetch_txt_profiles(provider),
         Registries(stores=(reference,)),
         (contents,),
         max_items=provider.max_items,
     )
+
+
+def _find_losers(profile: RegistryProfile, provider: Provider, snapshot: Snapshot) -> set[str]:
+    """Owners whose registry lost claims that no visit has believed to be gone: rebuilt now, it would say of
+    their record sets that they are nobody's."""
+    if not profile.is_rebuilt:
+        return set()
     return {each.holding.owner_id for each in find_lost_claims(provider, snapshot)}
 
 

@@ -100,7 +100,7 @@ def _read(change: StoredClaimChange, registries: Registries) -> _Reading:
         _find_place(new_owner, key, registries) if new_owner else None,
         labels,
         _find_place(old_owner, key, registries) if old_owner not in ("", new_owner) else None,
-        new_owner or _find_heir(key, old_owner, registries),
+        new_owner or _find_heir(key, old_owner, registries) or change.heir,
     )
 
 

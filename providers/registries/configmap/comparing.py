@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
+from types import MappingProxyType
 
 import msgspec
 
 from providers.registries.configmap.rows import Row
 from providers.wire.canonical_name import InvalidName, canonical_targets, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.endpoint_parts import merge_parts
 from providers.wire.poison import safe_text
 
 MAX_DIFFERENCES = 1000
+NO_OWNERS: Mapping[EndpointKey, str] = MappingProxyType({})
 _LISTED_TARGETS = 5
 _NO_ROW = "no row"
 _NO_RECORD = "no record set"
@@ -22,6 +25,7 @@ class DifferenceKind(StrEnum):
     ROW_WITHOUT_RECORD = "row_without_record"
     RECORD_WITHOUT_ROW = "record_without_row"
     OTHER_TARGETS = "other_targets"
+    OTHER_OWNER = "other_owner"
     UNBELIEVABLE_ROW = "unbelievable_row"
 
 
@@ -46,12 +50,17 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 def compare_with_provider(
-    rows: Iterable[Row], endpoints: Iterable[Endpoint], *, limit: int = MAX_DIFFERENCES
+    rows: Iterable[Row],
+    endpoints: Iterable[Endpoint],
+    *,
+    owners: Mapping[EndpointKey, str] = NO_OWNERS,
+    limit: int = MAX_DIFFERENCES,
 ) -> Comparison:
-    """Where rows and record sets differ, rows in their order first. The time is linear in both."""
+    """Where rows and record sets differ, rows in their order first. The time is linear in both. `owners` are
+    other owners of record sets, by whatever registry: their rows must not say that nobody owns them."""
     found: list[Difference] = []
     further = 0
-    for difference in _find_differences(rows, read_endpoints_by_key(endpoints)):
+    for difference in _find_differences(rows, read_endpoints_by_key(endpoints), owners):
         if len(found) < limit:
             found.append(difference)
         else:
@@ -60,14 +69,14 @@ def compare_with_provider(
 
 
 def read_endpoints_by_key(endpoints: Iterable[Endpoint]) -> dict[EndpointKey, Endpoint]:
-    """The record sets a provider shows; of one that it lists twice the first."""
-    found: dict[EndpointKey, Endpoint] = {}
+    """The record sets a provider shows; one that it lists as several endpoints with all their targets."""
+    found: dict[EndpointKey, list[Endpoint]] = {}
     for endpoint in endpoints:
         try:
-            found.setdefault(endpoint_key(endpoint), endpoint)
+            found.setdefault(endpoint_key(endpoint), []).append(endpoint)
         except InvalidName:
             continue  # no row could be about it
-    return found
+    return {key: merge_parts(parts) for key, parts in found.items()}
 
 
 def has_targets_of(row: Row, record: Row | Endpoint) -> bool:
@@ -85,19 +94,21 @@ def describe_key(key: EndpointKey) -> str:
     return f"{words} ({safe_text(key.set_identifier)})" if key.set_identifier else words
 
 
-def _find_differences(rows: Iterable[Row], records: Mapping[EndpointKey, Endpoint]) -> Iterator[Difference]:
+def _find_differences(
+    rows: Iterable[Row], records: Mapping[EndpointKey, Endpoint], owners: Mapping[EndpointKey, str]
+) -> Iterator[Difference]:
     seen: set[EndpointKey] = set()
     for row in rows:
         if row.key not in seen:
             seen.add(row.key)
-            yield from _compare(row, records.get(row.key))
+            yield from _compare(row, records.get(row.key), owners.get(row.key, ""))
     for key, record in records.items():
         if key not in seen:
             kind = DifferenceKind.RECORD_WITHOUT_ROW
             yield Difference(kind, key, _NO_ROW, _describe_targets(record.targets))
 
 
-def _compare(row: Row, record: Endpoint | None) -> Iterator[Difference]:
+def _compare(row: Row, record: Endpoint | None, owner_id: str) -> Iterator[Difference]:
     shown = _describe_targets(record.targets) if record else _NO_RECORD
     if row.problem:
         yield Difference(DifferenceKind.UNBELIEVABLE_ROW, row.key, safe_text(row.problem), shown)
@@ -105,6 +116,9 @@ def _compare(row: Row, record: Endpoint | None) -> Iterator[Difference]:
         yield Difference(DifferenceKind.ROW_WITHOUT_RECORD, row.key, _describe_row(row), shown)
     elif not has_targets_of(row, record):
         yield Difference(DifferenceKind.OTHER_TARGETS, row.key, _describe_row(row), shown)
+    elif owner_id and not row.owner_id:
+        shown = f"{shown}, owned by {safe_text(owner_id)}"
+        yield Difference(DifferenceKind.OTHER_OWNER, row.key, _describe_row(row), shown)
 
 
 def _describe_row(row: Row) -> str:

@@ -21,9 +21,9 @@ def build_rebuild(
     """The edits that make the registry hold what the provider shows, and nothing for what it holds already.
 
     Every record set gets a row: the owner's own keep owner and labels, an intent that came true becomes a
-    row, all others name who claims them in `claimants`, or whom they named before, or nobody. Rows without a
-    record set go, but with `keep_own` not the owner's own: its record sets may be on their way. What cannot
-    be believed is left as it stands.
+    row, all others name who claims them in `claimants` (in whatever registry), or whom they named before, or
+    nobody. Rows without a record set go, but with `keep_own` not the owner's own: its record sets may be on
+    their way. What cannot be believed is left as it stands.
     """
     records = read_endpoints_by_key(endpoints)
     edits = {}

@@ -1,6 +1,6 @@
 """The ConfigMap registry as a store: each owner's rows in ConfigMaps of its own, in one namespace."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
 
@@ -8,7 +8,7 @@ import msgspec
 
 from providers.http.errors import NothingSent, OutcomeUnknown, ProviderError
 from providers.registries.configmap.changes import build_edits
-from providers.registries.configmap.comparing import Comparison, compare_with_provider
+from providers.registries.configmap.comparing import NO_OWNERS, Comparison, compare_with_provider
 from providers.registries.configmap.export import Export, export_registry
 from providers.registries.configmap.names import format_map_name
 from providers.registries.configmap.rebuilding import build_rebuild
@@ -89,21 +89,37 @@ class ConfigMapStore:
         if changes:
             self._write(lambda maps, writer: _write_changes(maps, writer, changes))
 
-    def compare(self, owner_id: str, endpoints: Iterable[Endpoint]) -> Comparison:
+    def compare(
+        self,
+        owner_id: str,
+        endpoints: Iterable[Endpoint],
+        *,
+        owners: Mapping[EndpointKey, str] = NO_OWNERS,
+    ) -> Comparison:
         """Where an owner's registry and its provider's `endpoints`, all of them, differ.
 
-        Raises ProviderError.
+        `owners` are the owners of record sets by other registries, such as TXT. Raises ProviderError.
         """
-        return _compare(self._fetch().registries.get(owner_id), endpoints)
+        return _compare(self._fetch().registries.get(owner_id), endpoints, _others(owners, owner_id))
 
-    def rebuild(self, owner_id: str, endpoints: Sequence[Endpoint], *, keep_own: bool = True) -> Comparison:
+    def rebuild(
+        self,
+        owner_id: str,
+        endpoints: Sequence[Endpoint],
+        *,
+        owners: Mapping[EndpointKey, str] = NO_OWNERS,
+        keep_own: bool = True,
+    ) -> Comparison:
         """Make an owner's registry hold what its provider shows, `endpoints`, and return what was different.
 
-        The owner's own rows stay its own, and with `keep_own` stay even where there is no record set: it may
-        be on its way. Raises as `write` does.
+        What another owner claims in a map of its own, or has in `owners`, gets a row that names it. The
+        owner's own rows stay its own, and with `keep_own` stay even where there is no record set: it may be
+        on its way. Raises as `write` does.
         """
         return self._write(
-            lambda maps, writer: _rebuild(maps, writer, owner_id, endpoints, keep_own=keep_own)
+            lambda maps, writer: _rebuild(
+                maps, writer, owner_id, endpoints, _others(owners, owner_id), keep_own=keep_own
+            )
         )
 
     def export(self, owner_id: str, *, when: datetime) -> bytes:
@@ -174,13 +190,14 @@ def _rebuild(
     writer: RegistryWriter,
     owner_id: str,
     endpoints: Sequence[Endpoint],
+    others: Mapping[EndpointKey, str],
     *,
     keep_own: bool,
 ) -> Comparison:
     format_map_name(owner_id)
     registry = maps.registries.get(owner_id)
-    comparison = _compare(registry, endpoints)
-    claimants = _find_claimants(maps, owner_id)
+    comparison = _compare(registry, endpoints, others)
+    claimants = {**others, **_find_claimants(maps, owner_id)}
     writer.write(owner_id, build_rebuild(registry, owner_id, endpoints, claimants, keep_own=keep_own))
     return comparison
 
@@ -190,10 +207,16 @@ def _restore(maps: NamespaceMaps, writer: RegistryWriter, export: Export) -> Non
     writer.write(export.owner_id, build_restore(export, registry, _find_claimants(maps, export.owner_id)))
 
 
-def _compare(registry: Registry | None, endpoints: Iterable[Endpoint]) -> Comparison:
+def _others(owners: Mapping[EndpointKey, str], owner_id: str) -> Mapping[EndpointKey, str]:
+    return {key: other for key, other in owners.items() if other != owner_id}
+
+
+def _compare(
+    registry: Registry | None, endpoints: Iterable[Endpoint], others: Mapping[EndpointKey, str]
+) -> Comparison:
     if registry is None:
         return compare_with_provider((), endpoints)
-    comparison = compare_with_provider(registry.rows(), endpoints)
+    comparison = compare_with_provider(registry.rows(), endpoints, owners=others)
     return msgspec.structs.replace(comparison, keyless=len(registry.unreadable()))
 
 

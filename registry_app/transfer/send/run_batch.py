@@ -120,7 +120,8 @@ class _Batch:
 
     def _encode(self, builder: ChangeBuilder) -> bytes:
         if builder.leg.store != ZONE:
-            return encode_store_changes(builder.changes, builder.zone)
+            target = self._run.transfer.target_owner
+            return encode_store_changes(builder.changes, builder.zone, target.owner_id if target else "")
         capitalized = self._run.provider.capitalized_changes
         return encode_change_set(builder.change_set(), capitalized_keys=capitalized)
 

@@ -16,13 +16,15 @@ _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(tuple[StoredClaimChange, ...])
 
 
-def encode_store_changes(changes: Mapping[ClaimKey, Change], zone: LiveZone) -> bytes:
-    """The body of a step for one store.
+def encode_store_changes(changes: Mapping[ClaimKey, Change], zone: LiveZone, heir: str = "") -> bytes:
+    """The body of a step for one store; `heir` is who owns the record sets afterwards whose rows go.
 
     A row that stays beside one that changes is in it too, from itself to itself: the body says all that
     stands at its places, before and after.
     """
-    return _ENCODER.encode([each for key, change in changes.items() for each in _split(key, change, zone)])
+    return _ENCODER.encode(
+        [each for key, change in changes.items() for each in _split(key, change, zone, heir)]
+    )
 
 
 def decode_store_changes(body: bytes) -> tuple[StoredClaimChange, ...]:
@@ -48,7 +50,7 @@ def store_changes_in(body: bytes, store: str) -> dict[ClaimKey, Change]:
     }
 
 
-def _split(key: ClaimKey, change: Change, zone: LiveZone) -> Iterator[StoredClaimChange]:
+def _split(key: ClaimKey, change: Change, zone: LiveZone, heir: str) -> Iterator[StoredClaimChange]:
     record = zone.endpoints.get(endpoint_key_of(key), build_row(key, ()))
     olds = change.old.targets if change.old else ()
     news = change.new.targets if change.new else ()
@@ -58,7 +60,7 @@ def _split(key: ClaimKey, change: Change, zone: LiveZone) -> Iterator[StoredClai
     going = [text for text in olds if text not in news]
     coming = [text for text in news if text not in olds]
     for old, new in zip_longest(going, coming):
-        yield StoredClaimChange(record, old, new)
+        yield StoredClaimChange(record, old, new, heir="" if new else heir)
 
 
 def _row_of(key: ClaimKey, texts: list[str]) -> Endpoint | None:
