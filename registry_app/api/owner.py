@@ -21,6 +21,7 @@ from registry_app.inventory.deletion import delete_owner
 from registry_app.inventory.register_owner import register_owner
 from registry_app.models import Cluster, InstancePolicy, Owner, RegistryProfile
 from registry_app.queries.instance import WITH_PROFILES, find_only_instance
+from registry_app.queries.look_alike import find_look_alikes
 from registry_app.queries.owner_counts import OwnerCount, count_by_provider
 
 
@@ -41,6 +42,9 @@ class OwnerAnswer(RowSerializer[Owner]):
     registry_profile = serializers.SerializerMethodField()
     instances = serializers.SerializerMethodField()
     name_patterns = serializers.ListField(child=serializers.CharField())
+    looks_like = serializers.SerializerMethodField(
+        help_text="The registered owner id for which this one, which nobody registered, may be taken."
+    )
     counts = serializers.SerializerMethodField()
 
     class Meta:
@@ -48,6 +52,7 @@ class OwnerAnswer(RowSerializer[Owner]):
         fields = (
             "id",
             "owner_id",
+            "looks_like",
             "status",
             "policy",
             "cluster",
@@ -78,6 +83,11 @@ class OwnerAnswer(RowSerializer[Owner]):
 
     def get_instances(self, row: Owner) -> int:
         return len(row.instances.all())
+
+    def get_looks_like(self, row: Owner) -> str | None:
+        """From one query for the page, where there is a page."""
+        found: dict[str, str] | None = self.context.get("look_alikes")
+        return (find_look_alikes([row.owner_id]) if found is None else found).get(row.owner_id)
 
     @extend_schema_field(OwnerCountAnswer(many=True))
     def get_counts(self, row: Owner) -> Any:
@@ -158,7 +168,9 @@ class OwnerViews(ConfigurationViewSet):
         rows = self.get_queryset().filter(**read_parameters(OwnerParameters, request.query_params))
         page = self.paginate_queryset(rows) or []
         counts = count_by_provider([owner.pk for owner in page])
-        return self.get_paginated_response(OwnerAnswer(page, many=True, context={"counts": counts}).data)
+        look_alikes = find_look_alikes(owner.owner_id for owner in page)
+        context = {"counts": counts, "look_alikes": look_alikes}
+        return self.get_paginated_response(OwnerAnswer(page, many=True, context=context).data)
 
     @extend_schema(parameters=[ETAG], responses=OwnerAnswer)
     def retrieve(self, request: Request, pk: int) -> Response:

@@ -1,5 +1,6 @@
 """Record sets: the mirror, read only."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -21,9 +22,11 @@ from registry_app.api.reference import (
 from registry_app.api.row_serializer import ObjectOrNullField, RowSerializer
 from registry_app.api.view_set import NounViewSet, find_row, read_parameters
 from registry_app.models import Claim, OwnershipState, RecordEvent, RecordSet
+from registry_app.queries.look_alike import find_look_alikes
 from registry_app.queries.record_set_filter import RecordSetFilter, filter_record_sets
 from registry_app.queries.record_set_page import fetch_record_set_page
 
+_LOOKS_LIKE = "The registered owner id for which the owner, which nobody registered, may be taken."
 _BY_SUFFIX = Keyset(("name_reversed", "id"))
 
 
@@ -46,11 +49,23 @@ class RecordSetParameters(StrictSerializer):
     )
 
 
-class RecordSetAnswer(RowSerializer[RecordSet]):
+class LooksLike:
+    """Mixed into the answer of a row with an owner. The view puts what is found for all of its rows into the
+    context, as `look_alikes`."""
+
+    context: dict[str, Any]
+
+    def get_owner_looks_like(self, row: RecordSet | Claim) -> str | None:
+        found: dict[str, str] = self.context["look_alikes"]
+        return found.get(row.owner.owner_id) if row.owner else None
+
+
+class RecordSetAnswer(LooksLike, RowSerializer[RecordSet]):
     """A record set and whose it is."""
 
     provider = ProviderReference()
     owner = OwnerIdField(read_only=True, allow_null=True)
+    owner_looks_like = serializers.SerializerMethodField(help_text=_LOOKS_LIKE)
     targets = serializers.ListField(child=serializers.CharField())
 
     class Meta:
@@ -66,6 +81,7 @@ class RecordSetAnswer(RowSerializer[RecordSet]):
             "provider_specific",
             "state",
             "owner",
+            "owner_looks_like",
             "resource",
             "first_seen_at",
             "changed_at",
@@ -73,10 +89,11 @@ class RecordSetAnswer(RowSerializer[RecordSet]):
         )
 
 
-class ClaimAnswer(RowSerializer[Claim]):
+class ClaimAnswer(LooksLike, RowSerializer[Claim]):
     """One ownership statement, raw and read."""
 
     owner = OwnerIdField(read_only=True, allow_null=True)
+    owner_looks_like = serializers.SerializerMethodField(help_text=_LOOKS_LIKE)
     registry_profile = serializers.SlugRelatedField[Any](slug_field="name", read_only=True, allow_null=True)
     labels = serializers.DictField(child=serializers.CharField())
 
@@ -92,6 +109,7 @@ class ClaimAnswer(RowSerializer[Claim]):
             "record_type",
             "set_identifier",
             "owner",
+            "owner_looks_like",
             "resource",
             "labels",
             "registry_profile",
@@ -167,15 +185,18 @@ class RecordSetViews(NounViewSet):
             is_missing=values.get("missing"),
         )
         rows = with_provider(filter_record_sets(wanted).select_related("owner"))
-        return self.answer_page(rows, RecordSetAnswer)
+        page = self.paginate_queryset(rows) or []
+        context = {"request": request, "look_alikes": _find_look_alikes(page)}
+        return self.get_paginated_response(RecordSetAnswer(page, many=True, context=context).data)
 
     @extend_schema(responses=RecordSetDetail)
     def retrieve(self, request: Request, pk: int) -> Response:
         """One record set, every claim on it, and why its owner is its owner."""
         record_set = find_row(self.get_queryset(), pk=pk)
         page = fetch_record_set_page(record_set)
-        answer = dict(RecordSetAnswer(record_set).data)
-        answer["claims"] = ClaimAnswer(page.claims, many=True).data
+        context = {"look_alikes": _find_look_alikes([record_set, *page.claims])}
+        answer = dict(RecordSetAnswer(record_set, context=context).data)
+        answer["claims"] = ClaimAnswer(page.claims, many=True, context=context).data
         answer["why"] = page.why
         answer["labels"] = record_set.labels
         answer["beliefs"] = BeliefAnswer(page.beliefs, many=True).data
@@ -196,3 +217,7 @@ class RecordSetViews(NounViewSet):
             set_identifier=record_set.set_identifier,
         )
         return self.answer_page(rows, RecordEventAnswer)
+
+
+def _find_look_alikes(rows: Iterable[RecordSet | Claim]) -> dict[str, str]:
+    return find_look_alikes(row.owner.owner_id for row in rows if row.owner)

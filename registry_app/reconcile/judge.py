@@ -9,13 +9,13 @@ from providers.registries.store_contents import decode_contents
 from providers.wire.errors import WireError
 from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filter
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
-from registry_app.models import HeldSnapshot, Provider
+from registry_app.models import HeldSnapshot, Owner, Provider
 from registry_app.queries.sync_run import last_stored_set_aside
 from registry_app.queries.transfer_items import count_claims_removed_since
 from registry_app.reconcile.look import Look, Visit
 from registry_app.reconcile.rows.comparison import compare_snapshots
 from registry_app.reconcile.rows.plan import Tally
-from registry_app.reconcile.suspicion import Circumstances, Suspicion, find_suspicions
+from registry_app.reconcile.suspicion import MOST_NEW_OWNERS, Circumstances, Suspicion, find_suspicions
 
 
 def judge(visit: Visit, look: Look) -> list[Suspicion]:
@@ -37,8 +37,16 @@ def judge(visit: Visit, look: Look) -> list[Suspicion]:
         claims_removed_by_us=_count_removed_by_us(visit, tally),
         allow_empty=visit.provider.allow_empty,
         is_filter_changed=look.is_filter_changed,
+        new_owners=_count_new_owners(snapshot),
     )
     return find_suspicions(tally, around)
+
+
+def _count_new_owners(snapshot: Snapshot) -> int:
+    named = {claim.owner_id for claim in snapshot.claims if claim.owner_id}
+    if len(named) <= MOST_NEW_OWNERS:
+        return 0  # read only where it can matter
+    return len(named.difference(Owner.objects.order_by().values_list("owner_id", flat=True).iterator()))
 
 
 def _count_removed_by_us(visit: Visit, tally: Tally) -> int:

@@ -10,6 +10,8 @@ SHRINK_FLOOR = 10
 SHRINK_PERCENT = 70
 OWNERS_PERCENT = 30
 SET_ASIDE_PERCENT = 1
+# No company adds so many instances between two syncs; whoever may write TXT records can forge them.
+MOST_NEW_OWNERS = 500
 _NAMED_LOSSES = 5
 
 
@@ -32,6 +34,7 @@ class Circumstances:
     claims_removed_by_us: int
     allow_empty: bool
     is_filter_changed: bool
+    new_owners: int
 
 
 def find_suspicions(tally: Tally, around: Circumstances) -> list[Suspicion]:
@@ -43,6 +46,14 @@ def find_suspicions(tally: Tally, around: Circumstances) -> list[Suspicion]:
             Suspicion(
                 "owners_changed",
                 f"The owners of {tally.owner_changed} of {tally.owned} owned record sets changed.",
+            )
+        )
+    if around.new_owners > MOST_NEW_OWNERS:
+        found.append(
+            Suspicion(
+                "new_owners",
+                f"The claims name {around.new_owners} owner ids that nobody knew, more than "
+                f"{MOST_NEW_OWNERS} at once: they may be forged.",
             )
         )
     if around.is_filter_changed:

@@ -1,7 +1,7 @@
 """Findings about owners: not registered, their patterns not claimed, a name split between two."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from providers.registries.claim import OwnershipState, PairedEndpoint
 from registry_app.models import Owner
@@ -16,16 +16,21 @@ from registry_app.reconcile.findings.words import (
 
 # What ExternalDNS manages unless told otherwise; the zone's own NS, MX or SPF records are nobody's to claim.
 MANAGED_TYPES = frozenset({"A", "AAAA", "CNAME"})
+MOST_UNREGISTERED = 100
+_NAMED, _LISTED = 3, 20
 
 
 def find_unregistered_owners(scene: Scene) -> Iterator[FindingDraft]:
-    """Owner ids in claims that nobody registered, or that were decommissioned: one finding for each."""
+    """Owner ids in claims that nobody registered, or that were decommissioned: one finding for each, or one
+    for all where they are too many to be read."""
     counts = Counter(claim.owner_id for claim in scene.snapshot.claims if claim.owner_id)
     labels = (record for record in scene.snapshot.records if record.effective_claim is None)
     counts.update(record.owner_id for record in labels if record.owner_id)
-    for owner_id, count in sorted(counts.items()):
-        if scene.is_registered(owner_id):
-            continue
+    unregistered = sorted(owner_id for owner_id in counts if not scene.is_registered(owner_id))
+    if len(unregistered) > MOST_UNREGISTERED:
+        yield _draft_crowd(scene, unregistered, sum(counts[owner_id] for owner_id in unregistered))
+        return
+    for owner_id in unregistered:
         what = "was decommissioned" if owner_id in scene.owners else "is not registered"
         yield FindingDraft(
             kind=Kind.UNREGISTERED_OWNER,
@@ -37,8 +42,23 @@ def find_unregistered_owners(scene: Scene) -> Iterator[FindingDraft]:
             ),
             owner_id=owner_id,
             suggestion=suggest_registering(owner_id),
-            details={"claims": count},
+            details={"claims": counts[owner_id]},
         )
+
+
+def _draft_crowd(scene: Scene, owner_ids: Sequence[str], claims: int) -> FindingDraft:
+    """One finding for all: nobody reads thousands, and whoever writes TXT records can forge them."""
+    return FindingDraft(
+        kind=Kind.UNREGISTERED_OWNER,
+        severity=Severity.ERROR,
+        subject="\0many",  # no owner id begins so
+        explanation=(
+            f"{claims} claims at {scene.provider_name} name {len(owner_ids)} owners that are not registered, "
+            f"such as {', '.join(owner_ids[:_NAMED])}. So many may be forged: find out who writes TXT "
+            f"records there. Register those that are real; up to {MOST_UNREGISTERED} have a finding each."
+        ),
+        details={"claims": claims, "owners": len(owner_ids), "owner_ids": owner_ids[:_LISTED]},
+    )
 
 
 def find_unmanaged_in_patterns(scene: Scene) -> Iterator[FindingDraft]:

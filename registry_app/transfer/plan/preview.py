@@ -8,6 +8,7 @@ from registry_app.errors import InvalidRequest, NotAllowed, NotFound
 from registry_app.models import Owner, Provider, Transfer
 from registry_app.queries.access import may_read
 from registry_app.queries.instance import WITH_PROFILES
+from registry_app.queries.look_alike import find_look_alikes
 from registry_app.transfer.plan.build_plan import PlanRequest, build_provider_plan
 from registry_app.transfer.plan.confirmation import build_confirmation_text
 from registry_app.transfer.plan.load_subjects import find_claims, find_record_sets
@@ -88,6 +89,17 @@ def raise_if_unknown_intent(intent: str) -> None:
         )
 
 
+def _raise_if_look_alike(target: Owner) -> None:
+    original = find_look_alikes([target.owner_id]).get(target.owner_id)
+    if original is not None:
+        raise InvalidRequest(
+            f"Nobody registered the owner {target.owner_id[:100]!a}; it looks like {original!a}, which is.",
+            todo=f"Choose {original}. If the other is really meant, register it first.",
+            fields={"target_owner_id": ["It looks like a registered owner, and is another."]},
+            code="target_looks_alike",
+        )
+
+
 def _find_target(request: TransferRequest) -> Owner | None:
     if request.kind not in _KINDS_WITH_TARGET:
         if request.target_owner_id:
@@ -105,6 +117,7 @@ def _find_target(request: TransferRequest) -> Owner | None:
             fields={"target_owner_id": ["Register it first, or check its spelling."]},
             code="unknown_target_owner",
         )
+    _raise_if_look_alike(target)
     if request.selection.owner_id == target.owner_id and request.kind == _KIND.TRANSFER:
         raise InvalidRequest(
             f"{target.owner_id} is source and target.",

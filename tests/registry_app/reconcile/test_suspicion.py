@@ -15,6 +15,7 @@ NORMAL = Circumstances(
     claims_removed_by_us=0,
     allow_empty=False,
     is_filter_changed=False,
+    new_owners=0,
 )
 
 
@@ -111,3 +112,8 @@ def test_one_percent_may_be_set_aside_and_no_more(set_aside: int, codes: list[st
 
 def test_what_was_set_aside_before_is_no_news() -> None:
     assert _codes(_tally(), replace(NORMAL, set_aside=30, set_aside_before=30)) == []
+
+
+@pytest.mark.parametrize(("new_owners", "codes"), [(500, []), (501, ["new_owners"])])
+def test_it_may_name_five_hundred_owners_that_nobody_knew(new_owners: int, codes: list[str]) -> None:
+    assert _codes(_tally(), replace(NORMAL, new_owners=new_owners)) == codes
