@@ -20,7 +20,7 @@ from registry_app.admin.config_page import ConfigForm, ConfigPage, read_moment
 from registry_app.admin.fields import LinesField, ThemedForm
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
 from registry_app.admin.instance import DEFAULTS, describe_instance
-from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
+from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign, format_look_alike
 from registry_app.inventory.change_owner import change_owner
 from registry_app.inventory.deletion import delete_owner
 from registry_app.inventory.register_owner import INSTANCE_FIELDS, register_owner
@@ -38,6 +38,7 @@ from registry_app.models import (
 from registry_app.queries.access import may_act_somewhere, may_administer
 from registry_app.queries.dependents import find_owner_dependents
 from registry_app.queries.instance import WITH_PROFILES
+from registry_app.queries.look_alike import find_look_alikes
 from registry_app.queries.name_range import build_prefix_query
 from registry_app.queries.owner_counts import count_by_provider, describe_owned
 
@@ -121,7 +122,9 @@ class OwnerPageAdmin(ConfigPage[Owner]):
         # One query for the whole page: the counts ride on the rows that are shown.
         rows = list(changes.result_list)
         counts = describe_counts([row.pk for row in rows])
+        look_alikes = find_look_alikes(row.owner_id for row in rows)
         for row in rows:
+            row.look_alikes = look_alikes
             row.counts_text = counts.get(row.pk, NOTHING)
         changes.result_list = rows
         return changes
@@ -131,7 +134,8 @@ class OwnerPageAdmin(ConfigPage[Owner]):
 
     @admin.display(description="owner id")
     def owner_id_shown(self, row: Owner) -> SafeString:
-        return format_html('<bdi class="dn-name">{}</bdi>', format_foreign(row.owner_id))
+        mark = format_look_alike(getattr(row, "look_alikes", {}), row.owner_id)
+        return format_html('<bdi class="dn-name">{}</bdi> {}', format_foreign(row.owner_id), mark)
 
     @admin.display(description="status")
     def status_shown(self, row: Owner) -> SafeString:
@@ -214,6 +218,7 @@ class OwnerPageAdmin(ConfigPage[Owner]):
         names = dict(Provider.objects.values_list("pk", "name"))
         return {
             **super().page_context(request, row),
+            "look_alikes": find_look_alikes([row.owner_id]),
             "counts": [
                 (
                     names.get(count.provider, NOTHING),

@@ -15,7 +15,13 @@ from registry_app.admin.actor import actor_of
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
 from registry_app.admin.list_page import ListPage
 from registry_app.admin.transfer_draft import sign_selection
-from registry_app.admin.wording import NOTHING, format_badge, format_foreign, format_targets
+from registry_app.admin.wording import (
+    NOTHING,
+    format_badge,
+    format_foreign,
+    format_look_alike,
+    format_targets,
+)
 from registry_app.models import (
     PROVIDER_SECRETS,
     Cluster,
@@ -28,6 +34,7 @@ from registry_app.models import (
 )
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.freshness import describe_freshness
+from registry_app.queries.look_alike import find_look_alikes
 from registry_app.queries.name_range import build_prefix_query, build_suffix_query, read_name
 from registry_app.queries.record_set_page import fetch_record_set_page
 from registry_app.transfer.plan.selection import Selection
@@ -112,6 +119,16 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecordSet]:
         return super().get_queryset(request).defer(*PROVIDER_SECRETS)
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changes = super().get_changelist_instance(request)
+        # One query for the whole page: what is found rides on the rows that are shown.
+        rows = list(changes.result_list)
+        look_alikes = find_look_alikes(row.owner.owner_id for row in rows if row.owner)
+        for row in rows:
+            row.look_alikes = look_alikes
+        changes.result_list = rows
+        return changes
+
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         # Below a name, the order of the index that finds them: sorting a whole zone by name would not scale.
         return ("name_reversed", "id") if request.GET.get("below") else ("name", "id")
@@ -160,7 +177,10 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
 
     @admin.display(description="owner")
     def owner_shown(self, row: RecordSet) -> SafeString | str:
-        return NOTHING if row.owner is None else link_to(row.owner)
+        if row.owner is None:
+            return NOTHING
+        look_alikes: dict[str, str] = getattr(row, "look_alikes", {})
+        return format_html("{} {}", link_to(row.owner), format_look_alike(look_alikes, row.owner.owner_id))
 
     @admin.display(description="state")
     def state_shown(self, row: RecordSet) -> SafeString:
@@ -216,9 +236,11 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
         is_there = row.missing_since is None
         may_request = is_there and may_act_somewhere(actor_of(request), Grant.Action.REQUEST)
         selection = Selection(record_set_ids=(row.pk,))
+        named = [each.owner.owner_id for each in (row, *page.claims) if each.owner]
         return {
             "row": row,
             "page": page,
+            "look_alikes": find_look_alikes(named),
             "freshness": describe_freshness(row.provider, timezone.now()),
             "acts": [
                 (kind.label, build_transfer_url(kind, selection))

@@ -15,6 +15,7 @@ register.filter("foreign", wording.format_foreign)
 register.filter("targets", wording.format_targets)
 register.filter("as_json", wording.format_json)
 register.filter("json_text", wording.format_json_text)
+register.filter("look_alike", wording.format_look_alike)
 register.filter("claim_lines", wording.format_claim_endpoints)
 
 

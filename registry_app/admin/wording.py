@@ -2,7 +2,7 @@
 
 import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -88,6 +88,12 @@ def format_badge(value: object, label: object = None) -> SafeString:
     """A state as a word on a colour; the word alone says it."""
     tone = _TONES.get(str(value), "plain")
     return format_html('<span class="dn-badge dn-{}">{}</span>', tone, label if label is not None else value)
+
+
+def format_look_alike(look_alikes: Mapping[str, str], owner_id: str) -> SafeString | str:
+    """The mark of an owner id that nobody registered and that may be taken for a registered one."""
+    original = look_alikes.get(owner_id)
+    return "" if original is None else format_badge("conflict", f"looks like {original}, is not registered")
 
 
 def format_ago(at: datetime | None, *, never: str = "never") -> SafeString:

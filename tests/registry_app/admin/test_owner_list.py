@@ -30,3 +30,22 @@ def test_all_findings_of_an_owner_are_one_click_away() -> None:
     url = client.get(address("owner_change", blue.pk)).context["all_findings"]
 
     assert client.get(url).context["cl"].result_count == 25
+
+
+def test_an_owner_that_looks_like_a_registered_one_is_marked_wherever_it_is_shown() -> None:
+    provider = make_fresh_provider()
+    make_owner("blue-cluster")
+    forged = make_owner("blu\N{CYRILLIC SMALL LETTER IE}-cluster", status="discovered")
+    row = make_claimed(provider, forged)
+    client = sign_in(make_administrator())
+    pages = (
+        address("owner_changelist"),
+        address("owner_change", forged.pk),
+        address("recordset_changelist"),
+        address("recordset_change", row.pk),
+    )
+
+    texts = {url: read_text(client.get(url)) for url in pages}
+
+    counts = {url: text.count("looks like blue-cluster, is not registered") for url, text in texts.items()}
+    assert list(counts.values()) == [1, 1, 1, 2], counts
