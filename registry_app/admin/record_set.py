@@ -236,11 +236,11 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
         is_there = row.missing_since is None
         may_request = is_there and may_act_somewhere(actor_of(request), Grant.Action.REQUEST)
         selection = Selection(record_set_ids=(row.pk,))
-        named = [each.owner.owner_id for each in (row, *page.claims) if each.owner]
+        owners = [row.owner, *(claim.owner for claim in page.claims)]
         return {
             "row": row,
             "page": page,
-            "look_alikes": find_look_alikes(named),
+            "look_alikes": find_look_alikes(owner.owner_id for owner in owners if owner),
             "freshness": describe_freshness(row.provider, timezone.now()),
             "acts": [
                 (kind.label, build_transfer_url(kind, selection))

@@ -81,7 +81,7 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
             )
         if scope == "read" and not may_read(actor):
             raise NotAllowed("You may not read this.", todo="Ask an administrator of dnsadmin.")
-        if self.action is not None:  # otherwise there is no such method here, which is said next
+        if str(request.method).lower() in self.action_map:  # another method is refused next
             raise_if_unknown(
                 request.query_params, known_parameters(type(self), self.action, str(request.method))
             )
