@@ -244,6 +244,9 @@ SPECTACULAR_SETTINGS = {
 
 # --- dnsadmin -------------------------------------------------------------------------------------
 
+# Beside the database, a copy of how far it had come: what shows that it was restored.
+DNSADMIN_STATE_DIR = str(STATE_DIR)
+
 # AES-256 keys for secrets at rest, base64, newest first: the first encrypts, all decrypt.
 DNSADMIN_ENCRYPTION_KEYS = fetch_encryption_keys("DNSADMIN_ENCRYPTION_KEYS")
 DNSADMIN_AUDIT_KEY = fetch_secret("DNSADMIN_AUDIT_KEY")

@@ -84,6 +84,12 @@ class LeaseLost(DnsadminError):
     code = "lease_lost"
 
 
+class ClockOff(DnsadminError):
+    """This machine's clock is off: leases and expiry would be judged wrongly."""
+
+    code = "clock_off"
+
+
 class SecretUnavailable(DnsadminError):
     """A stored secret cannot be decrypted, or its reference leads nowhere."""
 

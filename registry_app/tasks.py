@@ -3,22 +3,25 @@ twice, late or not at all comes to the same. Arguments are ids only.
 """
 
 from celery import shared_task
-from django.utils import timezone
 
 from registry_app.actor import SYSTEM
+from registry_app.clock import fetch_now
 from registry_app.loop import finish_run as finishing
 from registry_app.loop import run_loop as looping
 from registry_app.loop.purge_loop_runs import purge_loop_runs
 from registry_app.models import SyncRun
+from registry_app.queries import audit_checkpoint
 from registry_app.queries.late_arrivals import providers_with_late_arrivals
 from registry_app.queries.loop import due_loops, unfinished_loop_runs
 from registry_app.queries.provider import find_due
 from registry_app.queries.resync import due_resyncs
 from registry_app.queries.transfer import due_transfers
+from registry_app.reconcile import clock_check
 from registry_app.reconcile import mark_abandoned_runs as abandoned
 from registry_app.reconcile import note_silent_providers as silence
 from registry_app.reconcile.purge_history import purge_deleted_providers, purge_history
 from registry_app.reconcile.visit import visit_provider
+from registry_app.restore import note_restore as restoring
 from registry_app.resync import resync_registry as resyncing
 from registry_app.transfer import expire_transfers as expiry
 from registry_app.transfer import late_arrivals as late
@@ -33,9 +36,9 @@ VISIT_EXPIRES_SECONDS = 60
 def tick() -> None:
     """Every few seconds: find what is due and ring for each. Rings only, so that nothing it calls for can
     keep the rest from being called."""
-    for provider_id in find_due(timezone.now()):
+    for provider_id in find_due(fetch_now()):
         visit.apply_async((provider_id,), expires=VISIT_EXPIRES_SECONDS)
-    for provider_id in providers_with_late_arrivals(timezone.now()):
+    for provider_id in providers_with_late_arrivals(fetch_now()):
         reopen_late_arrivals.apply_async((provider_id,), expires=VISIT_EXPIRES_SECONDS)
     for transfer_id in due_transfers():
         run_transfer.apply_async((transfer_id,), expires=VISIT_EXPIRES_SECONDS)
@@ -49,8 +52,10 @@ def tick() -> None:
 
 @shared_task
 def sweep() -> None:
-    """Now and then: end the visits of workers that died, and say which providers nobody visits and which
-    transfers nobody finishes."""
+    """Now and then: see whether the database was restored, end the visits of workers that died, and say which
+    providers nobody visits and which transfers nobody finishes."""
+    clock_check.note_clock()
+    restoring.note_restore_if_any()
     abandoned.mark_abandoned_runs()
     silence.note_silent_providers()
     unfinished.note_unfinished_transfers()
@@ -65,13 +70,15 @@ def expire_transfers() -> None:
 @shared_task
 def visit(provider_id: int) -> None:
     """Visit one provider, if its lease is to be had."""
-    visit_provider(provider_id, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
+    if clock_check.note_clock():
+        visit_provider(provider_id, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
 
 
 @shared_task
 def run_transfer(transfer_id: int) -> None:
     """Bring one transfer as far as it goes, if its provider's lease is to be had."""
-    running.run_transfer(transfer_id)
+    if clock_check.note_clock():
+        running.run_transfer(transfer_id)
 
 
 @shared_task
@@ -83,19 +90,28 @@ def reopen_late_arrivals(provider_id: int) -> None:
 @shared_task
 def resync_registry(profile_id: int) -> None:
     """Hold one ConfigMap registry against its provider, if that is due and the lease is to be had."""
-    resyncing.resync_registry(profile_id)
+    if clock_check.note_clock():
+        resyncing.resync_registry(profile_id)
 
 
 @shared_task
 def run_loop(loop_id: int) -> None:
     """Run one loop once, if it is due and its provider's lease is to be had."""
-    looping.run_loop(loop_id)
+    if clock_check.note_clock():
+        looping.run_loop(loop_id)
 
 
 @shared_task
 def finish_loop_run(run_id: int) -> None:
     """Look what became of a run whose worker is gone, and end it."""
-    finishing.finish_loop_run(run_id)
+    if clock_check.note_clock():
+        finishing.finish_loop_run(run_id)
+
+
+@shared_task
+def checkpoint_audit() -> None:
+    """Once an hour: write the end of the audit trail to a file outside the database."""
+    audit_checkpoint.store_checkpoint()
 
 
 @shared_task

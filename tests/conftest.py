@@ -15,6 +15,7 @@ from dnsadmin.free_port import find_free_port
 
 _BROKER_FOLDER = pytest.StashKey[str]()
 _BROKER = pytest.StashKey[ValkeyServer]()
+_STATE_FOLDER = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -24,6 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.DNSADMIN_ALLOW_LOOPBACK = True
     # The production hasher is slow on purpose; no test is about it.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # What is kept beside a database is for that database: those of tests come and go.
+    settings.DNSADMIN_STATE_DIR = config.stash[_STATE_FOLDER] = tempfile.mkdtemp(prefix="dnsadmin-state-")
     if "REDIS_URL" not in os.environ:
         _use_embedded_broker(config)
     # Each process of a parallel run has its own keys.
@@ -47,6 +50,7 @@ def _use_embedded_broker(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(config.stash[_STATE_FOLDER], ignore_errors=True)
     if server := config.stash.get(_BROKER, None):
         server.stop()
         shutil.rmtree(config.stash[_BROKER_FOLDER], ignore_errors=True)
@@ -62,3 +66,5 @@ def _clean_cache() -> Iterator[None]:
         keys = list(client.scan_iter(match=f"{told['KEY_PREFIX']}:*", count=1000))
         if keys:
             client.delete(*keys)
+    # The rows of this test are rolled back; a copy that stayed would be ahead of them.
+    shutil.rmtree(Path(settings.DNSADMIN_STATE_DIR) / "outside-copies", ignore_errors=True)

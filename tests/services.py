@@ -54,7 +54,7 @@ def _folder() -> Iterator[Path]:
 @contextmanager
 def postgresql(folder: Path) -> Iterator[str]:
     """A private PostgreSQL; its URL."""
-    programs = _postgresql_programs()
+    programs = find_postgresql_programs()
     data, port = folder / "postgresql", find_free_port()
     data.mkdir()
     as_user = _demoted(data)
@@ -76,7 +76,8 @@ def postgresql(folder: Path) -> Iterator[str]:
         yield f"postgres://dnsadmin@127.0.0.1:{port}/postgres"
 
 
-def _postgresql_programs() -> Path:
+def find_postgresql_programs() -> Path:
+    """The folder of the newest PostgreSQL that is installed here."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[4]))
     if found:
         return found[-1].parent

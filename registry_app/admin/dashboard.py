@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from registry_app.admin.actor import actor_of
 from registry_app.models import Finding
-from registry_app.queries.access import may_administer, may_read
+from registry_app.queries.access import may_administer, may_operate, may_read
 from registry_app.queries.dashboard import Attention, fetch_dashboard
 
 
@@ -31,6 +31,12 @@ def build_index(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]
         "record_sets_url": reverse("admin:registry_app_recordset_changelist"),
         "register_url": reverse("admin:registry_app_provider_register"),
         "may_administer": may_administer(actor),
+        "may_accept_all": all(
+            may_operate(actor, provider)
+            for provider, _ in board.providers
+            if provider.restored_at is not None
+        ),
+        "accept_all_url": reverse("admin:registry_app_provider_accept_all_restored"),
     }
 
 

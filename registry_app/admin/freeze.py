@@ -7,7 +7,6 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.urls import URLPattern
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -18,6 +17,7 @@ from registry_app.admin.fields import MomentField, ThemedForm
 from registry_app.admin.filters import build_row_filter
 from registry_app.admin.list_page import ListPage
 from registry_app.admin.wording import format_ago, format_badge
+from registry_app.clock import fetch_now
 from registry_app.errors import DnsadminError
 from registry_app.inventory.freeze import delete_freeze, freeze
 from registry_app.inventory.lift_freeze import lift_freeze
@@ -70,7 +70,7 @@ class FreezePageAdmin(ListPage[Freeze]):
 
     @admin.display(description="state")
     def state_shown(self, row: Freeze) -> SafeString:
-        return _BADGES[compute_freeze_state(row, timezone.now())]
+        return _BADGES[compute_freeze_state(row, fetch_now())]
 
     @admin.display(description="starts")
     def starts_shown(self, row: Freeze) -> SafeString:
@@ -85,7 +85,7 @@ class FreezePageAdmin(ListPage[Freeze]):
         return {
             "row": row,
             "may_lift": may_operate(actor, row.provider) if row.provider else may_administer(actor),
-            "state": compute_freeze_state(row, timezone.now()),
+            "state": compute_freeze_state(row, fetch_now()),
             "lift_url": self.url_of("lift", row.pk),
             "delete_url": self.url_of("remove", row.pk),
             "facts": [

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
 from registry_app.admin.actor import actor_of
-from registry_app.admin.answer import answer_act, refuse
+from registry_app.admin.answer import answer_act, read_posted, refuse
 from registry_app.admin.config_page import ConfigPage
 from registry_app.admin.filters import build_choice_filter
 from registry_app.admin.list_page import build_column
@@ -37,6 +37,7 @@ from registry_app.queries.dependents import find_provider_dependents
 from registry_app.queries.freshness import describe_freshness
 from registry_app.queries.provider_page import fetch_provider_page, providers_for_display
 from registry_app.reconcile.request_visit import request_visit
+from registry_app.restore.accept_restored import accept_all_restored, accept_restored, find_reason_to_wait
 
 _FILTER_WORDS = {
     "include": "only at or below",
@@ -81,6 +82,8 @@ class ProviderPageAdmin(ConfigPage[Provider]):
             *super().urls_beside(),
             self.page_path("<int:pk>/visit/", self.visit_view, "visit"),
             self.page_path("<int:pk>/test/", self.test_view, "test"),
+            self.page_path("<int:pk>/accept-restored/", self.accept_restored_view, "accept_restored"),
+            self.page_path("accept-restored/", self.accept_all_view, "accept_all_restored"),
             self.page_path("directory/", self.directory_view, "directory"),
         ]
 
@@ -144,6 +147,25 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         done = "Asked for a visit: it begins within seconds. Reload to see it."
         return answer_act(request, lambda actor: request_visit(actor, pk), done=done, back=back)
 
+    def accept_restored_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        reason = read_posted(request, "reason")
+        done = "Accepted: this provider may be sent to again."
+        back = self.url_of("change", pk)
+        return answer_act(
+            request, lambda actor: accept_restored(actor, pk, reason=reason), done=done, back=back
+        )
+
+    def accept_all_view(self, request: HttpRequest) -> HttpResponse:
+        """Accept all providers that gave a snapshot since the restore; the others are named."""
+
+        def act(actor: Actor) -> None:
+            _, left = accept_all_restored(actor, reason=read_posted(request, "reason"))
+            for provider, reason in left:
+                messages.warning(request, f"{provider.name} still waits. {reason}")
+
+        done = "Accepted: every provider that gave a snapshot since the restore may be sent to again."
+        return answer_act(request, act, done=done, back=reverse("admin:index"))
+
     def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask the provider what ExternalDNS would ask, and show the answer; nothing changes."""
         if request.method != "POST":
@@ -172,6 +194,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
             "states": [(state, labels[state], amount) for state, amount in page.states.items()],
             "freshness": describe_freshness(row, now),
             "may_operate": may_operate(actor_of(request), row),
+            "reason_to_wait": find_reason_to_wait(row) if row.restored_at else None,
             "freeze_form": freeze_form,
             "all_findings": f"{reverse('admin:registry_app_finding_changelist')}?provider={row.pk}",
         }

@@ -29,6 +29,8 @@ def build_fix(finding: Finding) -> Fix | None:
         return Fix("Register this owner", _owner_address(finding, str(suggestion.get("owner_id", ""))))
     if kind == "accept_snapshot":
         return _page("Review the held snapshot", "heldsnapshot", suggestion.get("held_snapshot_id"))
+    if kind == "accept_restored":
+        return _page("Look at the provider", "provider", suggestion.get("provider_id"))
     if kind == "look_at_transfer":
         return _page("Look at the transfer", "transfer", suggestion.get("transfer_id"))
     if kind == "look_at_loop_run":

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -14,6 +13,7 @@ from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
 from registry_app.api.reference import ProviderReference, RowIdField, with_provider
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
+from registry_app.clock import fetch_now
 from registry_app.inventory.freeze import delete_freeze, freeze
 from registry_app.inventory.lift_freeze import lift_freeze
 from registry_app.models import Freeze
@@ -32,7 +32,7 @@ class FreezeAnswer(RowSerializer[Freeze]):
 
     @extend_schema_field(serializers.ChoiceField(choices=[each.value for each in FreezeState]))
     def get_state(self, row: Freeze) -> str:
-        return compute_freeze_state(row, timezone.now()).value
+        return compute_freeze_state(row, fetch_now()).value
 
 
 class FreezeBody(StrictSerializer):

@@ -13,7 +13,6 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,6 +21,7 @@ from rest_framework.views import APIView
 from registry_app.api.actor import user_pk_of
 from registry_app.api.dry_run import is_dry_run
 from registry_app.api.problem import InvalidParameter
+from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, StateMoved
 from registry_app.models import ApiToken, IdempotencyKey
 
@@ -82,7 +82,7 @@ def _read_key(request: Request) -> str | None:
 
 def _claim_key(request: Request, key: str) -> IdempotencyKey | Response:
     """The claim, or the first answer if there is one."""
-    now = timezone.now()
+    now = fetch_now()
     method_and_path = f"{request.method} {request.path}"[:300]
     digest = _compute_digest(request)
     try:
@@ -110,7 +110,7 @@ def _claim_key(request: Request, key: str) -> IdempotencyKey | Response:
 
 
 def _take_over(stored: IdempotencyKey) -> IdempotencyKey:
-    now = timezone.now()
+    now = fetch_now()
     left_behind = IdempotencyKey.objects.filter(
         pk=stored.pk,
         claimed_at=stored.claimed_at,

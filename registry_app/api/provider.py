@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import EmptyBody, StrictModelSerializer, StrictSerializer
+from registry_app.api.body import EmptyBody, ReasonBody, StrictModelSerializer, StrictSerializer
 from registry_app.api.configuration import ConfigurationViewSet
 from registry_app.api.idempotency import idempotent
 from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATION
@@ -20,6 +20,7 @@ from registry_app.inventory.probe_provider import ConnectionReport, SampleRecord
 from registry_app.inventory.register_provider import register_provider
 from registry_app.models import Provider
 from registry_app.reconcile.request_visit import request_visit
+from registry_app.restore.accept_restored import accept_all_restored, accept_restored
 
 _SETTINGS = (
     "name",
@@ -66,6 +67,7 @@ class ProviderAnswer(RowSerializer[Provider]):
             "next_visit_at",
             "last_visit_at",
             "accepted_at",
+            "restored_at",
             "record_set_count",
             "claim_count",
             "domain_filter",
@@ -145,6 +147,21 @@ class ConnectionReportAnswer(serializers.Serializer[ConnectionReport]):
     sample = SampleRecordAnswer(many=True)
 
 
+class RestoredProviderAnswer(serializers.Serializer[Any]):
+    """A provider that still waits after a restore, and why."""
+
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class AcceptedAnswer(serializers.Serializer[Any]):
+    """What came of accepting all providers after a restore."""
+
+    accepted = serializers.ListField(child=serializers.CharField(), help_text="Names.")
+    waiting = RestoredProviderAnswer(many=True)
+
+
 class ProviderViews(ConfigurationViewSet):
     """Providers."""
 
@@ -154,7 +171,10 @@ class ProviderViews(ConfigurationViewSet):
     answer_shape = ProviderAnswer
     body_shape = ProviderBody
     address = "providers"
-    scopes = {**ConfigurationViewSet.scopes, "visits": "admin", "connection_tests": "admin"}
+    scopes = {**ConfigurationViewSet.scopes, "visits": "admin", "connection_tests": "admin"} | {
+        "accept_restored": "admin",
+        "accept_all_restored": "admin",
+    }
     contacting = frozenset({"connection_tests"})
 
     @extend_schema(parameters=[ProviderParameters], responses=ProviderAnswer(many=True))
@@ -198,6 +218,23 @@ class ProviderViews(ConfigurationViewSet):
         row = find_row(self.get_queryset(), pk=pk)
         answer = {"provider": pk, "next_visit_at": row.next_visit_at, "sync_runs": runs}
         return Response(VisitRequestAnswer(answer).data, status=202, headers={"Location": runs})
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=ProviderAnswer)
+    @idempotent()
+    def accept_restored(self, request: Request, pk: int) -> Response:
+        """Accept the snapshot the provider gave since a restore: it may be sent to again."""
+        accept_restored(self.actor, pk, reason=read_body(ReasonBody, request)["reason"])
+        return self.answer_row(pk)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=AcceptedAnswer)
+    @idempotent()
+    def accept_all_restored(self, request: Request) -> Response:
+        """Accept every provider that gave a snapshot since a restore, in one act."""
+        said = read_body(ReasonBody, request)
+        accepted, left = accept_all_restored(self.actor, reason=said["reason"])
+        waiting = [{"id": each.pk, "name": each.name, "reason": reason} for each, reason in left]
+        answer = {"accepted": [each.name for each in accepted], "waiting": waiting}
+        return Response(AcceptedAnswer(answer).data)
 
     @extend_schema(request=EmptyBody, responses=ConnectionReportAnswer)
     def connection_tests(self, request: Request, pk: int) -> Response:

@@ -44,6 +44,8 @@ urlpatterns = [
     path("providers/<int:pk>/", ProviderViews.at(get="retrieve", patch="partial_update", delete="destroy")),
     path("providers/<int:pk>/visits/", ProviderViews.at(post="visits")),
     path("providers/<int:pk>/connection-tests/", ProviderViews.at(post="connection_tests")),
+    path("providers/<int:pk>/accept-restored/", ProviderViews.at(post="accept_restored")),
+    path("providers/accept-all-restored/", ProviderViews.at(post="accept_all_restored")),
     path("held-snapshots/", HeldSnapshotViews.at(get="list")),
     path("held-snapshots/<int:pk>/", HeldSnapshotViews.at(get="retrieve")),
     path("held-snapshots/<int:pk>/accept/", HeldSnapshotViews.at(post="accept")),

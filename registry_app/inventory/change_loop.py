@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from registry_app.actor import Actor
+from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest
 from registry_app.inventory.register_loop import raise_if_not_dnsadmins
 from registry_app.inventory.rows import change_row, fetch_row, raise_if_not_administrator
@@ -46,5 +46,5 @@ def change_loop(
         )
         if not changed.is_enabled:
             # What keeps a loop from running that is not to run, nobody needs to know.
-            resolve_finding(compute_loop_fingerprint(changed.owner, changed.provider), timezone.now())
+            resolve_finding(compute_loop_fingerprint(changed.owner, changed.provider), fetch_now())
     return changed

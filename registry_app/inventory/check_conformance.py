@@ -10,8 +10,9 @@ from registry_app.errors import LeaseLost, NotAllowed, RefusedBySafety
 from registry_app.inventory.rows import fetch_row, raise_if_not_administrator
 from registry_app.mirror.client import build_subject
 from registry_app.models import Provider
+from registry_app.outside_copy import announce_send, count_send
 from registry_app.queries.access import may_operate
-from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
+from registry_app.queries.send_gate import find_send_stops
 from registry_app.reconcile.lease import raise_if_lost, release_lease, renew_lease, take_lease
 from registry_app.reconcile.visit import name_holder
 
@@ -39,10 +40,8 @@ def check_conformance(actor: Actor, provider_id: int, *, zone: str = "") -> Repo
 
 def _check_by_writing(actor: Actor, provider: Provider, zone: str) -> Report:
     raise_if_not_administrator(actor, "providers")
-    for freeze in fetch_active_freezes(provider):
-        raise RefusedBySafety(
-            f"{describe_freeze(freeze)}.", todo="Wait until it is over, or ask without writing."
-        )
+    for stop in find_send_stops(provider):
+        raise RefusedBySafety(stop.happened, todo=f"{stop.todo} Or ask without writing.", code=stop.code)
     subject = build_subject(provider)
     lease = take_lease(provider.pk, f"conformance {name_holder()}")
     if lease is None:
@@ -54,6 +53,8 @@ def _check_by_writing(actor: Actor, provider: Provider, zone: str) -> Report:
         with transaction.atomic():
             raise_if_lost(lease)
             record_audit(actor, "provider.conformance_written", provider, after={"zone": zone})
+            count_send()
+        announce_send()
         return run_conformance(subject, zone=zone, patience=float(provider.read_back_seconds))
     finally:
         release_lease(lease)

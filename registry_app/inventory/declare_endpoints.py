@@ -5,12 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from providers.registries.labels import RESOURCE
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
 from registry_app.inventory.declared_endpoint import read_declared
 from registry_app.models import PROVIDER_SECRETS, DeclaredEndpoint, Loop
@@ -75,7 +75,7 @@ def _store(
     new = [row for key, row in rows.items() if key not in declared]
     changed = [key for key in rows.keys() & declared.keys() if _values(rows[key]) != _values(declared[key])]
     _raise_if_not_allowed(actor, loop, {*(row.name for row in (*gone, *new)), *(key.name for key in changed)})
-    now = timezone.now()
+    now = fetch_now()
     taken = Loop.objects.filter(pk=loop.pk, declared_at=expected_declared_at)
     if not taken.update(declared_at=now, next_run_at=now):
         raise StateMoved(

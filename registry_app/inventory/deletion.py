@@ -7,10 +7,10 @@ from typing import Generic
 
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.errors import RefusedBySafety
 from registry_app.inventory.register_instance import touch_owner
 from registry_app.inventory.rows import (
@@ -114,7 +114,7 @@ def _delete(
 def _end_provider(row: Provider) -> None:
     # The epoch ends the lease of a sync that is under way: what it read is not stored any more.
     Provider.objects.filter(pk=row.pk).update(
-        deleted_at=timezone.now(),
+        deleted_at=fetch_now(),
         is_enabled=False,
         username="",
         lease_epoch=F("lease_epoch") + 1,
@@ -130,7 +130,7 @@ def _end_instance(row: Instance) -> None:
 
 def _end_owner(row: Owner) -> None:
     Instance.objects.filter(owner=row).delete()
-    Owner.objects.filter(pk=row.pk).update(deleted_at=timezone.now())
+    Owner.objects.filter(pk=row.pk).update(deleted_at=fetch_now())
     Grant.objects.filter(owner=row).delete()
 
 
@@ -138,5 +138,5 @@ def _end_profile(row: RegistryProfile) -> None:
     secrets = dict.fromkeys(find_secret_names(RegistryProfile), "")
     # Without a place, another profile may speak for the same store.
     RegistryProfile.objects.filter(pk=row.pk).update(
-        deleted_at=timezone.now(), store_place="", is_rebuilt=False, cluster=None, **secrets
+        deleted_at=fetch_now(), store_place="", is_rebuilt=False, cluster=None, **secrets
     )

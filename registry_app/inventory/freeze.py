@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from django.db import transaction
-from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, NotAllowed, StateMoved
 from registry_app.inventory.rows import fetch_row
 from registry_app.models import Freeze, Provider
@@ -27,7 +27,7 @@ def freeze(
     """
     provider = None if provider_id is None else fetch_row(Provider, provider_id)
     raise_if_may_not_freeze(actor, provider)
-    start = starts_at or timezone.now()
+    start = starts_at or fetch_now()
     if not reason.strip():
         raise InvalidRequest("A freeze needs a reason.", fields={"reason": ["Say why nothing may be sent."]})
     if ends_at is not None and ends_at <= start:
@@ -49,7 +49,7 @@ def delete_freeze(actor: Actor, freeze_id: int) -> None:
     raise_if_may_not_freeze(actor, row.provider)
     with transaction.atomic():
         record_audit(actor, "freeze.deleted", row, before={**_audit_values(row), "reason": row.reason})
-        deleted, _ = Freeze.objects.filter(pk=freeze_id, starts_at__gt=timezone.now()).delete()
+        deleted, _ = Freeze.objects.filter(pk=freeze_id, starts_at__gt=fetch_now()).delete()
         if not deleted:
             raise StateMoved(
                 f"This freeze started at {row.starts_at:%Y-%m-%d %H:%M} UTC and cannot be deleted any more.",

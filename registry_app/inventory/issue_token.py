@@ -6,10 +6,10 @@ from datetime import datetime
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, NotAllowed
 from registry_app.inventory.token_secret import build_random_parts, build_token_text, compute_secret_hash
 from registry_app.models import ApiToken, Owner
@@ -38,7 +38,7 @@ def issue_token(
     fields = _find_problems(name, scopes, set(owner_ids) - {owner.owner_id for owner in owners}, networks)
     if user is None:
         fields["user"] = ["There is no such active user."]
-    if expires_at is not None and expires_at <= timezone.now():
+    if expires_at is not None and expires_at <= fetch_now():
         fields["expires_at"] = ["Choose a time in the future."]
     if fields or user is None:
         raise InvalidRequest("The token cannot be issued like this.", fields=fields)

@@ -2,10 +2,10 @@
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.errors import StateMoved
 from registry_app.inventory.freeze import raise_if_may_not_freeze
 from registry_app.inventory.rows import fetch_row
@@ -16,7 +16,7 @@ def lift_freeze(actor: Actor, freeze_id: int, *, reason: str = "") -> Freeze:
     """End a freeze now (one that has not begun ends as it starts). Raises StateMoved if it is over."""
     row = fetch_row(Freeze, freeze_id)
     raise_if_may_not_freeze(actor, row.provider)
-    now = max(timezone.now(), row.starts_at)
+    now = max(fetch_now(), row.starts_at)
     with transaction.atomic():
         still_on = Freeze.objects.filter(Q(ends_at=None) | Q(ends_at__gt=now), pk=freeze_id)
         if not still_on.update(ends_at=now):

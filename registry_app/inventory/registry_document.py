@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import msgspec
 from django.db import transaction
-from django.utils import timezone
 
 from providers.http.errors import OutcomeUnknown, ProviderError
 from providers.registries.configmap.export import Export, parse_export
@@ -12,12 +11,14 @@ from providers.registries.errors import RegistryError
 from providers.wire.endpoint import EndpointKey
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, LeaseLost, NotAllowed, RefusedBySafety, StateMoved
 from registry_app.inventory.rows import raise_if_not_administrator
 from registry_app.mirror.open_stores import open_configmap_store
 from registry_app.models import Provider, RecordSet, RegistryProfile
+from registry_app.outside_copy import announce_send, count_send
 from registry_app.queries.access import may_operate
-from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
+from registry_app.queries.send_gate import find_send_stops
 from registry_app.reconcile.lease import raise_if_lost, release_lease, renew_lease, take_lease
 from registry_app.reconcile.visit import name_holder
 
@@ -38,7 +39,7 @@ def export_registry(actor: Actor, profile: RegistryProfile, owner_id: str) -> by
             todo=f"Ask somebody who operates {provider.name}.",
         )
     try:
-        return open_configmap_store(profile, provider).export(owner_id, when=timezone.now())
+        return open_configmap_store(profile, provider).export(owner_id, when=fetch_now())
     except (ProviderError, RegistryError) as error:
         raise _refuse(error) from error
 
@@ -53,8 +54,8 @@ def restore_registry(actor: Actor, profile: RegistryProfile, document: bytes) ->
     """
     raise_if_not_administrator(actor, "registries")
     provider = _find_provider(profile)
-    for freeze in fetch_active_freezes(provider):
-        raise RefusedBySafety(f"{describe_freeze(freeze)}.", todo="Wait until it is over.")
+    for stop in find_send_stops(provider):
+        raise RefusedBySafety(stop.happened, todo=stop.todo, code=stop.code)
     export = _read_document(document, provider)
     lease = take_lease(provider.pk, f"restore {name_holder()}")
     if lease is None:
@@ -71,6 +72,8 @@ def restore_registry(actor: Actor, profile: RegistryProfile, document: bytes) ->
                 "left_out": export.left_out,
             }
             record_audit(actor, "registry_profile.restoring", profile, after=after)
+            count_send()
+        announce_send()
         open_configmap_store(profile, provider).restore(export)
     except (ProviderError, RegistryError) as error:
         raise _refuse(error) from error

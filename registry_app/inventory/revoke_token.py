@@ -1,10 +1,10 @@
 """Revoke an API token."""
 
 from django.db import transaction
-from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.errors import NotFound, StateMoved
 from registry_app.inventory.rows import fetch_row
 from registry_app.models import ApiToken
@@ -17,7 +17,7 @@ def revoke_token(actor: Actor, token_id: int, *, reason: str = "") -> ApiToken:
     if token.user_id != actor.user_id and not may_administer(actor):
         raise NotFound(f"There is no token {token_id}.", todo="Look it up in the list of your tokens.")
     with transaction.atomic():
-        now = timezone.now()
+        now = fetch_now()
         if not ApiToken.objects.filter(pk=token_id, revoked_at=None).update(revoked_at=now):
             raise StateMoved("This token was revoked already.", todo="Nothing is left to do.")
         record_audit(actor, "token.revoked", token, reason=reason, after={"revoked_at": now.isoformat()})

@@ -6,10 +6,10 @@ from typing import Any, TypeVar, cast
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import IntegrityError, models, transaction
-from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
 from registry_app.models import EncryptedTextField
 from registry_app.models.encrypted_field import find_secret_names
@@ -115,7 +115,7 @@ def take_version(row: models.Model, expected: datetime | None) -> None:
     current = cast("datetime", row.updated_at)  # type: ignore[attr-defined]  # every configuration row has it
     if expected is not None and expected != current:
         raise _moved(row)
-    if not manager.filter(pk=row.pk, updated_at=current).update(updated_at=timezone.now()):
+    if not manager.filter(pk=row.pk, updated_at=current).update(updated_at=fetch_now()):
         raise _moved(row)
 
 

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import structlog
 from django.db import transaction
-from django.utils import timezone
 
 from providers.http.errors import ProviderError
 from providers.wire.errors import WireError
 from registry_app.actor import SYSTEM
+from registry_app.clock import fetch_now
 from registry_app.errors import LeaseLost, SecretUnavailable, StateMoved
 from registry_app.loop.hold import Hold, holding, take_lease_or_leave
 from registry_app.loop.look import look_and_settle
@@ -69,7 +69,7 @@ def postpone(run: LoopRun, lease: Lease, problem: str) -> None:
     pause = min(_FIRST_RETRY * 2**run.attempt, _LONGEST_RETRY)
     LoopRun.objects.filter(pk=run.pk, status=LoopRun.Status.RUNNING).update(
         attempt=run.attempt + 1,
-        next_look_at=timezone.now() + pause,
+        next_look_at=fetch_now() + pause,
         reason=f"It was sent, or may have been, and cannot be read back now: {problem}"[:2_000],
     )
 

@@ -7,14 +7,13 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from django.utils import timezone
-
 from providers.client.provider_client import ProviderClient
 from providers.planning.equal_values import EqualValues
 from providers.registries.claim import TxtProfile
 from providers.registries.neighbourhood import Neighbourhood
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.property_values import ValuePair
+from registry_app.clock import fetch_now
 from registry_app.errors import RefusedBySafety, StateMoved
 from registry_app.mirror.believable import raise_if_stores_unbelievable, raise_if_unbelievable
 from registry_app.mirror.client import build_client
@@ -105,7 +104,7 @@ class Hold:
         """
         self.renew()
         known = read_known_filter(self.provider.domain_filter)
-        said = fetch_domain_filter(self.client, timezone.now())
+        said = fetch_domain_filter(self.client, fetch_now())
         if known is not None and not known.says_the_same(said):
             raise RefusedBySafety(
                 f"{self.provider.name} negotiated another domain filter than at its last visit: another "

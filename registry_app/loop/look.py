@@ -3,8 +3,7 @@
 from collections.abc import Callable, Collection
 from datetime import timedelta
 
-from django.utils import timezone
-
+from registry_app.clock import fetch_now
 from registry_app.loop.claim_rows import decode_rows, judge_rows
 from registry_app.loop.hold import Hold
 from registry_app.loop.step_changes import (
@@ -38,7 +37,7 @@ def look_and_settle(hold: Hold, step: LoopStep, names: Collection[str] | None = 
         read,
         lambda seen: all(item.outcome == "verified" for item in seen[1]),
         allowed=timedelta(seconds=hold.provider.read_back_seconds),
-        since=step.answered_at or timezone.now(),
+        since=step.answered_at or fetch_now(),
     )
     settle_step(hold, step, found[1])
     return found

@@ -2,8 +2,8 @@
 
 from django.conf import settings
 from django.db.models import Max
-from django.utils import timezone
 
+from registry_app.clock import fetch_now
 from registry_app.models import LoopRun
 
 _BATCH = 500
@@ -12,7 +12,7 @@ _BATCH = 500
 def purge_loop_runs() -> int:
     """How many went. What is not over stays, and so does the last run of each loop; what one that sent
     something did is in the audit trail."""
-    before = timezone.now() - settings.DNSADMIN_RETENTION_RUNS
+    before = fetch_now() - settings.DNSADMIN_RETENTION_RUNS
     last = LoopRun.objects.filter(loop__isnull=False).values("loop_id").order_by().annotate(last=Max("pk"))
     old = (
         LoopRun.objects.filter(started_at__lt=before)

@@ -5,8 +5,8 @@ from registry_app.loop.loop_request import LoopRequest
 from registry_app.mirror.owner_registry import describe_disagreement, list_registry_profiles
 from registry_app.mirror.registries import STORE_KINDS
 from registry_app.models import Owner, Provider, RegistryProfile
-from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
 from registry_app.queries.instance import find_cluster_instance, list_instances_at
+from registry_app.queries.send_gate import find_send_stops
 
 
 def raise_if_unplannable(request: LoopRequest) -> None:
@@ -17,7 +17,7 @@ def raise_if_unplannable(request: LoopRequest) -> None:
 
 
 def find_sending_refusals(request: LoopRequest) -> list[RefusedBySafety]:
-    """Why the plan may be shown, and not sent: somebody else's instance, a freeze."""
+    """Why the plan may be shown, and not sent: somebody else's instance, a freeze, a restore."""
     found: list[RefusedBySafety] = []
     instance = find_cluster_instance(request.owner, request.provider)
     if instance is not None:
@@ -31,19 +31,14 @@ def find_sending_refusals(request: LoopRequest) -> list[RefusedBySafety]:
                 code="owner_runs_in_a_cluster",
             )
         )
-    return [*found, *find_freeze_refusals(request.provider)]
+    return [*found, *find_stop_refusals(request.provider)]
 
 
-def find_freeze_refusals(provider: Provider) -> list[RefusedBySafety]:
-    """One for each freeze that holds at this moment."""
+def find_stop_refusals(provider: Provider) -> list[RefusedBySafety]:
+    """One for each reason why nothing may be sent to the provider at this moment."""
     return [
-        RefusedBySafety(
-            f"{describe_freeze(freeze)}.",
-            now="Nothing more is sent.",
-            todo="Run it when the freeze is over, or have it lifted.",
-            code="frozen",
-        )
-        for freeze in fetch_active_freezes(provider)
+        RefusedBySafety(stop.happened, now="Nothing more is sent.", todo=stop.todo, code=stop.code)
+        for stop in find_send_stops(provider)
     ]
 
 

@@ -1,10 +1,10 @@
 """A person wants a loop to run now: it is due at once, and a worker finds it."""
 
 from django.db import transaction
-from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.errors import NotAllowed, RefusedBySafety
 from registry_app.loop.declared import find_loop
 from registry_app.models import Loop
@@ -20,7 +20,7 @@ def request_loop_run(actor: Actor, loop_id: int, *, confirmation: str = "") -> L
     raise_if_may_not_run(actor, loop)
     if not loop.is_enabled:
         raise RefusedBySafety(f"{loop} is switched off.", todo="Switch it on first.", code="loop_disabled")
-    now = timezone.now()
+    now = fetch_now()
     with transaction.atomic():
         Loop.objects.filter(pk=loop.pk).update(
             next_run_at=now, requested_by=actor.name[:200], confirmation=confirmation[:500]

@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.utils import timezone
 
 from providers.planning.planned_changes import LeftAlone
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost
 from registry_app.loop.batches import list_keys
@@ -50,7 +50,7 @@ def open_run(request: LoopRequest, lease: Lease, actor: Actor, trigger: LoopRun.
             address=name_place(request.provider),
             confirmation=request.confirmation[:500],
             epoch=lease.epoch,
-            started_at=timezone.now(),
+            started_at=fetch_now(),
         )
         if loop is not None:
             # Somebody's word is good for one run.
@@ -109,7 +109,7 @@ def close_run(run: LoopRun, lease: Lease, actor: Actor, end: End) -> None:
     """
     steps = run.steps.filter(registry_profile__isnull=True).order_by("ordinal")
     items = [item for step in steps for item in parse_items(step)]
-    now = timezone.now()
+    now = fetch_now()
     status, reason = end.status, end.reason
     values = {
         "status": status,

@@ -11,7 +11,7 @@ from providers.wire.endpoint import EndpointKey
 from registry_app.loop.batches import cut_into_batches, list_keys, select_changes
 from registry_app.loop.hold import Hold
 from registry_app.loop.plan_loop import LoopPlan, keep_names, plan_again
-from registry_app.loop.refusals import find_freeze_refusals
+from registry_app.loop.refusals import find_stop_refusals
 from registry_app.loop.send_batch import send_batch
 from registry_app.loop.step_changes import StepItem
 from registry_app.models import LoopRun
@@ -65,7 +65,7 @@ def _names_of(keys: Iterable[EndpointKey]) -> frozenset[str]:
 
 
 def _find_reason_to_stop(hold: Hold, progress: _Progress, size: int) -> str:
-    for refusal in find_freeze_refusals(hold.provider):
+    for refusal in find_stop_refusals(hold.provider):
         return str(refusal)
     # Not before the first batch: a slow provider's would never come.
     if progress.is_begun and time.monotonic() - hold.started > settings.DNSADMIN_LONGEST_RUN.total_seconds():

@@ -4,15 +4,16 @@ import hashlib
 from collections.abc import Sequence
 
 from django.db import transaction
-from django.utils import timezone
 
 from providers.http.errors import NothingSent, OutcomeUnknown
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost
 from registry_app.loop.claim_rows import decode_rows
 from registry_app.loop.hold import Hold
 from registry_app.loop.step_changes import StepItem, format_items
 from registry_app.models import LoopRun, LoopStep
+from registry_app.outside_copy import DatabaseRestored, announce_send, count_send
 from registry_app.reconcile.lease import Lease, raise_if_lost
 
 _STATUS = LoopStep.Status
@@ -35,7 +36,7 @@ def store_step(
             body_digest=hashlib.sha256(body).hexdigest(),
             items=format_items(items),
             epoch=hold.lease.epoch,
-            stored_at=timezone.now(),
+            stored_at=fetch_now(),
         )
     crash_point("loop.stored")
     return step
@@ -57,8 +58,14 @@ def send_step(hold: Hold, step: LoopStep) -> None:
             raise LeaseLost(
                 f"Step {step.pk} is in other hands.", now="This run sent nothing.", todo="Nothing."
             )
+        count_send()
     crash_point("loop.marked")
-    if timezone.now() >= hold.lease.until:
+    try:
+        announce_send()
+    except DatabaseRestored as error:
+        _store_answer(step, _STATUS.NOT_SENT, str(error))
+        raise
+    if fetch_now() >= hold.lease.until:
         raise LeaseLost("The lease ended before the step was sent.", todo="Nothing: the next run looks.")
     try:
         _send(hold, step)
@@ -83,7 +90,7 @@ def settle_step(hold: Hold, step: LoopStep, items: Sequence[StepItem]) -> None:
         LoopStep.objects.filter(pk=step.pk, status__in=UNSETTLED).update(
             status=_STATUS.VERIFIED if is_done else _STATUS.INCOMPLETE,
             items=format_items(items),
-            read_back_at=timezone.now(),
+            read_back_at=fetch_now(),
         )
     crash_point("loop.settled")
 
@@ -109,6 +116,6 @@ def _send(hold: Hold, step: LoopStep) -> None:
 def _store_answer(step: LoopStep, status: str, answer: str) -> None:
     # Not fenced: what came back is true whoever has the lease now, and only the mark's owner gets here.
     LoopStep.objects.filter(pk=step.pk, status=_STATUS.SENDING).update(
-        status=status, answer=answer, answered_at=timezone.now()
+        status=status, answer=answer, answered_at=fetch_now()
     )
     step.refresh_from_db()

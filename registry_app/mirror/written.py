@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from django.utils import timezone
-
 from providers.http.errors import ProviderError
 from providers.wire.endpoint import Endpoint, is_same_ttl
 from providers.wire.errors import WireError
+from registry_app.clock import fetch_now
 
 _FIRST_PAUSE = 0.2
 _LONGEST_PAUSE = 5.0
@@ -59,7 +58,7 @@ def read_until(
     Reads at least once. Raises ProviderError or WireError if the last of the readings failed.
     """
     # By a clock that never jumps; and should the other one have gone back since, no longer than allowed.
-    until = time.monotonic() + min(allowed, since + allowed - timezone.now()).total_seconds()
+    until = time.monotonic() + min(allowed, since + allowed - fetch_now()).total_seconds()
     pause = _FIRST_PAUSE
     while True:
         failure: ProviderError | WireError | None = None

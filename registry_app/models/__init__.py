@@ -7,6 +7,7 @@ from registry_app.models.cluster import Cluster
 from registry_app.models.encrypted_field import EncryptedTextField
 from registry_app.models.finding import Finding
 from registry_app.models.freeze import Freeze
+from registry_app.models.generation import Generation
 from registry_app.models.grant import Grant
 from registry_app.models.held_snapshot import HeldSnapshot
 from registry_app.models.idempotency_key import IdempotencyKey
@@ -31,6 +32,7 @@ __all__ = [
     "EncryptedTextField",
     "Finding",
     "Freeze",
+    "Generation",
     "Grant",
     "HeldSnapshot",
     "IdempotencyKey",

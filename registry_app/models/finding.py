@@ -43,6 +43,8 @@ class Finding(models.Model):
         LOOP_STUCK = "loop_stuck", "Loop that does not make what is wanted"
         SHARED_OWNER = "shared_owner", "Owner id shared by several instances"
         DUPLICATE_PROVIDER = "duplicate_provider", "Provider registered twice"
+        DATABASE_RESTORED = "database_restored", "Restored: nothing is sent until a snapshot is accepted"
+        CLOCK_OFF = "clock_off", "Worker whose clock is off"
 
     class Severity(models.IntegerChoices):
         INFO = 10, "Info"

@@ -130,6 +130,13 @@ class Provider(models.Model):
     last_error_code = models.CharField(max_length=64, blank=True, default="")
     last_error = models.TextField(blank=True, default="")
 
+    restored_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When the database was restored. Nothing is sent until a later snapshot is accepted.",
+    )
+
     lease_epoch = models.PositiveBigIntegerField(default=0)
     lease_holder = models.CharField(max_length=200, blank=True, default="")
     lease_until = models.DateTimeField(null=True, blank=True)

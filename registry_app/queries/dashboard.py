@@ -21,7 +21,12 @@ from registry_app.queries.provider_page import active_freezes, providers_for_dis
 from registry_app.queries.transfer_page import transfers_for_display
 
 _MOST = 10
-_NAMED = (Finding.Kind.PROVIDER_FAILING, Finding.Kind.SNAPSHOT_HELD, Finding.Kind.TRANSFER_STUCK)
+_NAMED = (
+    Finding.Kind.PROVIDER_FAILING,
+    Finding.Kind.SNAPSHOT_HELD,
+    Finding.Kind.TRANSFER_STUCK,
+    Finding.Kind.DATABASE_RESTORED,
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Dashboard:
     transfers: list[Transfer]
     events: list[RecordEvent]
     audit: list[AuditEntry]
+    restored: int
 
 
 def fetch_dashboard(now: datetime) -> Dashboard:
@@ -53,6 +59,7 @@ def fetch_dashboard(now: datetime) -> Dashboard:
     findings = _count_findings()
     return Dashboard(
         attention=[
+            *_restored(),
             *_held(),
             *_unfinished_transfers(),
             *_failing(),
@@ -66,6 +73,7 @@ def fetch_dashboard(now: datetime) -> Dashboard:
         transfers=list(transfers_for_display()[:_MOST]),
         events=list(_events()[:_MOST]),
         audit=list(AuditEntry.objects.all()[:_MOST]),
+        restored=sum(1 for provider in providers if provider.restored_at is not None),
     )
 
 
@@ -79,6 +87,15 @@ def _count_states(total: int) -> list[tuple[str, str, int]]:
 
 def _events() -> QuerySet[RecordEvent]:
     return RecordEvent.objects.select_related("provider").defer(*PROVIDER_SECRETS)
+
+
+def _restored() -> list[Attention]:
+    rows = Provider.objects.filter(restored_at__isnull=False).values_list("pk", "name")
+    text = "nothing is sent to {} until somebody accepts its snapshot"
+    return [
+        Attention("bad", f"The database was restored: {text.format(name)}", "provider", pk)
+        for pk, name in rows[:_MOST]
+    ]
 
 
 def _held() -> list[Attention]:

@@ -3,8 +3,8 @@
 from typing import TypeVar
 
 from django.db.models import Model, Q, QuerySet
-from django.utils import timezone
 
+from registry_app.clock import fetch_now
 from registry_app.models import (
     ApiToken,
     Claim,
@@ -40,7 +40,7 @@ def find_owner_dependents(owner: Owner) -> list[str]:
     """As `find_provider_dependents`. What the mirror knows of the owner's counts: the next sync would
     discover the owner again."""
     tokens = ApiToken.objects.filter(owners=owner, revoked_at=None)
-    alive = tokens.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+    alive = tokens.filter(Q(expires_at=None) | Q(expires_at__gt=fetch_now()))
     return [
         *_count("record set", RecordSet.objects.filter(owner=owner), "Transfer or release them first."),
         *_count("claim", Claim.objects.filter(owner=owner), "Transfer, release or clean them up first."),

@@ -4,8 +4,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from django.db.models import Q
-from django.utils import timezone
 
+from registry_app.clock import fetch_now
 from registry_app.models import Freeze, Provider
 
 
@@ -26,7 +26,7 @@ def compute_freeze_state(freeze: Freeze, at: datetime) -> FreezeState:
 
 def fetch_active_freezes(provider: Provider, at: datetime | None = None) -> list[Freeze]:
     """The freezes that hold for `provider` at this moment, its own and those of all providers."""
-    now = at or timezone.now()
+    now = at or fetch_now()
     return list(
         Freeze.objects.filter(Q(provider=provider) | Q(provider__isnull=True))
         .filter(starts_at__lte=now)

@@ -3,9 +3,9 @@
 from datetime import timedelta
 
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from registry_app.actor import Actor
+from registry_app.clock import fetch_now
 from registry_app.models import Grant, Loop, LoopRun, Owner, Provider, Transfer, TransferItem
 from registry_app.queries.access import may_act
 from registry_app.queries.lease import build_free_query
@@ -26,7 +26,7 @@ def is_loop_due(loop_id: int) -> bool:
 
 def unfinished_loop_runs() -> list[int]:
     """Runs whose worker is gone: nobody holds their provider, and they have not ended."""
-    now = timezone.now()
+    now = fetch_now()
     is_time = (
         Q(next_look_at__isnull=True) | Q(next_look_at__lte=now) | Q(next_look_at__gt=now + _LONGEST_WAIT)
     )
@@ -63,11 +63,11 @@ def is_first_contact(owner: Owner, provider: Provider) -> bool:
 
 
 def _due() -> "QuerySet[Loop]":
-    now = timezone.now()
+    now = fetch_now()
     # One that waits for longer than any does was put off by a clock that was wrong.
     is_time = Q(next_run_at__isnull=True) | Q(next_run_at__lte=now) | Q(next_run_at__gt=now + _LONGEST_WAIT)
     return Loop.objects.filter(is_time, _is_provider_free(), is_enabled=True, provider__is_enabled=True)
 
 
 def _is_provider_free() -> Q:
-    return build_free_query(timezone.now(), "provider__")
+    return build_free_query(fetch_now(), "provider__")

@@ -2,8 +2,8 @@
 
 from django.conf import settings
 from django.db.models import Exists, F, OuterRef, Q
-from django.utils import timezone
 
+from registry_app.clock import fetch_now
 from registry_app.models import LoopRun, LoopStep, Provider
 from registry_app.queries.invariant import Invariant, Violation, first_of, violation_of
 
@@ -48,7 +48,7 @@ def find_unread_runs() -> Violation | None:
 
 def find_abandoned_runs() -> Violation | None:
     """I7. A run that is under way has a live lease, or is looked at again."""
-    now = timezone.now()
+    now = fetch_now()
     live = Provider.objects.filter(lease_until__gt=now)
     left = LoopRun.objects.filter(
         Q(next_look_at__isnull=True) | Q(next_look_at__lt=now - 2 * settings.DNSADMIN_LEASE),

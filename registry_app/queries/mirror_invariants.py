@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import Count, F, Q
-from django.utils import timezone
 
+from registry_app.clock import fetch_now
 from registry_app.models import OwnershipState, Provider, RecordSet, SyncRun
 from registry_app.queries.invariant import Invariant, Violation, first_of, violation_of
 
@@ -52,8 +52,8 @@ def find_half_missing() -> Violation | None:
 
 def find_abandoned_visits() -> Violation | None:
     """I7. A visit that is over its lease twice was not picked up."""
-    before = timezone.now() - 2 * settings.DNSADMIN_LEASE
-    live = Provider.objects.filter(lease_until__gt=timezone.now())
+    before = fetch_now() - 2 * settings.DNSADMIN_LEASE
+    live = Provider.objects.filter(lease_until__gt=fetch_now())
     rows = SyncRun.objects.filter(status=SyncRun.Status.RUNNING, started_at__lt=before).exclude(
         provider__in=live, epoch=F("provider__lease_epoch")
     )
@@ -78,7 +78,7 @@ def find_double_leases() -> Violation | None:
 
 def find_late_providers() -> Violation | None:
     """I20. A provider nobody has visited, failing or not, long after it was due."""
-    now = timezone.now()
+    now = fetch_now()
     due = Provider.objects.filter(is_enabled=True, next_visit_at__lt=now).only(
         "id", "next_visit_at", "interval_seconds", "lease_until"
     )

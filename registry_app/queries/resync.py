@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import Q
-from django.utils import timezone
 
+from registry_app.clock import fetch_now
 from registry_app.models import RegistryProfile
 
 _MOST_DUE = 500
@@ -14,7 +14,7 @@ _LONGEST_WAIT = timedelta(days=2)
 
 def due_resyncs() -> list[int]:
     """Registry profiles, the longest waiting first."""
-    now = timezone.now()
+    now = fetch_now()
     # One that waits for longer than any does was put off by a clock that was wrong.
     is_time = (
         Q(next_resync_at__isnull=True)

@@ -5,8 +5,8 @@ from datetime import timedelta
 from django.db import connection, models
 from django.db.models import CharField, Exists, OuterRef
 from django.db.models.functions import Cast
-from django.utils import timezone
 
+from registry_app.clock import fetch_now
 from registry_app.errors import SecretUnavailable
 from registry_app.models import (
     AuditEntry,
@@ -47,7 +47,7 @@ def find_unaudited_transfers() -> Violation | None:
 def find_forgotten_keys() -> Violation | None:
     """I16. A key that is in flight for a day belongs to a request that died."""
     rows = IdempotencyKey.objects.filter(
-        status_code__isnull=True, claimed_at__lt=timezone.now() - timedelta(days=1)
+        status_code__isnull=True, claimed_at__lt=fetch_now() - timedelta(days=1)
     )
     return violation_of(rows, "An idempotency key is in flight for more than a day.")
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 from types import MappingProxyType
 
 from django.db.models import Q
-from django.utils import timezone
 
 from registry_app.actor import Actor
+from registry_app.clock import fetch_now
 from registry_app.models import Grant, Provider, Transfer, TransferItem
 from registry_app.queries.access import may_operate
 from registry_app.queries.lease import build_free_query
@@ -99,7 +99,7 @@ def needs_other_person(transfer: Transfer) -> bool:
 
 def due_transfers() -> list[int]:
     """Transfers a worker should take up now: approved or begun, their time come, their provider free."""
-    now = timezone.now()
+    now = fetch_now()
     # One that waits for longer than any does was put off by a clock that was wrong.
     is_time = (
         Q(next_look_at__isnull=True) | Q(next_look_at__lte=now) | Q(next_look_at__gt=now + _LONGEST_WAIT)
@@ -146,7 +146,7 @@ def _list_approval(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     is_other = None not in (actor.user_id, transfer.requested_by_id) and (
         actor.user_id != transfer.requested_by_id
     )
-    if (needs_other and not is_other) or transfer.expires_at <= timezone.now():
+    if (needs_other and not is_other) or transfer.expires_at <= fetch_now():
         return [reject]
     approve = AllowedAction(
         "approve",

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import Exists, F, OuterRef, Q
-from django.utils import timezone
 
+from registry_app.clock import fetch_now
 from registry_app.models import Finding, Provider, Transfer, TransferItem, TransferStep
 from registry_app.queries.invariant import Invariant, Violation, first_of, violation_of
 
@@ -55,7 +55,7 @@ def find_unread_successes() -> Violation | None:
 
 def find_stuck_transfers() -> Violation | None:
     """I7. Work in progress has a live lease, is picked up within two lease times, or is told of."""
-    now = timezone.now()
+    now = fetch_now()
     live = Provider.objects.filter(lease_until__gt=now)
     left = Transfer.objects.filter(
         status__in=_AT_WORK, updated_at__lt=now - 2 * settings.DNSADMIN_LEASE

@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
-from django.utils import timezone
 
 from providers.wire.endpoint import EndpointKey
+from registry_app.clock import fetch_now
 from registry_app.models import RecordSet, Transfer, TransferItem
 
 _SENT = (
@@ -119,7 +119,7 @@ def _items_sent_since(provider_id: int, since: datetime | None) -> QuerySet[Tran
         is_recent = Q(transfer__finished_at__isnull=True) | Q(transfer__finished_at__gte=since)
         # What a failed one sent may still arrive, and is not somebody else's change then.
         transfers &= is_recent | Q(
-            transfer__status=Transfer.Status.FAILED, transfer__watch_until__gt=timezone.now()
+            transfer__status=Transfer.Status.FAILED, transfer__watch_until__gt=fetch_now()
         )
     return TransferItem.objects.filter(transfers)
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from datetime import datetime
 
 from django.db import transaction
-from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.errors import NotAllowed, StateMoved
 from registry_app.models import HeldSnapshot, Provider
 from registry_app.queries.access import may_operate
@@ -36,7 +36,7 @@ def decide_held_snapshot(
             f"{actor.name} may not decide on snapshots of {held.provider}.",
             todo="Ask somebody with the right to operate this provider.",
         )
-    now = timezone.now()
+    now = fetch_now()
     decision = {"status": status, "decided_at": now, "decided_by": actor.name[:200]}
     # The digest too: a person decides on what they saw, not on what a later visit put in its place.
     waiting = HeldSnapshot.objects.filter(

@@ -4,10 +4,10 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
 
 from providers.http.errors import ProviderError
 from providers.wire.errors import WireError
+from registry_app.clock import fetch_now
 from registry_app.errors import DnsadminError
 from registry_app.models import Provider, SyncRun
 from registry_app.queries.provider import SHORTEST_SILENCE
@@ -23,7 +23,7 @@ _LONGEST_ERROR = 2000
 
 def store_failure(lease: Lease, provider: Provider, run: SyncRun, error: Exception) -> SyncRun:
     """One fenced transaction. Raises LeaseLost if another run has the lease: then its word counts."""
-    now = timezone.now()
+    now = fetch_now()
     code, text = describe_failure(error)
     failures = provider.consecutive_failures + 1
     retry_after = error.retry_after if isinstance(error, ProviderError) else None

@@ -6,11 +6,11 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
 
 from providers.registries.store_contents import encode_contents
 from registry_app.actor import SYSTEM
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.models import HeldSnapshot, Provider, SyncRun
 from registry_app.queries.held_snapshot import last_snapshot
 from registry_app.reconcile.failure import resolve_failing
@@ -33,7 +33,7 @@ _SETTLED = {
 
 def store_held(visit: Visit, look: Look, suspicions: Sequence[Suspicion], sighting: str) -> SyncRun:
     """Keep the snapshot beside the mirror, one a provider, with its reasons and the difference."""
-    now = timezone.now()
+    now = fetch_now()
     snapshot = look.snapshot
     values: dict[str, object] = {
         "sync_run": visit.run,
@@ -61,7 +61,7 @@ def store_held(visit: Visit, look: Look, suspicions: Sequence[Suspicion], sighti
 
 def note_still_held(visit: Visit, held: HeldSnapshot) -> SyncRun:
     """The same suspicious answer again, waiting or rejected: counted, not looked at again."""
-    now = timezone.now()
+    now = fetch_now()
     with transaction.atomic():
         raise_if_lost(visit.lease)
         HeldSnapshot.objects.filter(pk=held.pk).update(

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db.models import F, QuerySet
-from django.utils import timezone
 
-from registry_app.errors import LeaseLost
+from registry_app.clock import TOLERANCE, fetch_now, measure_offset
+from registry_app.errors import ClockOff, LeaseLost
 from registry_app.models import Provider
 from registry_app.queries.lease import build_free_query
 
@@ -23,8 +23,13 @@ class Lease:
 
 
 def take_lease(provider_id: int, holder: str) -> Lease | None:
-    """The lease, if it is free or its time is over; None if somebody has it (or there is no provider)."""
-    now = timezone.now()
+    """The lease, if it is free or its time is over; None if somebody has it (or there is no provider).
+
+    Its time is by the database's clock. Raises ClockOff where this machine's differs from that: what runs
+    under a lease looks at its own clock too.
+    """
+    _raise_if_clock_off()
+    now = fetch_now()
     until = now + settings.DNSADMIN_LEASE
     taken = Provider.objects.filter(build_free_query(now), pk=provider_id).update(
         lease_epoch=F("lease_epoch") + 1, lease_holder=holder, lease_until=until
@@ -44,7 +49,7 @@ def renew_lease(lease: Lease, *, seconds: float = 0) -> Lease:
 
     Raises LeaseLost if another run has it. A lease whose time is over and that nobody took is renewed.
     """
-    until = timezone.now() + settings.DNSADMIN_LEASE + timedelta(seconds=seconds)
+    until = fetch_now() + settings.DNSADMIN_LEASE + timedelta(seconds=seconds)
     if not _held_by(lease).update(lease_until=until):
         raise _lost(lease)
     return replace(lease, until=until)
@@ -72,3 +77,14 @@ def _lost(lease: Lease) -> LeaseLost:
         now="Nothing was stored by this run.",
         todo="Nothing: the run that has the lease, or the next one, looks again.",
     )
+
+
+def _raise_if_clock_off() -> None:
+    offset = measure_offset()
+    if abs(offset) > TOLERANCE:
+        raise ClockOff(
+            f"The clock of this machine is {abs(offset.total_seconds()):.0f} s "
+            f"{'ahead of' if offset > timedelta(0) else 'behind'} the database's.",
+            now="Nothing was read or sent.",
+            todo="Set the clock, for example with chrony or systemd-timesyncd.",
+        )

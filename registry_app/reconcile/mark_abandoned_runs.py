@@ -1,8 +1,8 @@
 """Visits whose worker died: their lease is over, and nobody will end them (I7)."""
 
 from django.db.models import F, Q
-from django.utils import timezone
 
+from registry_app.clock import fetch_now
 from registry_app.models import SyncRun
 from registry_app.queries.lease import build_free_query
 
@@ -11,7 +11,7 @@ _MOST_AT_ONCE = 500
 
 def mark_abandoned_runs() -> int:
     """End running visits whose lease is over or somebody else's. The provider is due anyway."""
-    now = timezone.now()
+    now = fetch_now()
     is_over = build_free_query(now, "provider__") | Q(provider__lease_epoch__gt=F("epoch"))
     running = SyncRun.objects.filter(is_over, status=SyncRun.Status.RUNNING)
     pks = list(running.order_by("pk").values_list("pk", flat=True)[:_MOST_AT_ONCE])

@@ -1,8 +1,8 @@
 """Providers that should have been visited and were not: the workers are down, or too few."""
 
 from django.db import transaction
-from django.utils import timezone
 
+from registry_app.clock import fetch_now
 from registry_app.models import Finding
 from registry_app.queries.provider import SILENT_INTERVALS, find_silent
 from registry_app.reconcile.failure import draft_failing, failing_fingerprint
@@ -11,7 +11,7 @@ from registry_app.reconcile.store_findings import open_finding
 
 def note_silent_providers() -> int:
     """Open a finding for each that has none; the next visit that succeeds resolves it."""
-    now = timezone.now()
+    now = fetch_now()
     silent = find_silent(now)
     fingerprints = {failing_fingerprint(provider.pk): provider for provider in silent}
     known = Finding.objects.filter(fingerprint__in=list(fingerprints)).exclude(state=Finding.State.RESOLVED)

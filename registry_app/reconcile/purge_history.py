@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
-from django.utils import timezone
 
+from registry_app.clock import fetch_now
 from registry_app.models import (
     Claim,
     Finding,
@@ -47,7 +47,7 @@ class Purged:
 def purge_history() -> Purged:
     """Delete old history, visits, resolved findings, decided snapshots and idempotency keys.
     What is open always stays."""
-    now = timezone.now()
+    now = fetch_now()
     runs_before = now - settings.DNSADMIN_RETENTION_RUNS
     # The last stored visit of each provider stays: it tells what the mirror was made of.
     stored = SyncRun.objects.filter(status=SyncRun.Status.STORED).values("provider_id").order_by()

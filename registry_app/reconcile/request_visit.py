@@ -1,10 +1,10 @@
 """A person wants a provider visited now: it is due at once, and a worker finds it."""
 
 from django.db import transaction
-from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.errors import NotAllowed, RefusedBySafety
 from registry_app.models import Provider
 from registry_app.queries.access import may_operate
@@ -25,7 +25,7 @@ def request_visit(actor: Actor, provider_id: int) -> Provider:
             todo="Switch its visits on first.",
             code="provider_disabled",
         )
-    now = timezone.now()
+    now = fetch_now()
     with transaction.atomic():
         Provider.objects.filter(pk=provider.pk).update(next_visit_at=now)
         record_audit(actor, "provider.visit_requested", provider)

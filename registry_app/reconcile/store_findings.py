@@ -20,6 +20,8 @@ KINDS_BESIDE_SNAPSHOTS = (
     Kind.TRANSFER_STUCK,
     Kind.REGISTRY_DRIFT,
     Kind.LOOP_STUCK,
+    Kind.DATABASE_RESTORED,
+    Kind.CLOCK_OFF,
 )
 # These end by time alone: an answer that does not change must be looked at again now and then.
 KINDS_THAT_PASS = (Kind.FLAPPING, Kind.CHANGED_BACK, Kind.DELETED_AFTER_TRANSFER)
@@ -81,10 +83,14 @@ def iterate_finding_writes(
 
 
 def open_finding(
-    provider_id: int, draft: FindingDraft, now: datetime, owner_keys: Mapping[str, int] = NO_OWNERS
+    provider_id: int | None,
+    draft: FindingDraft,
+    now: datetime,
+    owner_keys: Mapping[str, int] = NO_OWNERS,
 ) -> None:
-    """Open or refresh one finding beside the snapshots. Inside the caller's transaction."""
-    fingerprint = draft.fingerprint(provider_id)
+    """Open or refresh one finding beside the snapshots; without a provider, of dnsadmin itself. Inside the
+    caller's transaction."""
+    fingerprint = draft.fingerprint(provider_id or 0)
     pk, state = Finding.objects.filter(fingerprint=fingerprint).values_list("pk", "state").first() or (
         None,
         "",
@@ -153,7 +159,11 @@ def _said_by(draft: FindingDraft, owner_keys: Mapping[str, int]) -> list[object]
 
 
 def _inserted(
-    provider_id: int, fingerprint: bytes, draft: FindingDraft, owner_keys: Mapping[str, int], now: datetime
+    provider_id: int | None,
+    fingerprint: bytes,
+    draft: FindingDraft,
+    owner_keys: Mapping[str, int],
+    now: datetime,
 ) -> Row:
     return (
         fingerprint,

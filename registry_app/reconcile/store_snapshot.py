@@ -8,10 +8,10 @@ from time import monotonic
 
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
 
 from registry_app.actor import SYSTEM
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.reading import compute_accepted_digest
@@ -37,7 +37,7 @@ from registry_app.reconcile.sync_run import close_run
 def store_snapshot(visit: Visit, look: Look) -> SyncRun:
     """Make the mirror match. One transaction for a small difference, several for a large one; what says
     that the mirror is true comes with the last. Raises LeaseLost."""
-    started, now = monotonic(), timezone.now()
+    started, now = monotonic(), fetch_now()
     crash_point("visit.before_store")
     store_in_slices(
         visit.lease,
@@ -52,7 +52,7 @@ def store_snapshot(visit: Visit, look: Look) -> SyncRun:
 
 def note_unchanged(visit: Visit, said: NegotiatedFilter | None) -> SyncRun:
     """The answer is the one the mirror was made of: an accepted snapshot like any other, and cheap."""
-    now = timezone.now()
+    now = fetch_now()
     with transaction.atomic():
         raise_if_lost(visit.lease)
         is_any_missing = has_missing(visit.provider.pk)

@@ -7,13 +7,12 @@ import uuid
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from django.utils import timezone
-
 from providers.client.provider_client import RecordsAnswer
 from providers.http.errors import ProviderError
 from providers.registries.store_contents import StoreContents
 from providers.wire.errors import WireError
 from registry_app.actor import Actor
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable
 from registry_app.mirror.client import build_client
@@ -50,7 +49,7 @@ def visit_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun |
     if lease is None:
         return None
     try:
-        if trigger == SyncRun.Trigger.SCHEDULE and not is_visit_due(provider_id, timezone.now()):
+        if trigger == SyncRun.Trigger.SCHEDULE and not is_visit_due(provider_id, fetch_now()):
             return None
         provider = Provider.objects.get(pk=provider_id)
         return _visit_in_a_run(lease, provider, trigger, actor.name, None)
@@ -86,11 +85,11 @@ def name_holder() -> str:
 def _visit_in_a_run(
     lease: Lease, provider: Provider, trigger: str, requested_by: str, snapshot: Snapshot | None
 ) -> SyncRun:
-    run = open_run(lease, trigger, requested_by, timezone.now())
+    run = open_run(lease, trigger, requested_by, fetch_now())
     try:
         return _visit(lease, provider, run, snapshot)
     except LeaseLost as error:
-        return mark_lost(run, error, timezone.now())
+        return mark_lost(run, error, fetch_now())
     except (ProviderError, WireError, SecretUnavailable) as error:
         return _fail(lease, provider, run, error)
     except Exception as error:
@@ -228,7 +227,7 @@ class Heard:
 
 def _ask(lease: Lease, provider: Provider, known: NegotiatedFilter | None) -> Heard:
     """What the provider says now. Raises ProviderError, SecretUnavailable, LeaseLost."""
-    now = timezone.now()
+    now = fetch_now()
     with build_client(provider) as client:
         said = known
         if is_negotiation_due(provider, known, now):
@@ -247,11 +246,11 @@ def _is_known_answer(visit: Visit, heard: Heard) -> bool:
     said = compute_accepted_digest(heard.digest, heard.content_type, visit.reading)
     if provider.accepted_digest != said:
         return False
-    return not has_passing_findings(provider.pk, timezone.now())
+    return not has_passing_findings(provider.pk, fetch_now())
 
 
 def _fail(lease: Lease, provider: Provider, run: SyncRun, error: Exception) -> SyncRun:
     try:
         return store_failure(lease, provider, run, error)
     except LeaseLost as lost:
-        return mark_lost(run, lost, timezone.now())
+        return mark_lost(run, lost, fetch_now())

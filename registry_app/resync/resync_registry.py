@@ -8,7 +8,6 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from providers.http.errors import ProviderError
 from providers.registries.configmap.comparing import Comparison
@@ -19,6 +18,7 @@ from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_records
 from registry_app.actor import SYSTEM
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable
 from registry_app.mirror.believable import find_lost_claims, raise_if_unbelievable
@@ -28,8 +28,9 @@ from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.mirror.registries import Registries
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.models import Finding, Provider, RegistryProfile
-from registry_app.queries.freeze import fetch_active_freezes
+from registry_app.outside_copy import announce_send, count_send
 from registry_app.queries.instance import list_owner_ids
+from registry_app.queries.send_gate import find_send_stops
 from registry_app.reconcile.findings.draft import FindingDraft, Kind
 from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease, renew_lease, take_lease
 from registry_app.reconcile.store_findings import open_finding, resolve_finding, resolve_findings
@@ -112,7 +113,9 @@ def _rebuild(
         differences = len(found.differences) + found.further
         after = {"owner_id": owner_id, "differences": differences}
         record_audit(SYSTEM, "registry_profile.rebuilding", profile, after=after)
+        count_send()
     crash_point("resync.intended")
+    announce_send()
     store.rebuild(owner_id, shown.endpoints, owners=shown.owners)
     crash_point("resync.rebuilt")
     return store.compare(owner_id, shown.endpoints, owners=shown.owners)
@@ -140,11 +143,11 @@ def _find_losers(profile: RegistryProfile, provider: Provider, snapshot: Snapsho
 
 
 def _may_rebuild(profile: RegistryProfile, provider: Provider) -> bool:
-    return profile.is_rebuilt and not any(True for _ in fetch_active_freezes(provider))
+    return profile.is_rebuilt and not find_send_stops(provider)
 
 
 def _store_finding(provider: Provider, lease: Lease, draft: FindingDraft, *, is_there: bool) -> None:
-    now = timezone.now()
+    now = fetch_now()
     with transaction.atomic():
         raise_if_lost(lease)
         if is_there:
@@ -169,16 +172,16 @@ def _resolve_left_over(profile: RegistryProfile, provider: Provider, lease: Leas
     gone = [pk for pk, details in told.values_list("pk", "details") if details["owner_id"] not in owner_ids]
     with transaction.atomic():
         raise_if_lost(lease)
-        resolve_findings(gone, timezone.now())
+        resolve_findings(gone, fetch_now())
 
 
 def _take_turn(profile: RegistryProfile) -> bool:
     """Whether it was due, and nobody else began: by compare-and-swap."""
-    now = timezone.now()
+    now = fetch_now()
     due = RegistryProfile.objects.filter(Q(next_resync_at__isnull=True) | Q(next_resync_at__lte=now))
     again = now + settings.DNSADMIN_REGISTRY_RESYNC
     return due.filter(pk=profile.pk).update(next_resync_at=again) == 1
 
 
 def _wait(profile: RegistryProfile, pause: timedelta) -> None:
-    RegistryProfile.objects.filter(pk=profile.pk).update(next_resync_at=timezone.now() + pause)
+    RegistryProfile.objects.filter(pk=profile.pk).update(next_resync_at=fetch_now() + pause)

@@ -4,10 +4,10 @@ from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import StateMoved
 from registry_app.models import Transfer
@@ -34,7 +34,7 @@ def advance(
     Raises StateMoved if its status is none of `before` any more: somebody was first.
     """
     with transaction.atomic():
-        now = timezone.now()
+        now = fetch_now()
         if after not in Transfer.OPEN_STATUSES:
             fields.setdefault("finished_at", now)
         was = Transfer.objects.filter(pk=transfer.pk).values_list("status", flat=True).first()

@@ -2,12 +2,11 @@
 
 from uuid import UUID
 
-from django.utils import timezone
-
 from registry_app.actor import Actor
+from registry_app.clock import fetch_now
 from registry_app.errors import NotAllowed, RefusedBySafety, StateMoved
 from registry_app.models import Grant, Provider, Transfer
-from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
+from registry_app.queries.send_gate import find_send_stops
 from registry_app.queries.transfer import needs_other_person
 from registry_app.queries.transfer_access import may_act_on_transfer
 from registry_app.transfer.advance import advance
@@ -37,11 +36,11 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
             todo="Open the transfer again and approve what it shows now, or request a new one.",
             code="plan_moved",
         )
-    if transfer.expires_at <= timezone.now():
+    if transfer.expires_at <= fetch_now():
         raise StateMoved(
             f"The transfer expired at {transfer.expires_at:%Y-%m-%d %H:%M} UTC.", todo="Request it again."
         )
-    raise_if_frozen(transfer.provider)
+    raise_if_stopped(transfer.provider)
     return advance(
         transfer,
         before=[Transfer.Status.REQUESTED],
@@ -52,7 +51,7 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
         approved_by_id=actor.user_id,
         approved_by_name=actor.name[:200],
         approved_fingerprint=fingerprint,
-        approved_at=timezone.now(),
+        approved_at=fetch_now(),
         next_look_at=None,
     )
 
@@ -80,9 +79,7 @@ def raise_if_may_not_approve(actor: Actor, transfer: Transfer) -> None:
         )
 
 
-def raise_if_frozen(provider: Provider) -> None:
-    """Raise RefusedBySafety while a freeze holds for the provider."""
-    for freeze in fetch_active_freezes(provider):
-        raise RefusedBySafety(
-            f"{describe_freeze(freeze)}.", todo="Wait for its end, or have it lifted.", code="frozen"
-        )
+def raise_if_stopped(provider: Provider) -> None:
+    """Raise RefusedBySafety while nothing may be sent to the provider: a freeze, or a restore."""
+    for stop in find_send_stops(provider):
+        raise RefusedBySafety(stop.happened, todo=stop.todo, code=stop.code)

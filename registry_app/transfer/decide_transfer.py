@@ -4,9 +4,9 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.utils import timezone
 
 from registry_app.actor import Actor
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
 from registry_app.models import Transfer, TransferItem, TransferStep
@@ -14,7 +14,7 @@ from registry_app.queries.access import may_operate
 from registry_app.queries.late_arrivals import compute_watch_until
 from registry_app.queries.transfer import DECISIONS
 from registry_app.transfer.advance import advance
-from registry_app.transfer.approve_transfer import raise_if_frozen
+from registry_app.transfer.approve_transfer import raise_if_stopped
 from registry_app.transfer.find_transfer import find_transfer
 from registry_app.transfer.send.conclude import resolve_stuck_finding
 from registry_app.transfer.send.steps import UNSETTLED
@@ -29,7 +29,7 @@ def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str,
     """Look again (reads only), send again (what the provider still shows as before), or keep as it is.
 
     `queries.transfer.DECISIONS` says what follows from each. Raises NotFound, NotAllowed, InvalidRequest,
-    StateMoved, RefusedBySafety (send again under a freeze).
+    StateMoved, RefusedBySafety (send again where nothing may be sent).
     """
     transfer = find_transfer(public_id)
     if not may_operate(actor, transfer.provider):
@@ -50,7 +50,7 @@ def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str,
             todo="Look at it again.",
         )
     if decision == "send_again":
-        raise_if_frozen(transfer.provider)
+        raise_if_stopped(transfer.provider)
         _raise_if_right_ended(transfer)
     with transaction.atomic():
         decided = advance(
@@ -92,7 +92,7 @@ def _watch_if_over(transfer: Transfer, decision: str) -> dict[str, Any]:
     """What is kept as it is may still be changed by the provider: the next syncs look for that."""
     if _AFTER[decision] != _STATUS.FAILED:
         return {}
-    return {"watch_until": compute_watch_until(transfer, timezone.now())}
+    return {"watch_until": compute_watch_until(transfer, fetch_now())}
 
 
 def _move_rows(transfer: Transfer, decision: str) -> None:
@@ -104,4 +104,4 @@ def _move_rows(transfer: Transfer, decision: str) -> None:
     elif decision == "send_again":
         # A fresh reading decides, for each of them, what is still to be sent.
         items.update(status=_ITEM.PENDING, status_reason="")
-        unclear.update(status=_STEP.NEEDS_OPERATOR, read_back_at=timezone.now())
+        unclear.update(status=_STEP.NEEDS_OPERATOR, read_back_at=fetch_now())

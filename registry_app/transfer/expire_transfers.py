@@ -1,8 +1,7 @@
 """End what nobody approved, or what did not begin, in time."""
 
-from django.utils import timezone
-
 from registry_app.actor import SYSTEM
+from registry_app.clock import fetch_now
 from registry_app.errors import StateMoved
 from registry_app.models import Transfer
 from registry_app.transfer.advance import advance
@@ -13,7 +12,7 @@ _WAITING = (Transfer.Status.REQUESTED, Transfer.Status.APPROVED)
 
 def expire_transfers() -> int:
     """Expire every transfer that still waits and whose time is over; the number of them."""
-    now = timezone.now()
+    now = fetch_now()
     expired = 0
     for transfer in Transfer.objects.filter(status__in=_WAITING, expires_at__lte=now)[:_MOST_AT_ONCE]:
         try:

@@ -9,10 +9,10 @@ from itertools import groupby
 
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, QuerySet
-from django.utils import timezone
 
 from providers.wire.endpoint import EndpointKey
 from registry_app.actor import SYSTEM
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import StateMoved
 from registry_app.mirror.written import is_same_text
@@ -42,7 +42,7 @@ def reopen_late_arrivals(provider_id: int) -> int:
     """
     provider = Provider.objects.get(pk=provider_id)
     reopened = 0
-    for transfer in find_watched(timezone.now()).filter(provider=provider).order_by("-pk"):
+    for transfer in find_watched(fetch_now()).filter(provider=provider).order_by("-pk"):
         arrived = [] if find_moved_place(transfer, provider) else _find_arrived(transfer)
         if arrived and _reopen(transfer, arrived):
             reopened += 1

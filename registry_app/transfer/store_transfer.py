@@ -4,10 +4,10 @@ import uuid
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.utils import timezone
 
 from registry_app.actor import SYSTEM, Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.models import Provider, Transfer, TransferItem
 from registry_app.transfer.advance import advance
@@ -68,7 +68,7 @@ def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transf
             {"name": item.name, "type": item.record_type, "problem": item.problem}
             for item in plan.left_out[:_MOST_LEFT_OUT]
         ],
-        expires_at=timezone.now() + settings.DNSADMIN_TRANSFER_EXPIRY,
+        expires_at=fetch_now() + settings.DNSADMIN_TRANSFER_EXPIRY,
     )
     TransferItem.objects.bulk_create(_build_items(transfer, plan), batch_size=_ROWS)
     crash_point("transfer.storing")
@@ -136,5 +136,5 @@ def _approve_by_policy(transfer: Transfer) -> Transfer:
         reason=f"{transfer.provider.name} asks for no approval.",
         approved_by_name=f"{POLICY_APPROVES}{transfer.provider.name}"[:200],
         approved_fingerprint=transfer.plan_fingerprint,
-        approved_at=timezone.now(),
+        approved_at=fetch_now(),
     )

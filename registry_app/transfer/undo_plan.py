@@ -24,9 +24,9 @@ from registry_app.transfer.plan.load_subjects import load_shown, to_record_facts
 from registry_app.transfer.plan.premises import build_premises
 from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
 from registry_app.transfer.plan.refusals import (
-    find_freeze_warnings,
     find_provider_refusals,
     find_registry_warnings,
+    find_stop_warnings,
 )
 from registry_app.transfer.plan.subjects import RecordFacts
 from registry_app.transfer.plan.verdicts import Verdict, compute_verdict_without_change
@@ -81,7 +81,7 @@ def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> Pro
         source_owner=source,
         target_owner=target,
         premises=premises,
-        warnings=(*find_freeze_warnings(original.provider), *find_registry_warnings(premises)),
+        warnings=(*find_stop_warnings(original.provider), *find_registry_warnings(premises)),
     )
 
 

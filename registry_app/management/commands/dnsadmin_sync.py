@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser
 from django.db import connection
 
 from registry_app.actor import Actor
+from registry_app.errors import ClockOff
 from registry_app.management.dnsadmin_command import DnsadminCommand, actor_of_shell
 from registry_app.management.find_provider import find_providers
 from registry_app.management.outcome import ExitCode, printable, write_json
@@ -89,7 +90,10 @@ def _visit(provider: Provider, actor: Actor) -> SyncRun | None:
 
 def _build_result(provider: Provider, visit: Future[SyncRun | None]) -> VisitResult:
     """One bad provider never stops the others (I17): what it raised becomes its line."""
-    if (error := visit.exception()) is not None:
+    error = visit.exception()
+    if isinstance(error, ClockOff):
+        return VisitResult(provider.name, _BROKEN, error_code=error.code, error=str(error))
+    if error is not None:
         _LOG.error("sync.broken", provider=provider.pk, exc_info=error)
         reason = f"The visit broke ({type(error).__name__}); the log has it."
         return VisitResult(provider.name, _BROKEN, error_code="internal_error", error=reason)

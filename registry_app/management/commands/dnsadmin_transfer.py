@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from django.core.management.base import CommandParser
-from django.utils import timezone
 
 from registry_app.actor import Actor
+from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest
 from registry_app.management.dnsadmin_command import DnsadminCommand, actor_named, actor_of_shell
 from registry_app.management.find_provider import find_provider
@@ -139,7 +139,7 @@ class Command(DnsadminCommand):
     def _resume(self, options: dict[str, Any]) -> ExitCode:
         named = [find_transfer(text).pk for text in options["transfers"]]
         if not named:
-            for provider_id in providers_with_late_arrivals(timezone.now()):
+            for provider_id in providers_with_late_arrivals(fetch_now()):
                 reopen_late_arrivals(provider_id)
         pks = named or due_transfers()
         for number, pk in enumerate(pks, start=1):

@@ -42,11 +42,11 @@ from registry_app.transfer.plan.lock_key import compute_lock_key
 from registry_app.transfer.plan.premises import Premises, build_premises
 from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
 from registry_app.transfer.plan.refusals import (
-    find_freeze_warnings,
     find_item_refusals,
     find_permission_refusals,
     find_provider_refusals,
     find_registry_warnings,
+    find_stop_warnings,
     find_target_refusals,
 )
 from registry_app.transfer.plan.subjects import ClaimFacts
@@ -130,7 +130,7 @@ def build_plan_value(
         source_owner=source,
         target_owner=target,
         premises=premises,
-        warnings=(*find_freeze_warnings(provider), *find_registry_warnings(premises)),
+        warnings=(*find_stop_warnings(provider), *find_registry_warnings(premises)),
     )
 
 

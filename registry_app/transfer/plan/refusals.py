@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from django.utils import timezone
-
 from registry_app.actor import Actor
+from registry_app.clock import fetch_now
 from registry_app.mirror.owner_registry import describe_disagreement, list_registry_profiles
 from registry_app.models import Grant, Owner, Provider, RegistryProfile
-from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
 from registry_app.queries.instance import list_instances_at
+from registry_app.queries.send_gate import find_send_stops
 from registry_app.queries.transfer_access import find_denied_side
 from registry_app.transfer.plan.items import HARMLESS_CODES
 from registry_app.transfer.plan.provider_plan import PlannedItem, Refusal
@@ -39,22 +38,22 @@ def find_provider_refusals(provider: Provider) -> list[Refusal]:
         provider.interval_seconds * _STALE_AFTER_INTERVALS * timedelta(seconds=1), _STALE_AFTER_AT_LEAST
     )
     seen = max(filter(None, (provider.accepted_at, provider.last_visit_at)))
-    if timezone.now() - seen > allowed:
+    if fetch_now() - seen > allowed:
         happened = f"The mirror of {provider.name} is of {seen:%Y-%m-%d %H:%M} UTC: too old to plan on."
         return [_refuse("mirror_stale", happened, "Visit the provider now, then ask again.")]
     return []
 
 
-def find_freeze_warnings(provider: Provider) -> list[Refusal]:
-    """A freeze does not hold up a request; it holds up its approval and its sending."""
+def find_stop_warnings(provider: Provider) -> list[Refusal]:
+    """A freeze, or a restore, does not hold up a request; it holds up its approval and its sending."""
     return [
         Refusal(
-            "frozen",
-            f"{describe_freeze(freeze)}.",
-            now="It can be requested, and is not approved or sent while the freeze lasts.",
+            stop.code,
+            stop.happened,
+            now="It can be requested, and is not approved or sent while that lasts.",
             is_warning=True,
         )
-        for freeze in fetch_active_freezes(provider)
+        for stop in find_send_stops(provider)
     ]
 
 

@@ -3,9 +3,9 @@
 from collections import Counter
 
 from django.db import transaction
-from django.utils import timezone
 
 from registry_app.actor import SYSTEM
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import StateMoved
 from registry_app.models import Finding, SyncRun, Transfer, TransferItem, TransferStep
@@ -92,7 +92,7 @@ def compute_stuck_fingerprint(transfer: Transfer) -> bytes:
 
 def resolve_stuck_finding(transfer: Transfer) -> None:
     """Somebody decided, or it ended. Inside the caller's transaction."""
-    resolve_finding(compute_stuck_fingerprint(transfer), timezone.now())
+    resolve_finding(compute_stuck_fingerprint(transfer), fetch_now())
 
 
 def _close_items(transfer: Transfer, stop_reason: str) -> None:
@@ -130,7 +130,7 @@ def _end(hold: Hold, status: str, counts: Counter[str], stop_reason: str) -> Non
     reason = _describe_end(status, counts, stop_reason, late)
     watch_until = transfer.watch_until
     if status == _STATUS.FAILED:
-        watch_until = compute_watch_until(transfer, timezone.now())
+        watch_until = compute_watch_until(transfer, fetch_now())
     with transaction.atomic():
         raise_if_lost(hold.lease)
         advance(
@@ -175,7 +175,7 @@ def _open_stuck_finding(transfer: Transfer, reason: str) -> None:
         explanation=f"{name_transfer(transfer).capitalize()} needs an operator. {reason}",
         suggestion={"kind": "look_at_transfer", "transfer_id": transfer.pk},
     )
-    open_finding(transfer.provider_id, draft, timezone.now())
+    open_finding(transfer.provider_id, draft, fetch_now())
 
 
 def _describe_end(status: str, counts: Counter[str], stop_reason: str, late: int) -> str:

@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from django.db import transaction
-from django.utils import timezone
 
+from registry_app.clock import fetch_now
 from registry_app.models import Finding, Transfer
 from registry_app.reconcile.findings.draft import FindingDraft
 from registry_app.reconcile.store_findings import open_finding
@@ -16,7 +16,7 @@ UNFINISHED_AFTER = timedelta(minutes=15)
 
 def note_unfinished_transfers() -> int:
     """Open a finding for each that has none; how many were opened. The end of the transfer resolves it."""
-    now = timezone.now()
+    now = fetch_now()
     unfinished = Transfer.objects.filter(
         status__in=(Transfer.Status.SENDING, Transfer.Status.SENT),
         started_at__lt=now - UNFINISHED_AFTER,

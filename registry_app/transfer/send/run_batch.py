@@ -6,10 +6,9 @@ Each leg goes to one place, the zone or one registry store, and is read back bef
 from collections.abc import Sequence
 from dataclasses import replace
 
-from django.utils import timezone
-
 from providers.http.errors import NothingSent
 from providers.wire.json_codec import encode_change_set
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.models import TransferItem
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, claim_key_of
@@ -82,7 +81,7 @@ class _Batch:
         except NothingSent:
             run.store_outcomes({item.pk: (item.status, "") for item in fit})
             raise
-        found = look(run, builder.changes, self._names, since=timezone.now())
+        found = look(run, builder.changes, self._names, since=fetch_now())
         judged = judge_items(fit, run.transfer.kind, leg, found)
         settle_step(run, step, found, judged)
         self._note(judged)

@@ -6,11 +6,11 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
 from providers.http.errors import ProviderError
 from providers.wire.errors import WireError
 from registry_app.actor import SYSTEM
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable, StateMoved
 from registry_app.mirror.believable import raise_if_unbelievable
@@ -20,7 +20,7 @@ from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.mirror.registries import fetch_registries
 from registry_app.mirror.snapshot import fetch_snapshot
 from registry_app.models import Transfer, TransferItem
-from registry_app.queries.freeze import describe_freeze, fetch_active_freezes
+from registry_app.queries.send_gate import find_send_stops
 from registry_app.reconcile.lease import raise_if_lost, release_lease, take_lease
 from registry_app.transfer.advance import advance
 from registry_app.transfer.find_transfer import find_transfer
@@ -38,7 +38,7 @@ _logger = structlog.get_logger(__name__)
 _STATUS = Transfer.Status
 _ITEM = TransferItem.Status
 _RUNNABLE = (_STATUS.APPROVED, _STATUS.SENDING, _STATUS.SENT)
-_FROZEN_AGAIN = timedelta(seconds=30)
+_STOPPED_AGAIN = timedelta(seconds=30)
 _FIRST_RETRY = timedelta(seconds=10)
 _LONGEST_RETRY = timedelta(minutes=5)
 _MOST_ATTEMPTS = 6
@@ -56,7 +56,7 @@ def run_transfer(transfer_id: UUID | str | int) -> None:
     transfer = find_transfer(transfer_id)
     if transfer.status not in _RUNNABLE:
         return
-    if transfer.status == _STATUS.APPROVED and _waits_for_freeze(transfer):
+    if transfer.status == _STATUS.APPROVED and _waits_for_send_gate(transfer):
         return
     lease = take_lease(transfer.provider_id, name_run(transfer))
     if lease is None:
@@ -107,7 +107,7 @@ def _run(hold: Hold) -> None:
 def _begin(run: Hold) -> bool:
     """From approved to sending; False if the transfer ended instead (I8)."""
     transfer = run.transfer
-    if transfer.expires_at <= timezone.now():
+    if transfer.expires_at <= fetch_now():
         return False  # the scheduler expires it
     stored = compute_stored_fingerprint(transfer)
     if not stored == transfer.plan_fingerprint == transfer.approved_fingerprint:
@@ -125,7 +125,7 @@ def _begin(run: Hold) -> bool:
             after=_STATUS.SENDING,
             actor=SYSTEM,
             epoch=run.lease.epoch,
-            started_at=timezone.now(),
+            started_at=fetch_now(),
             status_reason="",
             next_look_at=None,
         )
@@ -140,7 +140,7 @@ def _note_attempt(hold: Hold) -> None:
     Transfer.objects.filter(pk=transfer.pk, status__in=_RUNNABLE).update(
         attempt=transfer.attempt,
         epoch=hold.lease.epoch,
-        next_look_at=timezone.now() + settings.DNSADMIN_LEASE,
+        next_look_at=fetch_now() + settings.DNSADMIN_LEASE,
     )
 
 
@@ -172,16 +172,16 @@ def _run_batches(run: Run, numbers: list[int]) -> str | None:
         if place and run.is_over_time():  # not before the first: a slow provider's would never come
             _postpone(run.transfer, "", at_once=True)
             return None
-        for freeze in fetch_active_freezes(run.provider):
-            return f"{describe_freeze(freeze)}."
+        for stop in find_send_stops(run.provider):
+            return stop.happened
         run.batch = number
         items = load_batch(run, number)
         following = load_batch(run, numbers[place + 1]) if place + 1 < len(numbers) else []
         names = names_of(items) | names_of(following)
         if not names_of(items) <= held:
             run.read(names)
-            for freeze in fetch_active_freezes(run.provider):
-                return f"{describe_freeze(freeze)}."  # a slow answer may take longer than a decision
+            for stop in find_send_stops(run.provider):
+                return stop.happened  # a slow answer may take longer than a decision
         try:
             run_batch(run, items, names)
         except RightEnded as ended:
@@ -229,11 +229,11 @@ def _bound_of_failures(run: Run) -> int:
     return _MOST_FAILED_IN_A_ROW_ALONE if alone else _MOST_FAILED_IN_A_ROW
 
 
-def _waits_for_freeze(transfer: Transfer) -> bool:
-    for freeze in fetch_active_freezes(transfer.provider):
+def _waits_for_send_gate(transfer: Transfer) -> bool:
+    for stop in find_send_stops(transfer.provider):
         Transfer.objects.filter(pk=transfer.pk, status=_STATUS.APPROVED).update(
-            status_reason=f"{describe_freeze(freeze)}: it is sent when that is over.",
-            next_look_at=timezone.now() + _FROZEN_AGAIN,
+            status_reason=f"{stop.happened} It is sent when that is over.",
+            next_look_at=fetch_now() + _STOPPED_AGAIN,
         )
         return True
     return False
@@ -264,5 +264,5 @@ def _postpone(transfer: Transfer, problem: str, *, at_once: bool = False) -> Non
     Transfer.objects.filter(pk=transfer.pk, status__in=_RUNNABLE).update(
         status_reason=f"{problem} It is tried again." if problem else "",
         attempt=0 if at_once else transfer.attempt,
-        next_look_at=timezone.now() + pause,
+        next_look_at=fetch_now() + pause,
     )

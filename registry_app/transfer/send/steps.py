@@ -6,15 +6,16 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
-from django.utils import timezone
 
 from providers.http.errors import NothingSent, OutcomeUnknown
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_change_set_strict
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost
 from registry_app.mirror.written import Change
 from registry_app.models import Transfer, TransferItem, TransferStep
+from registry_app.outside_copy import DatabaseRestored, announce_send, count_send
 from registry_app.reconcile.lease import raise_if_lost
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, format_endpoint
 from registry_app.transfer.send.change_sets import Earlier, changes_in
@@ -52,7 +53,7 @@ def store_step(run: Run, leg: Leg, batch: int, body: bytes, items: Sequence[Tran
             change_set=body.decode(),
             body_digest=hashlib.sha256(body).hexdigest(),
             epoch=run.lease.epoch,
-            stored_at=timezone.now(),
+            stored_at=fetch_now(),
         )
         store_outcomes({item.pk: (TransferItem.Status.SENDING, "") for item in items})
     crash_point("transfer.stored")
@@ -87,8 +88,14 @@ def send_step(run: Run, step: TransferStep) -> None:
             raise LeaseLost(
                 f"Step {step.pk} is in other hands.", now="This run sent nothing.", todo="Nothing."
             )
+        count_send()
     crash_point(f"transfer.{step.phase}_marked")
-    if timezone.now() >= run.lease.until:
+    try:
+        announce_send()
+    except DatabaseRestored as error:
+        _store_answer(run, step, _STATUS.NOT_SENT, str(error))
+        raise
+    if fetch_now() >= run.lease.until:
         raise LeaseLost("The lease ended before the step was sent.", todo="Nothing: the next run looks.")
     try:
         run.send(leg_of(step).store, step.change_set.encode())
@@ -112,7 +119,7 @@ def settle_step(run: Run, step: TransferStep, found: ReadBack, outcomes: Mapping
         TransferStep.objects.filter(pk=step.pk).update(
             status=_judge_step(found),
             read_back=_format_read_back(found),
-            read_back_at=timezone.now(),
+            read_back_at=fetch_now(),
         )
         store_outcomes(outcomes)
     crash_point(f"transfer.{step.phase}_settled")
@@ -156,7 +163,7 @@ def claim_key_of_row(row: Mapping[str, Any]) -> ClaimKey:
 def _store_answer(run: Run, step: TransferStep, status: str, answer: str) -> None:
     # Not fenced: what came back is true whoever has the lease now, and only the mark's owner gets here.
     TransferStep.objects.filter(pk=step.pk, status=_STATUS.SENDING, epoch=run.lease.epoch).update(
-        status=status, answer=answer, answered_at=timezone.now()
+        status=status, answer=answer, answered_at=fetch_now()
     )
     step.status = status
 

@@ -1,0 +1,92 @@
+"""Restore a backup, and accept what providers show after a restore."""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from registry_app.errors import InvalidRequest
+from registry_app.management.dnsadmin_command import DnsadminCommand, actor_named, actor_of_shell
+from registry_app.management.find_provider import find_providers
+from registry_app.management.outcome import ExitCode, printable, write_json
+from registry_app.models import Provider
+from registry_app.restore.accept_restored import (
+    accept_all_restored,
+    accept_restored,
+    find_reason_to_wait,
+    restored_providers,
+)
+from registry_app.restore.restore_backup import restore_backup
+
+
+class Command(DnsadminCommand):
+    help = (
+        "Restore a backup (backup FILE), see which providers wait since a restore (status), accept what "
+        "they show since (accept). Exit code: 0 done, 1 error, 2 providers wait, 3 a safety rule said no."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        acts = parser.add_subparsers(dest="act", required=True)
+        file = acts.add_parser("backup", help="Restore a file of dnsadmin_backup.")
+        file.add_argument("file", type=Path)
+        file.add_argument("--replace", action="store_true", help="Lose what the database holds now.")
+        status = acts.add_parser("status", help="Which providers wait, and why.")
+        accept = acts.add_parser("accept", help="Accept the snapshots given since the restore.")
+        accept.add_argument("providers", nargs="*", metavar="PROVIDER", help="Name or id.")
+        accept.add_argument("--all", action="store_true", help="All that wait and gave a snapshot.")
+        accept.add_argument("--as", dest="username", required=True, help="Who accepts: a user name.")
+        accept.add_argument("--reason", required=True)
+        for each in (file, status, accept):
+            # The default of the parser above stands where it is said before the act.
+            each.add_argument("--json", action="store_true", default=False)
+
+    def run(self, options: dict[str, Any]) -> ExitCode:
+        act = {"backup": self._restore, "status": self._show, "accept": self._accept}[options["act"]]
+        return act(options)
+
+    def _restore(self, options: dict[str, Any]) -> ExitCode:
+        Path(settings.DNSADMIN_STATE_DIR).mkdir(mode=0o700, parents=True, exist_ok=True)
+        manifest, generation = restore_backup(actor_of_shell(), options["file"], replaces=options["replace"])
+        if options["json"]:
+            write_json(self.stdout, {"made_at": manifest.made_at, "generation": generation.number})
+        else:
+            self.stdout.write(
+                f"Restored what was backed up at {manifest.made_at}. This is generation {generation.number}. "
+                "What was open is void. Start dnsadmin, wait for a sync of each provider, look at the "
+                "differences, and accept: dnsadmin_restore accept --all --as NAME --reason TEXT."
+            )
+        return ExitCode.OK
+
+    def _show(self, options: dict[str, Any]) -> ExitCode:
+        waiting = [(provider, find_reason_to_wait(provider)) for provider in restored_providers()]
+        self._write(options, [], [(each, str(why or "It waits to be accepted.")) for each, why in waiting])
+        return ExitCode.CHANGES if waiting else ExitCode.OK
+
+    def _accept(self, options: dict[str, Any]) -> ExitCode:
+        actor = actor_named(options["username"])
+        if options["all"]:
+            accepted, left = accept_all_restored(actor, reason=options["reason"])
+        elif options["providers"]:
+            chosen = find_providers(options["providers"], want_all=False)
+            accepted = [accept_restored(actor, each.pk, reason=options["reason"]) for each in chosen]
+            left = []
+        else:
+            raise InvalidRequest("No provider is named.", todo="Name providers, or say --all.")
+        self._write(options, accepted, left)
+        return ExitCode.CHANGES if left else ExitCode.OK
+
+    def _write(
+        self, options: dict[str, Any], accepted: list[Provider], left: list[tuple[Provider, str]]
+    ) -> None:
+        if options["json"]:
+            waiting = [{"provider": each.name, "reason": reason} for each, reason in left]
+            write_json(self.stdout, {"accepted": [each.name for each in accepted], "waiting": waiting})
+            return
+        for provider in accepted:
+            self.stdout.write(f"{printable(provider.name)}: accepted")
+        for provider, reason in left:
+            self.stdout.write(f"{printable(provider.name)}: {printable(reason)}")
+        if not accepted and not left:
+            self.stdout.write("No provider waits.")
