@@ -14,7 +14,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def _die_with_parent() -> None:
-    """Ask Linux to end this process when its parent dies: kill -9 of a parent runs none of its code."""
+    """Ask Linux to end this process when its parent dies: kill -9 of a parent runs none of its code. It takes
+    every signal, whichever its parent waits for."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 

@@ -21,7 +21,7 @@ def build_role_command(role: str) -> list[str]:
     python = sys.executable
     if role == "web":
         return [
-            *(python, "-m", "granian", "--interface", "wsgi", "dnsadmin.wsgi:application"),
+            *(python, "-m", "dnsadmin.web"),
             *("--host", env.str("DNSADMIN_LISTEN", default="127.0.0.1")),
             *("--port", str(fetch_port("PORT"))),
             *("--workers", str(env.int("DNSADMIN_WEB_PROCESSES", default=1))),

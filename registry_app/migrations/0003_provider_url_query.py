@@ -19,13 +19,25 @@ def put_queries_back(apps: Any, _schema_editor: Any) -> None:
         provider.save(update_fields=["url"])
 
 
+class AddMissingField(migrations.AddField):
+    """For databases of the commits a0fea9c to 7eb1ac1: there an edited 0001 had made the column already."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        model = to_state.apps.get_model(app_label, self.model_name)
+        connection = schema_editor.connection
+        with connection.cursor() as cursor:
+            columns = connection.introspection.get_table_description(cursor, model._meta.db_table)
+        if self.name not in {column.name for column in columns}:
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+
+
 class Migration(migrations.Migration):
     dependencies = [
         ("registry_app", "0002_names_in_byte_order"),
     ]
 
     operations = [
-        migrations.AddField(
+        AddMissingField(
             model_name="provider",
             name="url_query",
             field=registry_app.models.encrypted_field.EncryptedTextField(
