@@ -16,5 +16,10 @@ BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 15.0,
         "options": {"expires": 15},
     },
+    "checkpoint-audit": {
+        "task": "registry_app.tasks.checkpoint_audit",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
     "purge": {"task": "registry_app.tasks.purge", "schedule": 3600.0, "options": {"expires": 3600}},
 }

@@ -13,6 +13,7 @@ from django.db import connection, models
 from django.utils import timezone
 
 from registry_app.actor import Actor
+from registry_app.clock import fetch_now
 from registry_app.models import AuditEntry
 from registry_app.models.audit_entry import AuditTail
 
@@ -42,7 +43,7 @@ def record_audit(
     tail = AuditTail.objects.get(id=1)
     entry = AuditEntry(
         sequence=tail.sequence,
-        at=timezone.now(),
+        at=fetch_now(),
         actor_kind=actor.kind,
         actor_name=actor.name[:200],
         action=action,
@@ -57,8 +58,14 @@ def record_audit(
     )
     entry.hash = compute_entry_hash(entry)
     entry.save(force_insert=True)
-    AuditTail.objects.filter(id=1).update(hash=entry.hash)
+    AuditTail.objects.filter(id=1).update(hash=entry.hash, seal=compute_tail_seal(entry.sequence, entry.hash))
     return entry
+
+
+def compute_tail_seal(sequence: int, entry_hash: str) -> str:
+    """HMAC-SHA256 over the end of the trail."""
+    text = f"audit tail\n{sequence}\n{entry_hash}"
+    return hmac.new(settings.DNSADMIN_AUDIT_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
 def compute_entry_hash(entry: AuditEntry) -> str:
@@ -102,11 +109,19 @@ def verify_audit() -> AuditFault | None:
         if not hmac.compare_digest(entry.hash, compute_entry_hash(entry)):
             return AuditFault(entry.sequence, "the entry was changed, or the audit key is another one")
         expected_sequence, previous_hash = entry.sequence + 1, entry.hash
+    return _find_fault_of_tail(expected_sequence, previous_hash)
+
+
+def _find_fault_of_tail(expected_sequence: int, previous_hash: str) -> AuditFault | None:
     tail = AuditTail.objects.filter(id=1).first()
     if tail is not None and (tail.sequence, tail.hash) != (expected_sequence - 1, previous_hash):
         return AuditFault(expected_sequence, "entries at the end are missing")
     if tail is None and expected_sequence > 1:
         return AuditFault(expected_sequence, "the tail of the chain is missing")
+    if tail is not None and tail.sequence:
+        seal = compute_tail_seal(tail.sequence, tail.hash)
+        if not hmac.compare_digest(tail.seal, seal):
+            return AuditFault(tail.sequence, "the tail of the chain was written by somebody else")
     return None
 
 

@@ -34,10 +34,14 @@ class AuditEntry(models.Model):
 
 
 class AuditTail(models.Model):
-    """The one row every audited transaction moves on: it makes the chain gapless under concurrency."""
+    """The one row every audited transaction moves on: it makes the chain gapless under concurrency.
+
+    `seal` is an HMAC over both: whoever cuts off the last entries cannot write a tail that fits.
+    """
 
     sequence = models.PositiveBigIntegerField(default=0)
     hash = models.CharField(max_length=64, default="")
+    seal = models.CharField(max_length=64, default="")
 
     class Meta:
         constraints = [models.CheckConstraint(name="audit_tail_single", condition=models.Q(id=1))]

@@ -9,10 +9,12 @@ from registry_app.audit import verify_audit
 from registry_app.errors import InvalidRequest
 from registry_app.management.dnsadmin_command import DnsadminCommand
 from registry_app.management.outcome import ExitCode, printable, write_json
+from registry_app.queries.audit_checkpoint import find_fault_of_checkpoints
 from registry_app.queries.invariant import Invariant, Violation
 from registry_app.queries.loop_invariants import LOOP_INVARIANTS
 from registry_app.queries.mirror_invariants import MIRROR_INVARIANTS
 from registry_app.queries.registry_invariants import REGISTRY_INVARIANTS
+from registry_app.queries.restore_invariants import RESTORE_INVARIANTS
 from registry_app.queries.trail_invariants import TRAIL_INVARIANTS
 from registry_app.queries.transfer_invariants import TRANSFER_INVARIANTS
 
@@ -25,6 +27,15 @@ def find_broken_chain() -> Violation | None:
     return Violation(1, (f"audit entry {fault.sequence}",), f"The chain does not hold: {fault.problem}.")
 
 
+def find_cut_off_entries() -> Violation | None:
+    """I15. Every checkpoint and copy outside the database is in the chain, or a restore said what it cut."""
+    fault = find_fault_of_checkpoints()
+    if fault is None:
+        return None
+    sample = (f"audit entry {fault.sequence}",)
+    return Violation(1, sample, f"Entries were cut off or replaced: {fault.problem}.")
+
+
 INVARIANTS = (
     *MIRROR_INVARIANTS,
     *REGISTRY_INVARIANTS,
@@ -32,6 +43,8 @@ INVARIANTS = (
     *LOOP_INVARIANTS,
     *TRAIL_INVARIANTS,
     Invariant("I15", "the audit chain verifies", find_broken_chain),
+    Invariant("I15", "no audit entries were cut off", find_cut_off_entries),
+    *RESTORE_INVARIANTS,
 )
 
 

@@ -29,7 +29,6 @@ from registry_app.restore.accept_restored import accept_all_restored, accept_res
 from registry_app.restore.note_restore import note_restore_if_any
 from registry_app.tasks import sweep
 from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.request_undo import request_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.loop.world import declare, open_parking, run_declared, wanted
 from tests.registry_app.restore.rewinding import put_back, save_database
@@ -45,6 +44,7 @@ from tests.registry_app.transfer.world import (
     open_world,
     owners,
     request,
+    undo_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,7 +59,7 @@ def _approved(world: World) -> Transfer:
 def _run_and_undo(world: World, transfer: Transfer) -> None:
     run_transfer(transfer.pk)
     assert owners(world) == {GREEN: 10}
-    undo = request_undo(make_alice(), transfer.public_id, reason="Back.", confirmation="undo 10 record sets")
+    undo = undo_reviewed(make_alice(), transfer.public_id, reason="Back.", confirmation="undo 10 record sets")
     approve(make_bob(), undo)
     run_transfer(undo.pk)
     assert owners(world) == {BLUE: 10}

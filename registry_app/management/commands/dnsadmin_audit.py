@@ -1,0 +1,100 @@
+"""Verify, export and checkpoint the audit trail."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.management.base import CommandParser, OutputWrapper
+
+from registry_app.audit import AuditFault, verify_audit
+from registry_app.errors import InvalidRequest
+from registry_app.management.dnsadmin_command import DnsadminCommand
+from registry_app.management.outcome import ExitCode, printable, write_json
+from registry_app.outside_copy import fetch_knowledge
+from registry_app.queries.audit_checkpoint import (
+    default_checkpoint_file,
+    find_fault_of_checkpoints,
+    store_checkpoint,
+)
+from registry_app.queries.audit_export import export_audit, verify_export
+
+
+class Command(DnsadminCommand):
+    help = (
+        "Verify the audit trail, or an export of it (verify); write it as lines of JSON (export); append its "
+        "end to a file outside the database (checkpoint). Exit code: 0 done or it holds, 1 error, 2 it does "
+        "not hold."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        acts = parser.add_subparsers(dest="act", required=True)
+        verify = acts.add_parser("verify", help="Does the chain hold, and do the checkpoints?")
+        verify.add_argument("file", nargs="?", type=Path, help="An export instead of the database.")
+        verify.add_argument("--checkpoints", type=Path, help="A file of checkpoints.")
+        export = acts.add_parser("export", help="One line of JSON for each entry, and a closing line.")
+        export.add_argument("--from", dest="first", type=int, default=1, metavar="SEQUENCE")
+        export.add_argument("--to", dest="last", type=int, metavar="SEQUENCE")
+        export.add_argument("--file", type=Path, help="A new file instead of standard output.")
+        checkpoint = acts.add_parser("checkpoint", help="Append the end of the trail to a file.")
+        checkpoint.add_argument("--file", type=Path, help="Unless said: in the state folder.")
+        for each in (verify, export, checkpoint):
+            each.add_argument("--json", action="store_true", default=False)
+
+    def run(self, options: dict[str, Any]) -> ExitCode:
+        acts = {"verify": self._verify, "export": self._export, "checkpoint": self._checkpoint}
+        try:
+            return acts[options["act"]](options)
+        except OSError as error:
+            raise InvalidRequest(f"{error.filename}: {error.strerror}.", todo="Name another file.") from error
+
+    def _verify(self, options: dict[str, Any]) -> ExitCode:
+        if options["file"] is not None:
+            with options["file"].open(encoding="utf-8", errors="replace") as lines:
+                count, fault = verify_export(lines)
+        else:
+            fault = verify_audit() or find_fault_of_checkpoints(options["checkpoints"])
+            count = fetch_knowledge().sequence
+        self._report(options, count, fault)
+        return ExitCode.OK if fault is None else ExitCode.CHANGES
+
+    def _report(self, options: dict[str, Any], count: int, fault: AuditFault | None) -> None:
+        if options["json"]:
+            found = None if fault is None else {"sequence": fault.sequence, "problem": fault.problem}
+            write_json(self.stdout, {"entries": count, "holds": fault is None, "fault": found})
+        elif fault is None:
+            self.stdout.write(f"It holds: {count} entries.")
+        else:
+            self.stdout.write(f"It does not hold at entry {fault.sequence}: {fault.problem}.")
+
+    def _export(self, options: dict[str, Any]) -> ExitCode:
+        count = -1
+        with self._opened(options["file"]) as stream:
+            for line in export_audit(options["first"], options["last"]):
+                stream.write(f"{line}\n")
+                count += 1
+        if options["file"] is not None:
+            self._tell(options, {"file": str(options["file"]), "entries": count})
+        return ExitCode.OK
+
+    @contextmanager
+    def _opened(self, path: Path | None) -> Iterator[IO[str] | OutputWrapper]:
+        if path is None:
+            yield self.stdout
+        else:
+            with path.open("x", encoding="ascii") as file:
+                path.chmod(0o600)
+                yield file
+
+    def _checkpoint(self, options: dict[str, Any]) -> ExitCode:
+        known = store_checkpoint(options["file"])
+        path = options["file"] or default_checkpoint_file()
+        self._tell(options, {"file": str(path), "sequence": known.sequence, "hash": known.hash})
+        return ExitCode.OK
+
+    def _tell(self, options: dict[str, Any], said: dict[str, object]) -> None:
+        if options["json"]:
+            write_json(self.stdout, said)
+        else:
+            self.stdout.write(", ".join(f"{name} {printable(value)}" for name, value in said.items()))
