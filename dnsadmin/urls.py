@@ -4,8 +4,11 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from registry_app.admin.accounts import change_own_password
+
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin/password_change/", admin.site.admin_view(change_own_password, cacheable=True)),
     path("admin/", admin.site.urls),
     path("api/v1/", include("registry_app.api.urls")),
 ]

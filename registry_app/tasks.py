@@ -10,7 +10,7 @@ from registry_app.loop import finish_run as finishing
 from registry_app.loop import run_loop as looping
 from registry_app.loop.purge_loop_runs import purge_loop_runs
 from registry_app.models import SyncRun
-from registry_app.queries import audit_checkpoint
+from registry_app.queries.audit_checkpoint import store_checkpoint
 from registry_app.queries.late_arrivals import providers_with_late_arrivals
 from registry_app.queries.loop import due_loops, unfinished_loop_runs
 from registry_app.queries.provider import find_due
@@ -111,7 +111,7 @@ def finish_loop_run(run_id: int) -> None:
 @shared_task
 def checkpoint_audit() -> None:
     """Once an hour: write the end of the audit trail to a file outside the database."""
-    audit_checkpoint.store_checkpoint()
+    store_checkpoint()
 
 
 @shared_task

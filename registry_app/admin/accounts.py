@@ -2,11 +2,13 @@
 
 from typing import Any, Final
 
+from axes.admin import AccessAttemptAdmin
+from axes.models import AccessAttempt
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.db import models, transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from registry_app.admin.actor import actor_of
 from registry_app.admin.site import ThemedGroupAdmin, ThemedUserAdmin
@@ -20,32 +22,92 @@ _HELP: Final = {
     "groups": "Grants say what each group may do.",
 }
 
+# What the audit trail keeps of a user, a group, a lock-out.
+_KEPT: Final = (
+    *("username", "email", "first_name", "last_name", "is_active", "is_staff", "is_superuser"),
+    *("name", "ip_address", "failures_since_start"),
+)
+_KEPT_LISTS: Final = ("groups", "user_permissions", "permissions")
+_BEFORE: Final = "dnsadmin.account_before"
+
+admin.site.unregister(AccessAttempt)
 admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
 class _Audited:
-    """Django names the fields that changed, never their values: no password comes near the trail."""
+    """Changes with their values before and after. A password never is among them, only that it changed."""
+
+    def save_model(self, request: HttpRequest, obj: models.Model, form: Any, change: bool) -> None:  # noqa: FBT001 - a ModelAdmin's
+        if change:
+            request.META[_BEFORE] = read_account(type(obj)._default_manager.get(pk=obj.pk))
+        super().save_model(request, obj, form, change)  # type: ignore[misc]  # a ModelAdmin's
 
     def log_addition(self, request: HttpRequest, obj: models.Model, message: Any) -> LogEntry:
-        _record(request, obj, "added", message)
+        _record(request, obj, "added", message, after=read_account(obj))
         entry: LogEntry = super().log_addition(request, obj, message)  # type: ignore[misc]  # a ModelAdmin's
         return entry
 
     def log_change(self, request: HttpRequest, obj: models.Model, message: Any) -> LogEntry:
-        _record(request, obj, "changed", message)
+        before: dict[str, Any] = request.META.pop(_BEFORE, {})
+        after = read_account(obj)
+        moved = [name for name in before if before[name] != after[name]]
+        _record(
+            request,
+            obj,
+            "changed",
+            message,
+            before={name: before[name] for name in moved},
+            after={name: after[name] for name in moved},
+        )
         entry: LogEntry = super().log_change(request, obj, message)  # type: ignore[misc]  # a ModelAdmin's
         return entry
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
         for row in queryset:
-            _record(request, row, "deleted", [])
+            _record(request, row, "deleted", [], before=read_account(row))
         return super().log_deletions(request, queryset)  # type: ignore[misc]  # a ModelAdmin's
 
 
-def _record(request: HttpRequest, row: models.Model, verb: str, message: Any) -> None:
+def read_account(row: models.Model) -> dict[str, Any]:
+    """What the audit trail keeps of a user, a group or a lock-out: names and rights, no secret."""
+    row = type(row)._default_manager.get(pk=row.pk)
+    values = {name: getattr(row, name) for name in _KEPT if hasattr(row, name)}
+    for name in _KEPT_LISTS:
+        if hasattr(row, name):
+            values[name] = sorted(str(each) for each in getattr(row, name).all())
+    return values
+
+
+def _record(
+    request: HttpRequest,
+    row: models.Model,
+    verb: str,
+    message: Any,
+    *,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+) -> None:
+    said = {"what": message} if message else {}
     with transaction.atomic():
-        record_audit(actor_of(request), f"{row._meta.model_name}.{verb}", row, after={"what": message})
+        record_audit(
+            actor_of(request),
+            f"{row._meta.model_name}.{verb}",
+            row,
+            before=before,
+            after={**said, **(after or {})},
+        )
+
+
+def change_own_password(request: HttpRequest) -> HttpResponse:
+    """Django's own page, with an audit entry when the password changed."""
+    rows = User.objects.filter(username=request.user.get_username())
+    with transaction.atomic():
+        before = rows.values_list("password", flat=True).get()
+        response = admin.site.password_change(request)
+        if rows.values_list("password", flat=True).get() != before:
+            record_audit(actor_of(request), "user.password_changed", rows.get())
+    return response
 
 
 @admin.register(User)
@@ -83,3 +145,8 @@ class GroupPageAdmin(_Audited, ThemedGroupAdmin):
 
     fields = ("name",)
     filter_horizontal = ()
+
+
+@admin.register(AccessAttempt)
+class LockOutPageAdmin(_Audited, AccessAttemptAdmin):  # type: ignore[misc]  # untyped there
+    """Failed logins: deleting the row of a name unlocks it."""
