@@ -9,7 +9,7 @@ import os
 import tempfile
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -42,6 +42,10 @@ env.read_env(os.environ.get("DNSADMIN_ENV_FILE", BASE_DIR / ".env"))
 
 # Everything that must survive a restart and never be committed: database, keys, logs, sockets.
 STATE_DIR = Path(env.str("DNSADMIN_STATE_DIR", default=str(BASE_DIR / ".state")))
+
+
+# Whatever the umask or the mode of the folder: what any process of ours makes is its user's alone.
+os.umask(os.umask(0o077) | 0o077)
 
 
 # What the kernel allows for the path of a unix socket, with a little room.
@@ -104,21 +108,60 @@ def fetch_encryption_keys(name: str) -> tuple[bytes, ...]:
 def fetch_database(name: str) -> dict[str, Any]:
     """The database, SQLite in the state folder where nothing is said."""
     url: str = env.str(name, default=f"sqlite:///{STATE_DIR / 'dnsadmin.sqlite3'}")
+    todo = (
+        "Write it as postgres://user:password@host:5432/name, with %23 for # and the like in the password, "
+        "or unset it for SQLite."
+    )
+    try:
+        return _read_database(name, url, todo)
+    except ValueError:
+        # The cause is left out: it quotes the value.
+        raise BadSetting(name, "it is no address of a database", todo) from None
+
+
+def _read_database(name: str, url: str, todo: str) -> dict[str, Any]:
     # Asked first: the library warns of a scheme it does not know with the whole address, password and all.
     if urlsplit(url).scheme not in {"postgres", "postgresql", "sqlite"}:
-        todo = "Write it as postgres://user:password@host:5432/name, or unset it for SQLite."
         raise BadSetting(name, "it is not the address of a PostgreSQL or SQLite database", todo)
     database: dict[str, Any] = env.db_url_config(url)
+    if not database.get("NAME") or (database.get("PORT") and not str(database["PORT"]).isdigit()):
+        raise BadSetting(name, "it names no database", todo)
     return database
 
 
 def fetch_redis_url(name: str) -> str:
     """The broker and cache, the embedded one where nothing is said."""
     url: str = env.str(name, default=f"redis+socket://{broker_socket()}")
-    if urlsplit(url).scheme not in {"redis", "rediss", "redis+socket"}:
-        todo = "Write it as redis://host:6379/0, or unset it for the embedded broker."
+    todo = "Write it as redis://host:6379/0, or unset it for the embedded broker."
+    try:
+        parts = urlsplit(url)
+        is_known = parts.scheme in {"redis", "rediss", "redis+socket"} and parts.port != 0
+    except ValueError:
+        is_known = False
+    if not is_known:
         raise BadSetting(name, "it is not the address of a Redis", todo)
     return url
+
+
+# What else may be said of a certificate in the query of the address; never that it is not looked at.
+_TLS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
+
+
+def fetch_redis_tls(name: str, url: str) -> dict[str, Any]:
+    """How the certificate at a rediss:// address is verified: always, and for its host. Empty without TLS."""
+    parts = urlsplit(url)
+    if parts.scheme != "rediss":
+        return {}
+    said = dict(parse_qsl(parts.query, keep_blank_values=True))
+    unknown = sorted(key for key in said if key.startswith("ssl_") and key not in _TLS_FILES)
+    if unknown:
+        raise BadSetting(
+            name,
+            f"its {unknown[0]} would change how the certificate is verified",
+            "Leave it out: certificates are always verified. ssl_ca_certs=/path trusts another authority.",
+        )
+    files = {key: said[key] for key in _TLS_FILES if key in said}
+    return {"ssl_cert_reqs": "required", "ssl_check_hostname": True, **files}
 
 
 def fetch_networks(name: str) -> list[str]:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from dnsadmin.env import STATE_DIR
+from dnsadmin.private_files import make_private
 
 
 def _random_key() -> str:
@@ -24,13 +25,15 @@ _SECRETS = {
 
 
 def prepare_state(state_dir: Path) -> None:
-    """Create `state_dir` (0700), its folders, and any missing secret in it (0600)."""
+    """Create `state_dir` (0700), its folders, and any missing secret in it (0600); nothing in it stays open
+    to others."""
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     (state_dir / "static").mkdir(exist_ok=True)
     secrets_dir = state_dir / "secrets"
     secrets_dir.mkdir(mode=0o700, exist_ok=True)
     for name, make_secret in _SECRETS.items():
         write_private_once(secrets_dir / name, make_secret())
+    make_private(state_dir)
 
 
 def write_private_once(path: Path, text: str) -> bool:

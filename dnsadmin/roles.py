@@ -8,6 +8,7 @@ import sys
 from importlib import import_module
 
 from dnsadmin.env import BASE_DIR, STATE_DIR, BadSetting, MissingSecret, env, fetch_port
+from dnsadmin.private_files import make_private
 
 ROLES = ("web", "worker", "beat", "migrate")
 
@@ -50,6 +51,8 @@ def main(arguments: list[str]) -> int:
         except (BadSetting, MissingSecret) as error:
             sys.stderr.write(f"The role {arguments[0]} did not start. {error}\n")
             return 1
+        if STATE_DIR.is_dir():
+            make_private(STATE_DIR)
         os.chdir(BASE_DIR)
         os.execv(command[0], command)  # noqa: S606 - the process becomes the role: signals reach it
     sys.stderr.write(f"usage: python -m dnsadmin.roles {'|'.join(ROLES)}\n")

@@ -16,6 +16,7 @@ from dnsadmin.env import (
     fetch_encryption_keys,
     fetch_log_level,
     fetch_networks,
+    fetch_redis_tls,
     fetch_redis_url,
     fetch_secret,
 )
@@ -56,6 +57,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "registry_app.admin.login_limit.LoginLimit",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
     "axes.middleware.AxesMiddleware",
@@ -111,9 +113,11 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL.replace("redis+socket://", "unix://"),
         "KEY_PREFIX": "dnsadmin",
+        "OPTIONS": fetch_redis_tls("REDIS_URL", REDIS_URL),
     }
 }
 
+CELERY_BROKER_USE_SSL = fetch_redis_tls("REDIS_URL", REDIS_URL) or None
 CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
@@ -220,6 +224,7 @@ SPECTACULAR_SETTINGS = {
     },
     # Several nouns have a kind, a state or a status; without these their names in the schema are hashes.
     "ENUM_NAME_OVERRIDES": {
+        "ApprovalPolicyEnum": "registry_app.models.provider.Provider.ApprovalPolicy",
         "FindingKind": "registry_app.models.finding.Finding.Kind",
         "FindingState": "registry_app.models.finding.Finding.State",
         "HeldSnapshotStatus": "registry_app.models.held_snapshot.HeldSnapshot.Status",
@@ -273,9 +278,17 @@ DNSADMIN_LONGEST_RUN = timedelta(minutes=5)
 DNSADMIN_LEASE = timedelta(seconds=env.int("DNSADMIN_LEASE_SECONDS", default=120))
 DNSADMIN_REGISTRY_RESYNC = timedelta(seconds=env.int("DNSADMIN_REGISTRY_RESYNC_SECONDS", default=600))
 DNSADMIN_TRANSFER_EXPIRY = timedelta(days=env.int("DNSADMIN_TRANSFER_EXPIRY_DAYS", default=7))
+# An account that somebody made, changed or gave a password to is theirs as well until then: it is no second
+# person beside them.
+DNSADMIN_ACCOUNT_SETTLES = timedelta(hours=env.int("DNSADMIN_ACCOUNT_SETTLES_HOURS", default=24))
+# How long a looser approval policy waits where no second administrator can confirm it.
+DNSADMIN_LOOSER_POLICY_WAITS = timedelta(hours=24)
 # Reverse proxies of this deployment: the client's address is taken from their X-Forwarded-For.
 DNSADMIN_TRUSTED_PROXIES = fetch_networks("DNSADMIN_TRUSTED_PROXIES")
 DNSADMIN_API_REQUESTS_PER_MINUTE = env.int("DNSADMIN_API_REQUESTS_PER_MINUTE", default=6000)
+# For each address (of the client, see DNSADMIN_TRUSTED_PROXIES): beyond them the answer is 429.
+DNSADMIN_LOGINS_PER_MINUTE = env.int("DNSADMIN_LOGINS_PER_MINUTE", default=20)
+DNSADMIN_REQUESTS_WITHOUT_TOKEN_PER_MINUTE = env.int("DNSADMIN_REQUESTS_WITHOUT_TOKEN_PER_MINUTE", default=60)
 # kill -9 at a named point, to show that everything can be resumed. Never set in production.
 DNSADMIN_CRASH_AT = env.str("DNSADMIN_CRASH_AT", default="")
 DNSADMIN_CRASH_ONCE = env.str("DNSADMIN_CRASH_ONCE", default="")

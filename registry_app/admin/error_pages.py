@@ -92,6 +92,22 @@ def show_locked_out(
     )
 
 
+def show_too_many_logins(request: HttpRequest, wait: float) -> HttpResponse:
+    """429: too many tries to log in from one address, whoever they were for."""
+    seconds = max(1, round(wait))
+    response = _show_plain(
+        request,
+        Trouble(
+            429,
+            "Too many logins from this address",
+            f"More than {settings.DNSADMIN_LOGINS_PER_MINUTE} were tried within a minute.",
+            f"Wait {seconds} s, then log in again. An operator can raise DNSADMIN_LOGINS_PER_MINUTE.",
+        ),
+    )
+    response["Retry-After"] = str(seconds)
+    return response
+
+
 def show_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """404: no such address, or no such row."""
     return _show(

@@ -12,6 +12,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 
 from registry_app.api.actor import request_id_of
+from registry_app.api.throttle import count_without_token
 from registry_app.errors import (
     DATABASE_ERRORS,
     ConfirmationNeeded,
@@ -24,6 +25,7 @@ from registry_app.errors import (
     SecretUnavailable,
     StateMoved,
 )
+from registry_app.loop.failures import ProviderTrouble
 
 CONTENT_TYPE = "application/problem+json"
 _RETRY_SECONDS = 5
@@ -72,6 +74,7 @@ _STATUSES: tuple[tuple[type[DnsadminError], HTTPStatus], ...] = (
     (NotAllowed, HTTPStatus.FORBIDDEN),
     (NotFound, HTTPStatus.NOT_FOUND),
     (StateMoved, HTTPStatus.CONFLICT),
+    (ProviderTrouble, HTTPStatus.BAD_GATEWAY),
     (RefusedBySafety, HTTPStatus.CONFLICT),
     (LeaseLost, HTTPStatus.SERVICE_UNAVAILABLE),
     (SecretUnavailable, HTTPStatus.INTERNAL_SERVER_ERROR),
@@ -101,10 +104,21 @@ def build_problem_response(exc: Exception, context: Mapping[str, Any]) -> Respon
     if isinstance(exc, PermissionDenied):
         exc = exceptions.PermissionDenied()
     if isinstance(exc, exceptions.APIException):
-        return _response_to_framework(exc)
+        return _response_to_framework(_limit_refusals(exc, context))
     if not isinstance(exc, RequestDataTooBig):
         _LOG.error("api.failed", exc_info=exc)
     return _response_to_unexpected(exc)
+
+
+def _limit_refusals(error: exceptions.APIException, context: Mapping[str, Any]) -> exceptions.APIException:
+    """Who sends no valid token is told so a limited number of times a minute, for each address."""
+    request = context.get("request")
+    if request is None or not isinstance(
+        error, exceptions.NotAuthenticated | exceptions.AuthenticationFailed
+    ):
+        return error
+    wait = count_without_token(request)
+    return error if wait is None else exceptions.Throttled(wait=wait)
 
 
 def answer_outside_a_view(error: BaseException | None) -> HttpResponse:

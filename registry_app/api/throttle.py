@@ -1,42 +1,37 @@
-"""So many requests a minute for each token or person."""
+"""So many requests a minute for each token or person, and for each address without either."""
 
-import time
-
-import structlog
 from django.conf import settings
-from django.core.cache import cache
-from redis.exceptions import RedisError
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from registry_app.models import ApiToken
-
-_WINDOW_SECONDS = 60
-_LOG = structlog.get_logger(__name__)
+from registry_app.queries.rate import count_request, name_address
 
 
 class RequestThrottle(BaseThrottle):
-    """Counts in windows of a minute: one number a window, where a list of times would grow with the rate."""
+    """What a token or a person may ask in a minute; who is nobody is counted by address."""
 
     def __init__(self) -> None:
-        self._seconds_left = 0.0
+        self._wait: float | None = None
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        limit: int = settings.DNSADMIN_API_REQUESTS_PER_MINUTE
-        now = time.time()
-        self._seconds_left = _WINDOW_SECONDS - now % _WINDOW_SECONDS
-        key = f"api-requests:{_who(request)}:{int(now // _WINDOW_SECONDS)}"
-        try:
-            cache.add(key, 0, timeout=2 * _WINDOW_SECONDS)
-            return cache.incr(key) <= limit
-        except (RedisError, ValueError) as error:
-            # Without its cache dnsadmin is degraded, not closed. ValueError: the key expired in between.
-            _LOG.warning("api.throttle_unavailable", error=type(error).__name__)
-            return True
+        if request.user.is_authenticated:
+            self._wait = count_request(
+                "api-requests", _who(request), settings.DNSADMIN_API_REQUESTS_PER_MINUTE
+            )
+        else:
+            self._wait = count_without_token(request)
+        return self._wait is None
 
-    def wait(self) -> float:
-        return self._seconds_left
+    def wait(self) -> float | None:
+        return self._wait
+
+
+def count_without_token(request: Request) -> float | None:
+    """Count one request from an address without a valid token. Seconds to wait if it is one too many."""
+    address = name_address(str(request.META.get("REMOTE_ADDR", "")))
+    return count_request("api-nobody", address, settings.DNSADMIN_REQUESTS_WITHOUT_TOKEN_PER_MINUTE)
 
 
 def _who(request: Request) -> str:
