@@ -6,6 +6,7 @@ from celery import shared_task
 
 from registry_app.actor import SYSTEM
 from registry_app.clock import fetch_now
+from registry_app.inventory import loosen_approval as loosening
 from registry_app.loop import finish_run as finishing
 from registry_app.loop import run_loop as looping
 from registry_app.loop.purge_loop_runs import purge_loop_runs
@@ -52,13 +53,15 @@ def tick() -> None:
 
 @shared_task
 def sweep() -> None:
-    """Now and then: see whether the database was restored, end the visits of workers that died, and say which
-    providers nobody visits and which transfers nobody finishes."""
+    """Now and then: see whether the database was restored, end the visits of workers that died, say which
+    providers nobody visits and which transfers nobody finishes, and let approval policies hold whose time has
+    come."""
     clock_check.note_clock()
     restoring.note_restore_if_any()
     abandoned.mark_abandoned_runs()
     silence.note_silent_providers()
     unfinished.note_unfinished_transfers()
+    loosening.apply_due_looser_approvals()
 
 
 @shared_task

@@ -105,6 +105,7 @@ class ApiTokenPageAdmin(ListPage[ApiToken]):
                 ("Public id", row.public_id),
                 ("State", self.state_shown(row)),
                 ("User", row.user),
+                ("Issued by", row.issued_by or "not known"),
                 ("Scopes", self.scopes_shown(row)),
                 ("Owners", owners or "any"),
                 ("Networks", ", ".join(map(str, row.networks)) or "any"),

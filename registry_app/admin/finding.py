@@ -21,7 +21,7 @@ from registry_app.admin.suggestion import build_fix, build_joint_fix
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
 from registry_app.errors import DnsadminError
 from registry_app.models import PROVIDER_SECRETS, Finding, Grant, Owner, Provider
-from registry_app.queries.access import may_act_somewhere, may_administer, may_operate
+from registry_app.queries.access import may_acknowledge, may_act_somewhere
 from registry_app.queries.name_range import build_prefix_query, read_name
 from registry_app.reconcile.acknowledge_finding import acknowledge_finding
 
@@ -158,7 +158,7 @@ class FindingPageAdmin(ListPage[Finding]):
         return {
             "row": row,
             "fix": build_fix(row) if may_request else None,
-            "may_acknowledge": may_operate(actor, row.provider) if row.provider else may_administer(actor),
+            "may_acknowledge": may_acknowledge(actor, row),
             "acknowledge_url": self.url_of("acknowledge", row.pk),
             "record_sets_url": f"{record_sets}?{query}" if row.name else "",
             "is_resolved": row.state == Finding.State.RESOLVED,

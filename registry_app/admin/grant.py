@@ -20,7 +20,6 @@ from registry_app.inventory.add_grant import add_grant
 from registry_app.inventory.remove_grant import remove_grant
 from registry_app.models import PROVIDER_SECRETS, Grant, Owner, Provider
 from registry_app.queries.access import may_administer
-from registry_app.queries.name_range import read_name
 
 
 class GrantForm(ThemedForm):
@@ -34,10 +33,6 @@ class GrantForm(ThemedForm):
         label="At or below",
         help_text="As example.org; empty: any name.",
     )
-
-    def clean_name_suffix(self) -> str:
-        text: str = self.cleaned_data["name_suffix"]
-        return read_name(text) if text else ""
 
 
 @admin.register(Grant)

@@ -1,6 +1,7 @@
 """Loops: owners that dnsadmin runs itself, what they are to keep, and what a run would do."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -29,10 +30,17 @@ from registry_app.inventory.register_loop import register_loop
 from registry_app.loop.declared import build_request, find_loop
 from registry_app.loop.preview_loop import preview_loop
 from registry_app.loop.request_loop_run import request_loop_run
-from registry_app.models import PROVIDER_SECRETS, DeclaredEndpoint, Loop, LoopRun, Provider
+from registry_app.models import (
+    PROVIDER_SECRETS,
+    DeclaredEndpoint,
+    Loop,
+    LoopConfirmation,
+    LoopRun,
+    Provider,
+)
 from registry_app.models.loop import list_default_types
 from registry_app.queries.dependents import find_loop_dependents
-from registry_app.queries.loop import may_plan_loop, may_run_loop
+from registry_app.queries.loop_access import may_ask_for_run, may_declare_somewhere, may_plan_loop
 
 _SHOWN_ENDPOINTS = 200
 _SHOWN_RUNS = 20
@@ -116,7 +124,8 @@ class LoopPageAdmin(ConfigPage[Loop]):
         return {
             **super().page_context(request, row),
             "may_plan": may_plan_loop(actor, row.provider, row.owner),
-            "may_run": may_run_loop(actor, row.provider, row.owner),
+            "may_run": may_ask_for_run(actor, row.provider, row.owner),
+            "may_declare": may_declare_somewhere(actor, row.provider, row.owner),
             "endpoints": declared.order_by("name", "pk")[:_SHOWN_ENDPOINTS],
             "endpoint_count": declared.count(),
             "runs": LoopRun.objects.filter(loop=row).order_by("-pk")[:_SHOWN_RUNS],
@@ -133,6 +142,7 @@ class LoopPageAdmin(ConfigPage[Loop]):
             ("Runs", f"every {row.interval_seconds} s"),
             ("Next run", self.next_shown(row)),
             ("Declared", format_ago(row.declared_at)),
+            ("Approval", _describe_approval(row)),
         ]
 
     def plan_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -144,7 +154,7 @@ class LoopPageAdmin(ConfigPage[Loop]):
         try:
             if not may_plan_loop(actor, row.provider, row.owner):
                 raise NotAllowed(f"{actor.name} may not plan for {row.owner}.", todo="Ask an administrator.")
-            plan, refusals = preview_loop(build_request(find_loop(pk)))
+            plan, refusals = preview_loop(replace(build_request(find_loop(pk)), on_behalf_of=actor))
         except DnsadminError as error:
             refuse(request, error)
             return redirect(self.url_of("change", pk))
@@ -152,7 +162,7 @@ class LoopPageAdmin(ConfigPage[Loop]):
             "row": row,
             "plan": plan,
             "refusals": refusals,
-            "may_run": may_run_loop(actor, row.provider, row.owner),
+            "may_run": may_ask_for_run(actor, row.provider, row.owner),
             "back": self.url_of("change", pk),
             "planned_at": timezone.now(),
         }
@@ -202,3 +212,13 @@ class LoopPageAdmin(ConfigPage[Loop]):
             return {}
         found = DeclaredEndpoint.objects.filter(loop=row, pk=int(text)).first()
         return {} if found is None else DeclaredEndpointForm.initial_of(found)
+
+
+def _describe_approval(row: Loop) -> str:
+    """What binds its runs."""
+    runs = "An administrator registered it, and its runs are not approved one by one"
+    if row.provider.approval_policy != Provider.ApprovalPolicy.OTHER_PERSON:
+        return f"{runs}. A run that needs a confirmation needs one person's."
+    first = LoopConfirmation.objects.filter(owner=row.owner_id, provider=row.provider_id).first()
+    waiting = f" {first.name} confirmed one; another person has to, too." if first else ""
+    return f"{runs}. A run that needs a confirmation needs the word of two people here.{waiting}"

@@ -24,6 +24,7 @@ from registry_app.admin.wording import NOTHING, format_ago, format_badge, format
 from registry_app.errors import DnsadminError
 from registry_app.inventory.change_provider import change_provider
 from registry_app.inventory.deletion import delete_provider
+from registry_app.inventory.loosen_approval import cancel_looser_approval, confirm_looser_approval
 from registry_app.inventory.probe_provider import probe_provider
 from registry_app.inventory.provider_directory import (
     describe_source,
@@ -33,6 +34,7 @@ from registry_app.inventory.provider_directory import (
 from registry_app.inventory.register_provider import register_provider
 from registry_app.models import OwnershipState, Provider
 from registry_app.queries.access import may_administer, may_operate
+from registry_app.queries.approval import find_pending_change, find_reason_not_to_confirm
 from registry_app.queries.dependents import find_provider_dependents
 from registry_app.queries.freshness import describe_freshness
 from registry_app.queries.provider_page import fetch_provider_page, providers_for_display
@@ -84,6 +86,8 @@ class ProviderPageAdmin(ConfigPage[Provider]):
             self.page_path("<int:pk>/test/", self.test_view, "test"),
             self.page_path("<int:pk>/accept-restored/", self.accept_restored_view, "accept_restored"),
             self.page_path("accept-restored/", self.accept_all_view, "accept_all_restored"),
+            self.page_path("<int:pk>/approval/confirm/", self.confirm_approval_view, "approval_confirm"),
+            self.page_path("<int:pk>/approval/cancel/", self.cancel_approval_view, "approval_cancel"),
             self.page_path("directory/", self.directory_view, "directory"),
         ]
 
@@ -166,6 +170,16 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         done = "Accepted: every provider that gave a snapshot since the restore may be sent to again."
         return answer_act(request, act, done=done, back=reverse("admin:index"))
 
+    def confirm_approval_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        done = "Confirmed: the looser approval policy holds for transfers that are requested from now on."
+        back = self.url_of("change", pk)
+        return answer_act(request, lambda actor: confirm_looser_approval(actor, pk), done=done, back=back)
+
+    def cancel_approval_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        done = "Cancelled: the approval policy stays as it is."
+        back = self.url_of("change", pk)
+        return answer_act(request, lambda actor: cancel_looser_approval(actor, pk), done=done, back=back)
+
     def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask the provider what ExternalDNS would ask, and show the answer; nothing changes."""
         if request.method != "POST":
@@ -195,8 +209,17 @@ class ProviderPageAdmin(ConfigPage[Provider]):
             "freshness": describe_freshness(row, now),
             "may_operate": may_operate(actor_of(request), row),
             "reason_to_wait": find_reason_to_wait(row) if row.restored_at else None,
+            **self._approval_context(actor_of(request), row),
             "freeze_form": freeze_form,
             "all_findings": f"{reverse('admin:registry_app_finding_changelist')}?provider={row.pk}",
+        }
+
+    def _approval_context(self, actor: Actor, row: Provider) -> dict[str, Any]:
+        change = find_pending_change(row.pk)
+        return {
+            "approval_change": change,
+            "may_confirm_approval": change is not None and not find_reason_not_to_confirm(actor, change),
+            "may_cancel_approval": may_administer(actor),
         }
 
     def facts(self, row: Provider) -> list[tuple[str, object]]:

@@ -31,13 +31,15 @@ def actor_of(request: Request) -> Actor:
             is_superuser=bool(user.is_superuser),
             request_id=request_id_of(),
         )
-    owner_ids = frozenset(owner.owner_id for owner in token.owners.all())
+    # Narrowed to an owner that was deleted since, it reaches nothing; without the flag it would reach all.
+    owner_ids = frozenset(owner.owner_id for owner in token.owners.all()) if token.is_narrowed else None
     return Actor(
         kind="token",
         name=f"{user.get_username()} ({token.name})",
         user_id=user.pk,
+        issuer_id=token.issued_by_id,
         is_superuser=bool(user.is_superuser),
         scopes=frozenset(token.scopes),
-        owner_ids=owner_ids or None,
+        owner_ids=owner_ids,
         request_id=request_id_of(),
     )

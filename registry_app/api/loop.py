@@ -1,5 +1,6 @@
 """Loops: owners that dnsadmin runs itself, what they are to keep, and their runs."""
 
+from dataclasses import replace
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -39,7 +40,7 @@ from registry_app.loop.declared import build_request, find_loop
 from registry_app.loop.preview_loop import preview_loop
 from registry_app.loop.request_loop_run import request_loop_run
 from registry_app.models import DeclaredEndpoint, Loop
-from registry_app.queries.loop import may_plan_loop
+from registry_app.queries.loop_access import may_plan_loop
 
 
 class _DeclaredVersion:
@@ -144,7 +145,7 @@ class LoopViews(ConfigurationViewSet):
                 f"{self.actor.name} may not plan for {loop.owner} at {loop.provider}.",
                 todo="Ask an administrator for a grant, or somebody who has one.",
             )
-        plan, refusals = preview_loop(build_request(loop))
+        plan, refusals = preview_loop(replace(build_request(loop), on_behalf_of=self.actor))
         shown: Any = LoopPlanAnswer(build_plan_answer(plan, refusals)).data
         return Response(shown)
 

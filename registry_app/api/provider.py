@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,9 +16,11 @@ from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import find_row, read_body, read_parameters
 from registry_app.inventory.change_provider import change_provider
 from registry_app.inventory.deletion import delete_provider
+from registry_app.inventory.loosen_approval import cancel_looser_approval, confirm_looser_approval
 from registry_app.inventory.probe_provider import ConnectionReport, SampleRecord, probe_provider
 from registry_app.inventory.register_provider import register_provider
-from registry_app.models import Provider
+from registry_app.models import ApprovalChange, Provider
+from registry_app.queries.approval import PENDING_APPROVAL_CHANGES
 from registry_app.reconcile.request_visit import request_visit
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored
 
@@ -47,6 +49,15 @@ _SETTINGS = (
 )
 
 
+class ApprovalChangeAnswer(RowSerializer[ApprovalChange]):
+    """A looser approval policy that does not hold yet: from when it does, or, with no time, that another
+    administrator has to confirm it."""
+
+    class Meta:
+        model = ApprovalChange
+        fields = ("to_policy", "asked_by_name", "asked_at", "effective_at")
+
+
 class ProviderAnswer(RowSerializer[Provider]):
     """A provider: its settings and how it is; of its secrets only whether they are set."""
 
@@ -54,12 +65,16 @@ class ProviderAnswer(RowSerializer[Provider]):
     has_url_query = serializers.BooleanField()
     has_client_key = serializers.BooleanField()
     domain_filter = serializers.DictField()
+    pending_approval_change = serializers.SerializerMethodField(
+        help_text="A looser approval policy that was asked for and does not hold yet."
+    )
 
     class Meta:
         model = Provider
         fields = (
             "id",
             *_SETTINGS,
+            "pending_approval_change",
             "has_secret",
             "has_url_query",
             "has_client_key",
@@ -77,6 +92,11 @@ class ProviderAnswer(RowSerializer[Provider]):
             "created_at",
             "updated_at",
         )
+
+    @extend_schema_field(ApprovalChangeAnswer(allow_null=True))
+    def get_pending_approval_change(self, row: Provider) -> Any:
+        pending: list[ApprovalChange] = getattr(row, "pending_approval_changes", [])
+        return ApprovalChangeAnswer(pending[0]).data if pending else None
 
 
 class ProviderBody(StrictModelSerializer):
@@ -167,13 +187,18 @@ class ProviderViews(ConfigurationViewSet):
 
     queryset = Provider.objects.annotate(
         has_secret=is_set("secret"), has_url_query=is_set("url_query"), has_client_key=is_set("client_key")
-    )
+    ).prefetch_related(PENDING_APPROVAL_CHANGES)
     answer_shape = ProviderAnswer
     body_shape = ProviderBody
     address = "providers"
-    scopes = {**ConfigurationViewSet.scopes, "visits": "admin", "connection_tests": "admin"} | {
+    scopes = {
+        **ConfigurationViewSet.scopes,
+        "visits": "admin",
+        "connection_tests": "admin",
         "accept_restored": "admin",
         "accept_all_restored": "admin",
+        "confirm_approval_change": "admin",
+        "cancel_approval_change": "admin",
     }
     contacting = frozenset({"connection_tests"})
 
@@ -198,7 +223,9 @@ class ProviderViews(ConfigurationViewSet):
 
     @extend_schema(parameters=[IF_MATCH, ETAG], request=ProviderBody, responses=ProviderAnswer)
     def partial_update(self, request: Request, pk: int) -> Response:
-        """Change a provider. Its secrets change only if sent, and are cleared when its origin changes."""
+        """Change a provider. Its credentials change only if sent, and are cleared when its origin changes. A
+        looser `approval_policy` is only asked for: it is in `pending_approval_change` until another
+        administrator confirms it, or, where there is no other, for a day."""
         return self.change_row(request, pk, change_provider)
 
     @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
@@ -241,3 +268,19 @@ class ProviderViews(ConfigurationViewSet):
         """Negotiate with the provider and read its records once. Changes nothing."""
         read_body(EmptyBody, request)
         return Response(ConnectionReportAnswer(probe_provider(self.actor, pk)).data)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses=ProviderAnswer)
+    @idempotent()
+    def confirm_approval_change(self, request: Request, pk: int) -> Response:
+        """Confirm a looser approval policy that another administrator asked for."""
+        read_body(EmptyBody, request)
+        confirm_looser_approval(self.actor, pk)
+        return self.answer_row(pk)
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses=ProviderAnswer)
+    @idempotent()
+    def cancel_approval_change(self, request: Request, pk: int) -> Response:
+        """Drop a looser approval policy that does not hold yet."""
+        read_body(EmptyBody, request)
+        cancel_looser_approval(self.actor, pk)
+        return self.answer_row(pk)

@@ -21,6 +21,12 @@ class TokenAnswer(RowSerializer[ApiToken]):
     """A token without its secret."""
 
     user = serializers.CharField(source="user.username")
+    issued_by = serializers.CharField(
+        source="issued_by.username",
+        default="",
+        read_only=True,
+        help_text="Who issued it: its user, or an administrator. Empty where that is not known any more.",
+    )
     scopes = serializers.ListField(child=serializers.CharField())
     owners = serializers.SlugRelatedField[ApiToken](slug_field="owner_id", many=True, read_only=True)
     networks = serializers.ListField(child=serializers.CharField())
@@ -32,6 +38,7 @@ class TokenAnswer(RowSerializer[ApiToken]):
             "public_id",
             "name",
             "user",
+            "issued_by",
             "scopes",
             "owners",
             "networks",
@@ -79,7 +86,7 @@ class TokenBody(StrictSerializer):
 class TokenViews(NounViewSet):
     """One's own tokens."""
 
-    queryset = ApiToken.objects.select_related("user").prefetch_related("owners")
+    queryset = ApiToken.objects.select_related("user", "issued_by").prefetch_related("owners")
     scopes = {"create": "admin", "destroy": "admin"}
 
     @extend_schema(responses=TokenAnswer(many=True))

@@ -16,6 +16,7 @@ from registry_app.api.provider import ProviderViews
 from registry_app.api.record_set import RecordSetViews
 from registry_app.api.registry_profile import RegistryProfileViews
 from registry_app.api.sync_run import SyncRunViews
+from registry_app.api.throttle import RequestThrottle
 from registry_app.api.token import TokenViews
 from registry_app.api.transfer import TransferViews
 from registry_app.api.unknown_address import UnknownAddress
@@ -46,6 +47,14 @@ urlpatterns = [
     path("providers/<int:pk>/connection-tests/", ProviderViews.at(post="connection_tests")),
     path("providers/<int:pk>/accept-restored/", ProviderViews.at(post="accept_restored")),
     path("providers/accept-all-restored/", ProviderViews.at(post="accept_all_restored")),
+    path(
+        "providers/<int:pk>/approval-change/confirm/",
+        ProviderViews.at(post="confirm_approval_change"),
+    ),
+    path(
+        "providers/<int:pk>/approval-change/cancel/",
+        ProviderViews.at(post="cancel_approval_change"),
+    ),
     path("held-snapshots/", HeldSnapshotViews.at(get="list")),
     path("held-snapshots/<int:pk>/", HeldSnapshotViews.at(get="retrieve")),
     path("held-snapshots/<int:pk>/accept/", HeldSnapshotViews.at(post="accept")),
@@ -84,7 +93,7 @@ urlpatterns = [
     path("tokens/<int:pk>/", TokenViews.at(get="retrieve", delete="destroy")),
     path("sync-runs/", SyncRunViews.at(get="list")),
     path("sync-runs/<int:pk>/", SyncRunViews.at(get="retrieve")),
-    path("schema/", DocumentView.as_view(), name="api-schema"),
+    path("schema/", DocumentView.as_view(throttle_classes=[RequestThrottle]), name="api-schema"),
     path("docs/", ViewerView.as_view(url_name="api-schema"), name="api-docs"),
     re_path(r"^(?P<rest>.*)$", UnknownAddress.as_view()),
 ]

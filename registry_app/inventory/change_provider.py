@@ -4,13 +4,18 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.db import transaction
+
 from providers.http.address import parse_provider_url
 from registry_app.actor import Actor
+from registry_app.errors import RefusedBySafety
+from registry_app.inventory.loosen_approval import ask_for_looser_approval, drop_pending_change
 from registry_app.inventory.provider_address import split_address
 from registry_app.inventory.rows import change_row, fetch_row, raise_if_not_administrator
 from registry_app.models import Provider
+from registry_app.queries.approval import find_pending_change, find_stricter_namesake, is_looser
 
-_CREDENTIALS = ("secret", "client_key", "url_query")
+_CREDENTIALS = ("secret", "client_key", "url_query", "username")
 
 
 def change_provider(
@@ -20,19 +25,51 @@ def change_provider(
     *,
     expected_updated_at: datetime | None = None,
 ) -> Provider:
-    """Change a provider. Its credentials are cleared when the origin of its URL changes and no new ones
-    come along: a secret is never sent to a place it was not entered for."""
+    """Change a provider. Its credentials are forgotten when the origin of its URL changes and no new ones
+    come along: what was entered for one place is never sent to another.
+
+    A looser approval policy is only asked for: it holds once another administrator confirms it, or after a
+    day. A stricter one holds at once. Raises NotAllowed, NotFound, StateMoved, RefusedBySafety, or
+    InvalidRequest with the fields.
+    """
     raise_if_not_administrator(actor, "providers")
+    stored = fetch_row(Provider, provider_id)
     values = split_address(changes)
     if "url" in values:
-        stored = parse_provider_url(fetch_row(Provider, provider_id).url)
-        if stored.origin != parse_provider_url(values["url"]).origin:
+        if parse_provider_url(stored.url).origin != parse_provider_url(values["url"]).origin:
             values = {**dict.fromkeys(_CREDENTIALS, ""), **values}
-    return change_row(
-        actor,
-        Provider,
-        provider_id,
-        values,
-        action="provider.changed",
-        expected_updated_at=expected_updated_at,
-    )
+        if values["url"] != stored.url and stored.approval_policy == Provider.ApprovalPolicy.NONE:
+            policy = values.get("approval_policy", stored.approval_policy)
+            raise_if_looser_than_namesake(values["url"], policy, besides=provider_id)
+    policy = values.get("approval_policy")
+    wants_looser = policy is not None and is_looser(stored.approval_policy, policy)
+    if wants_looser:
+        del values["approval_policy"]
+    with transaction.atomic():
+        row = change_row(
+            actor,
+            Provider,
+            provider_id,
+            values,
+            action="provider.changed",
+            expected_updated_at=expected_updated_at,
+        )
+        if wants_looser and policy is not None:
+            ask_for_looser_approval(actor, row, policy)
+        elif policy is not None and (pending := find_pending_change(provider_id)):
+            drop_pending_change(actor, pending)
+    return row
+
+
+def raise_if_looser_than_namesake(url: str, policy: str, *, besides: int | None = None) -> None:
+    """Raise RefusedBySafety where the same address under another name would ask for less approval."""
+    if policy != Provider.ApprovalPolicy.NONE:
+        return
+    if name := find_stricter_namesake(url, besides=besides):
+        raise RefusedBySafety(
+            f"The provider {name} at this address asks, or asked until it was deleted, for another person's "
+            "approval; under a second name it would ask for none.",
+            todo="Let this one ask for another person's approval too. A looser policy can be asked for "
+            "afterwards.",
+            code="looser_than_namesake",
+        )

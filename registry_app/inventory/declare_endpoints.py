@@ -14,7 +14,7 @@ from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
 from registry_app.inventory.declared_endpoint import read_declared
 from registry_app.models import PROVIDER_SECRETS, DeclaredEndpoint, Loop
-from registry_app.queries.loop import may_run_loop
+from registry_app.queries.loop_access import may_declare, may_declare_everything
 
 MOST_ENDPOINTS = 20_000
 _MOST_AUDITED = 50
@@ -74,7 +74,9 @@ def _store(
     rows = {key: _build_row(loop, key, endpoint) for key, endpoint in wanted.items()}
     new = [row for key, row in rows.items() if key not in declared]
     changed = [key for key in rows.keys() & declared.keys() if _values(rows[key]) != _values(declared[key])]
-    _raise_if_not_allowed(actor, loop, {*(row.name for row in (*gone, *new)), *(key.name for key in changed)})
+    moved = {row.name for row in (*gone, *new)} | {key.name for key in changed}
+    # Where nothing differs the names are asked about all the same: the loop runs soon.
+    _raise_if_not_allowed(actor, loop, moved or {key.name for key in wanted})
     now = fetch_now()
     taken = Loop.objects.filter(pk=loop.pk, declared_at=expected_declared_at)
     if not taken.update(declared_at=now, next_run_at=now):
@@ -100,7 +102,12 @@ def _store(
 
 
 def _raise_if_not_allowed(actor: Actor, loop: Loop, names: set[str]) -> None:
-    if not may_run_loop(actor, loop.provider, loop.owner, frozenset(names)):
+    allowed = (
+        may_declare(actor, loop.provider, loop.owner, names)
+        if names
+        else may_declare_everything(actor, loop.provider, loop.owner)
+    )
+    if not allowed:
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not declare endpoints of {loop.owner} at {loop.provider}.",
             todo="Ask an administrator for a grant, or somebody who has one.",

@@ -49,6 +49,8 @@ def issue_token(
             secret_hash=compute_secret_hash(secret),
             name=name,
             user=user,
+            issued_by_id=actor.user_id,
+            is_narrowed=bool(owners),
             scopes=sorted(set(scopes)),
             networks=list(networks),
             expires_at=expires_at,

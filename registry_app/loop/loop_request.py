@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from providers.planning.planned_changes import DEFAULT_MANAGED_TYPES, Policy
 from providers.wire.endpoint import KNOWN_RECORD_TYPES, Endpoint
+from registry_app.actor import Actor
 from registry_app.errors import InvalidRequest
 from registry_app.models import Loop, Owner, Provider
 
@@ -12,7 +13,8 @@ from registry_app.models import Loop, Owner, Provider
 @dataclass(frozen=True)
 class LoopRequest:
     """Who wants what, where. `source` says in words where `desired` comes from; `confirmation` is the text a
-    person typed, if a plan asked for one. Without `loop` nobody gave dnsadmin this owner for good."""
+    person typed, if a plan asked for one. `on_behalf_of` is who asked, whose rights every changed name needs;
+    None: the schedule, or the shell. Without `loop` nobody gave dnsadmin this owner for good."""
 
     owner: Owner
     provider: Provider
@@ -22,6 +24,7 @@ class LoopRequest:
     managed_types: frozenset[str] = DEFAULT_MANAGED_TYPES
     loop: Loop | None = None
     confirmation: str = ""
+    on_behalf_of: Actor | None = None
 
 
 def parse_managed_types(texts: Iterable[str]) -> frozenset[str]:

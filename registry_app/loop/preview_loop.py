@@ -6,6 +6,7 @@ from registry_app.loop.hold import leased
 from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.plan_loop import LoopPlan, plan_loop
 from registry_app.loop.refusals import find_sending_refusals, raise_if_unplannable
+from registry_app.loop.rights import find_rights_refusals
 
 
 def preview_loop(request: LoopRequest) -> tuple[LoopPlan, list[RefusedBySafety]]:
@@ -17,4 +18,4 @@ def preview_loop(request: LoopRequest) -> tuple[LoopPlan, list[RefusedBySafety]]
     raise_if_unplannable(request)
     with telling_failures(request.provider), leased(request.provider) as hold:
         plan = plan_loop(hold, request)
-    return plan, find_sending_refusals(request)
+    return plan, [*find_rights_refusals(request, plan), *find_sending_refusals(request)]

@@ -8,11 +8,12 @@ from registry_app.clock import fetch_now
 from registry_app.errors import NotAllowed, RefusedBySafety
 from registry_app.loop.declared import find_loop
 from registry_app.models import Loop
-from registry_app.queries.loop import may_run_loop
+from registry_app.queries.loop_access import may_ask_for_run
 
 
 def request_loop_run(actor: Actor, loop_id: int, *, confirmation: str = "") -> Loop:
-    """Make the next run due. `confirmation` is the text a plan asked for; it is good for that run alone.
+    """Make the next run due. `confirmation` is the text a plan asked for; it is good for that run alone. The
+    run does nothing unless `actor` may change every name of its plan by then.
 
     Raises NotFound, NotAllowed, RefusedBySafety (it is switched off).
     """
@@ -23,7 +24,11 @@ def request_loop_run(actor: Actor, loop_id: int, *, confirmation: str = "") -> L
     now = fetch_now()
     with transaction.atomic():
         Loop.objects.filter(pk=loop.pk).update(
-            next_run_at=now, requested_by=actor.name[:200], confirmation=confirmation[:500]
+            next_run_at=now,
+            requested_by=actor.name[:200],
+            requester_id=actor.user_id,
+            requester_issuer_id=actor.answerer_id,
+            confirmation=confirmation[:500],
         )
         record_audit(actor, "loop.run_requested", loop, reason=confirmation)
     loop.refresh_from_db()
@@ -31,8 +36,8 @@ def request_loop_run(actor: Actor, loop_id: int, *, confirmation: str = "") -> L
 
 
 def raise_if_may_not_run(actor: Actor, loop: Loop) -> None:
-    """Raise NotAllowed unless `actor` may run this loop, or see its plan from a fresh reading."""
-    if not may_run_loop(actor, loop.provider, loop.owner):
+    """Raise NotAllowed unless `actor` may run this loop, as far as that is known before its plan is."""
+    if not may_ask_for_run(actor, loop.provider, loop.owner):
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not run {loop}.",
             todo="Ask an administrator for a grant, or somebody who has one.",

@@ -16,13 +16,16 @@ from registry_app.loop.hold import Hold, holding, take_lease_or_leave
 from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.plan_loop import LoopPlan, plan_loop
 from registry_app.loop.refusals import find_sending_refusals, raise_if_unplannable
+from registry_app.loop.rights import find_rights_refusals
 from registry_app.loop.run_rows import End, audit_sending, close_run, note_plan, open_run, was_sent
+from registry_app.loop.second_person import raise_if_second_person_is_missing
 from registry_app.loop.send_batch import list_rows_to_tidy, tidy_rows
 from registry_app.loop.send_plan import send_plan
 from registry_app.loop.steps import UNSETTLED
-from registry_app.models import LoopRun, LoopStep
+from registry_app.models import Loop, LoopRun, LoopStep
 from registry_app.queries.declared import fetch_declared
 from registry_app.queries.loop import is_loop_due
+from registry_app.queries.person import fetch_person
 from registry_app.reconcile.failure import describe_failure
 from registry_app.reconcile.lease import Lease, release_lease
 
@@ -38,10 +41,21 @@ def run_loop(loop_id: int) -> None:
     loop = find_loop(loop_id)
     is_asked_for = bool(loop.requested_by)
     trigger = LoopRun.Trigger.PERSON if is_asked_for else LoopRun.Trigger.SCHEDULE
+    request = build_request(loop, loop.confirmation)
+    if is_asked_for:
+        request = replace(request, on_behalf_of=_fetch_requester(loop))
     try:
-        run_request(build_request(loop, loop.confirmation), actor=SYSTEM, trigger=trigger)
+        run_request(request, actor=SYSTEM, trigger=trigger)
     except StateMoved as error:
         _logger.info("loop.provider_busy", loop=loop_id, error=str(error))
+
+
+def _fetch_requester(loop: Loop) -> Actor:
+    """Who asked, with the rights they have now."""
+    person = fetch_person(loop.requester_id, loop.requested_by)
+    if loop.requester_issuer_id == loop.requester_id:
+        return person
+    return replace(person, kind="token", issuer_id=loop.requester_issuer_id)
 
 
 def run_request(
@@ -119,10 +133,12 @@ def _run(work: _Work) -> End | None:
 def _apply(hold: Hold, work: _Work, plan: LoopPlan) -> End:
     if plan.changes.is_empty() and not list_rows_to_tidy(plan):
         return End(_STATUS.UNCHANGED, left_alone=_tell_left_alone(work.run, plan))
-    for refusal in find_sending_refusals(work.request):
+    for refusal in (*find_rights_refusals(work.request, plan), *find_sending_refusals(work.request)):
         raise refusal
     if plan.excess and not is_confirmed(plan.confirmation_text, work.request.confirmation):
         raise ConfirmationNeeded(plan.excess, plan.confirmation_text)
+    if plan.excess:
+        raise_if_second_person_is_missing(work.request, work.run, plan)
     audit_sending(work.run, work.actor)
     stopped = send_plan(hold, work.run, tidy_rows(hold, work.run, plan))
     if stopped or work.run.steps.exclude(status=LoopStep.Status.VERIFIED).exists():

@@ -1,6 +1,7 @@
 """The rows, one noun a file. Constraints live in the database too."""
 
 from registry_app.models.api_token import ApiToken
+from registry_app.models.approval_change import ApprovalChange
 from registry_app.models.audit_entry import AuditEntry, AuditTail
 from registry_app.models.claim import Claim
 from registry_app.models.cluster import Cluster
@@ -12,7 +13,7 @@ from registry_app.models.grant import Grant
 from registry_app.models.held_snapshot import HeldSnapshot
 from registry_app.models.idempotency_key import IdempotencyKey
 from registry_app.models.instance import Instance, InstancePolicy
-from registry_app.models.loop import DeclaredEndpoint, Loop, LoopPolicy, LoopRun, LoopStep
+from registry_app.models.loop import DeclaredEndpoint, Loop, LoopConfirmation, LoopPolicy, LoopRun, LoopStep
 from registry_app.models.owner import Owner
 from registry_app.models.provider import PROVIDER_SECRETS, Provider
 from registry_app.models.record_event import RecordEvent
@@ -24,6 +25,7 @@ from registry_app.models.transfer import Transfer, TransferItem, TransferStep
 __all__ = [
     "PROVIDER_SECRETS",
     "ApiToken",
+    "ApprovalChange",
     "AuditEntry",
     "AuditTail",
     "Claim",
@@ -39,6 +41,7 @@ __all__ = [
     "Instance",
     "InstancePolicy",
     "Loop",
+    "LoopConfirmation",
     "LoopPolicy",
     "LoopRun",
     "LoopStep",

@@ -40,6 +40,7 @@ class Finding(models.Model):
         DELETED_AFTER_TRANSFER = "deleted_after_transfer", "Record deleted after a transfer"
         REGISTRY_DRIFT = "registry_drift", "Registry that differs from its provider"
         TRANSFER_STUCK = "transfer_stuck", "Transfer needs an operator"
+        APPROVAL_LOOSENED = "approval_loosened", "Looser approval policy is waiting"
         LOOP_STUCK = "loop_stuck", "Loop that does not make what is wanted"
         SHARED_OWNER = "shared_owner", "Owner id shared by several instances"
         DUPLICATE_PROVIDER = "duplicate_provider", "Provider registered twice"

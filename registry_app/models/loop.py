@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -30,8 +31,9 @@ def list_default_types() -> list[str]:
 class Loop(models.Model):
     """A person's word that dnsadmin runs this owner id at this provider, from the endpoints declared here.
 
-    `declared_at` is the version of the whole set of declared endpoints. `requested_by` and `confirmation`
-    are those of a person who asked for the next run; that run takes them.
+    `declared_at` is the version of the whole set of declared endpoints. `requested_by`, `requester`,
+    `requester_issuer` (of their token) and `confirmation` are those of a person who asked for the next run;
+    that run takes them.
     """
 
     owner = models.ForeignKey(Owner, on_delete=models.PROTECT, related_name="loops")
@@ -46,6 +48,12 @@ class Loop(models.Model):
     is_enabled = models.BooleanField("runs", default=True)
     declared_at = models.DateTimeField(default=timezone.now, editable=False)
     requested_by = models.CharField(max_length=200, blank=True, default="", editable=False)
+    requester = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", editable=False
+    )
+    requester_issuer = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", editable=False
+    )
     confirmation = models.CharField(max_length=500, blank=True, default="", editable=False)
     next_run_at = models.DateTimeField(null=True, blank=True, editable=False)
     consecutive_failures = models.PositiveIntegerField(default=0, editable=False)
@@ -91,6 +99,28 @@ class DeclaredEndpoint(models.Model):
     def __str__(self) -> str:
         identifier = f" ({self.set_identifier})" if self.set_identifier else ""
         return f"{self.name} {self.record_type}{identifier}"
+
+
+class LoopConfirmation(models.Model):
+    """One person's word for one large plan of a loop, where the provider asks for a second person's.
+
+    `plan_digest` is of the plan that the run they asked for came to; another plan needs their word again.
+    """
+
+    owner = models.ForeignKey(Owner, on_delete=models.CASCADE, related_name="+")
+    provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    issuer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=200)
+    plan_digest = models.CharField(max_length=64)
+    confirmed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [models.UniqueConstraint(fields=["owner", "provider"], name="loop_confirmation_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name} for {self.owner} at {self.provider}"
 
 
 class LoopRun(models.Model):

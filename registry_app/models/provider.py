@@ -107,7 +107,12 @@ class Provider(models.Model):
         help_text="How long a slow provider may take to show what it was told.",
     )
     approval_policy = models.CharField(
-        "approval", max_length=12, choices=ApprovalPolicy.choices, default=ApprovalPolicy.OTHER_PERSON
+        "approval",
+        max_length=12,
+        choices=ApprovalPolicy.choices,
+        default=ApprovalPolicy.OTHER_PERSON,
+        help_text="Less approval than now holds once another administrator confirms it, or after a day where "
+        "there is no other. It binds large runs of loops, too.",
     )
     max_transfer_count = models.PositiveIntegerField("most record sets in one transfer", default=1000)
     max_transfer_percent = models.PositiveIntegerField(

@@ -80,8 +80,18 @@ class Transfer(models.Model):
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
+    requested_by_issuer = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Who issued the token it was requested with; without a token, who requested it.",
+    )
     requested_by_name = models.CharField(max_length=200)
     approved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    approved_by_issuer = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     approved_by_name = models.CharField(max_length=200, blank=True, default="")
@@ -135,6 +145,16 @@ class Transfer(models.Model):
                 | Q(approved_by__isnull=True)
                 | Q(requested_by__isnull=True)
                 | ~Q(approved_by=F("requested_by")),
+            ),
+            models.CheckConstraint(
+                name="transfer_people_differ",
+                condition=~Q(approval_policy="other_person")
+                | Q(approved_by__isnull=True)
+                | (
+                    ~Q(approved_by=F("requested_by_issuer"))
+                    & ~Q(approved_by_issuer=F("requested_by"))
+                    & ~Q(approved_by_issuer=F("requested_by_issuer"))
+                ),
             ),
             models.CheckConstraint(
                 name="transfer_runs_as_approved",

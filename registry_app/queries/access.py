@@ -1,4 +1,8 @@
-"""Who may do what. Doors and mutations ask these; a check that names nobody says no."""
+"""Who may do what. Interfaces and mutations ask these.
+
+A check that is given no names, owner or provider says no (I22). What concerns a whole provider is asked with
+`may_act_everywhere` or `may_operate`, never with an empty list of names.
+"""
 
 from collections.abc import Iterable
 
@@ -6,13 +10,15 @@ from django.contrib.auth.models import Group
 from django.db.models import Q
 
 from registry_app.actor import Actor
-from registry_app.models import Grant, Owner, Provider
+from registry_app.models import Finding, Grant, Owner, Provider
 
 _SCOPE_OF_ACTION = {
     Grant.Action.REQUEST: "plan",
     Grant.Action.APPROVE: "approve",
     Grant.Action.OPERATE: "admin",
 }
+_EVERYTHING = ""
+_BETWEEN_OWNERS = (Finding.Kind.CONFLICT, Finding.Kind.SPLIT_OWNER)
 
 
 def may_read(actor: Actor) -> bool:
@@ -28,26 +34,56 @@ def may_act(
     owner: Owner | None,
     names: Iterable[str],
 ) -> bool:
-    """Whether one of the actor's grants covers `action` on every one of `names` at `provider`.
+    """Whether the actor's grants cover `action` on every one of `names` at `provider`; no for no names.
 
     `owner` is the owner on the side asked about; None (an unmanaged record set, an orphan) is covered
     only by a grant that is not narrowed to an owner.
     """
+    asked = set(names)
+    return bool(asked) and not find_names_out_of_reach(
+        actor, action, provider=provider, owner=owner, names=asked
+    )
+
+
+def find_names_out_of_reach(
+    actor: Actor, action: Grant.Action, *, provider: Provider, owner: Owner | None, names: Iterable[str]
+) -> list[str]:
+    """Those of `names` at which the actor may not do `action`, in order."""
+    suffixes = fetch_reach(actor, action, provider=provider, owner=owner)
+    return sorted(name for name in set(names) if not _is_below_any(name, suffixes))
+
+
+def may_act_everywhere(
+    actor: Actor, action: Grant.Action, *, provider: Provider, owner: Owner | None
+) -> bool:
+    """Whether the actor may do `action` under every name of `owner` at `provider`; None: of everybody.
+
+    Only a grant without a name suffix says so; for everybody's names, only one without an owner too.
+    """
+    return _EVERYTHING in fetch_reach(actor, action, provider=provider, owner=owner)
+
+
+def fetch_reach(
+    actor: Actor, action: Grant.Action, *, provider: Provider, owner: Owner | None
+) -> frozenset[str]:
+    """The name suffixes under which the actor may do `action` with what `owner` has at `provider`.
+
+    An empty suffix is every name; an empty set is none.
+    """
     if not _is_within_bounds(actor, action, provider, owner):
-        return False
+        return frozenset()
     if actor.is_superuser:
-        return True
-    suffixes = list(
+        return frozenset({_EVERYTHING})
+    return frozenset(
         Grant.objects.filter(Q(provider=None) | Q(provider=provider))
         .filter(Q(owner=None) | Q(owner=owner) if owner else Q(owner=None))
         .filter(action=action, group__in=_groups_of(actor))
         .values_list("name_suffix", flat=True)
     )
-    return bool(suffixes) and all(_is_below_any(name, suffixes) for name in names)
 
 
 def may_act_somewhere(actor: Actor, action: Grant.Action) -> bool:
-    """Whether anything at all may be done by the actor that `action` names: for what doors offer. What is
+    """Whether anything at all may be done by the actor that `action` names: for what pages offer. What is
     allowed, `may_act` says."""
     if not actor.has_scope(_SCOPE_OF_ACTION[action]):
         return False
@@ -55,8 +91,19 @@ def may_act_somewhere(actor: Actor, action: Grant.Action) -> bool:
 
 
 def may_operate(actor: Actor, provider: Provider) -> bool:
-    """Whether the actor may visit, freeze, and decide on held snapshots and findings of `provider`."""
-    return may_act(actor, Grant.Action.OPERATE, provider=provider, owner=None, names=())
+    """Whether the actor may sync and freeze all of `provider`, and decide on its held snapshots."""
+    return may_act_everywhere(actor, Grant.Action.OPERATE, provider=provider, owner=None)
+
+
+def may_acknowledge(actor: Actor, finding: Finding) -> bool:
+    """Whether the actor may operate all that `finding` is about: its name, or the whole of its owner or
+    provider. A finding between two owners is about both."""
+    if finding.provider is None:
+        return may_administer(actor)
+    owner = None if finding.kind in _BETWEEN_OWNERS else finding.owner
+    if not finding.name:
+        return may_act_everywhere(actor, Grant.Action.OPERATE, provider=finding.provider, owner=owner)
+    return may_act(actor, Grant.Action.OPERATE, provider=finding.provider, owner=owner, names=[finding.name])
 
 
 def may_administer(actor: Actor) -> bool:
@@ -82,5 +129,5 @@ def _groups_of(actor: Actor) -> list[int]:
     return list(Group.objects.filter(user=actor.user_id, user__is_active=True).values_list("pk", flat=True))
 
 
-def _is_below_any(name: str, suffixes: list[str]) -> bool:
+def _is_below_any(name: str, suffixes: Iterable[str]) -> bool:
     return any(not suffix or name == suffix or name.endswith("." + suffix) for suffix in suffixes)

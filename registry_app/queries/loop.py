@@ -4,10 +4,8 @@ from datetime import timedelta
 
 from django.db.models import Q, QuerySet
 
-from registry_app.actor import Actor
 from registry_app.clock import fetch_now
-from registry_app.models import Grant, Loop, LoopRun, Owner, Provider, Transfer, TransferItem
-from registry_app.queries.access import may_act
+from registry_app.models import Loop, LoopRun, Owner, Provider, Transfer, TransferItem
 from registry_app.queries.lease import build_free_query
 
 _MOST_DUE = 500
@@ -42,18 +40,6 @@ def names_held_by_transfers(provider_id: int) -> frozenset[str]:
         lock_key__isnull=False,
     )
     return frozenset(held.order_by().values_list("name", flat=True))
-
-
-def may_plan_loop(actor: Actor, provider: Provider, owner: Owner) -> bool:
-    """Whether the actor may have the provider read for what a run would do now."""
-    return may_act(actor, Grant.Action.REQUEST, provider=provider, owner=owner, names=())
-
-
-def may_run_loop(actor: Actor, provider: Provider, owner: Owner, names: frozenset[str] = frozenset()) -> bool:
-    """Whether the actor may declare endpoints under these names for the owner, and have its loop run: who may
-    request transfers of it may; a token needs the scope `apply` as well."""
-    is_allowed = may_act(actor, Grant.Action.REQUEST, provider=provider, owner=owner, names=names)
-    return is_allowed and actor.has_scope("apply")
 
 
 def is_first_contact(owner: Owner, provider: Provider) -> bool:

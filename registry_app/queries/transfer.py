@@ -11,8 +11,8 @@ from django.db.models import Q
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.models import Grant, Provider, Transfer, TransferItem
-from registry_app.queries.access import may_operate
 from registry_app.queries.lease import build_free_query
+from registry_app.queries.people import find_same_people
 from registry_app.queries.transfer_access import may_act_on_transfer, may_cancel
 from registry_app.queries.transfer_items import find_left_to_undo
 
@@ -85,7 +85,8 @@ def allowed_actions(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     if status == _STATUS.APPROVED:
         return _list_cancel(actor, transfer)
     if status == _STATUS.NEEDS_OPERATOR:
-        return list(DECISIONS.values()) if may_operate(actor, transfer.provider) else []
+        may_decide = may_act_on_transfer(actor, Grant.Action.OPERATE, transfer)
+        return list(DECISIONS.values()) if may_decide else []
     if status in UNDOABLE:
         return _list_undo(actor, transfer)
     return []
@@ -142,11 +143,8 @@ def _list_approval(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     if not may_act_on_transfer(actor, Grant.Action.APPROVE, transfer):
         return []
     reject = AllowedAction("reject", "Reject", "The transfer ends. Nothing was sent.")
-    needs_other = needs_other_person(transfer)
-    is_other = None not in (actor.user_id, transfer.requested_by_id) and (
-        actor.user_id != transfer.requested_by_id
-    )
-    if (needs_other and not is_other) or transfer.expires_at <= fetch_now():
+    is_same = needs_other_person(transfer) and find_same_people(transfer, actor)
+    if is_same or transfer.expires_at <= fetch_now():
         return [reject]
     approve = AllowedAction(
         "approve",

@@ -17,8 +17,8 @@ def find_denied_side(
 ) -> str | None:
     """Words for the first side on which `actor` lacks `action`; None if none is lacking.
 
-    `sides` are (owner ids as they are now, comma between two, or empty; record name) of every item. A
-    release, re-format or clean-up has no target side.
+    `sides` are (owner ids as they are now, comma between two, or empty; record name) of every item; without
+    any of them nothing is allowed. A release, re-format or clean-up has no target side.
     """
     names_of: dict[str, set[str]] = defaultdict(set)
     all_names: set[str] = set()
@@ -26,6 +26,8 @@ def find_denied_side(
         all_names.add(name)
         for owner_id in owner_ids.split(","):
             names_of[owner_id].add(name)
+    if not names_of:
+        return "no record sets at all"
     owners = {owner.owner_id: owner for owner in Owner.objects.filter(owner_id__in=list(names_of))}
     for owner_id, names in sorted(names_of.items()):
         if not may_act(actor, action, provider=provider, owner=owners.get(owner_id), names=names):
@@ -43,8 +45,9 @@ def may_act_on_transfer(actor: Actor, action: Grant.Action, transfer: Transfer) 
 
 
 def may_cancel(actor: Actor, transfer: Transfer) -> bool:
-    """Who requested it may, while their right to plan lasts; and who could have requested it."""
+    """Who requested it may, a token only if it plans and is not narrowed; and who could have requested it."""
     is_requester = actor.user_id is not None and actor.user_id == transfer.requested_by_id
-    if is_requester and actor.has_scope("plan"):
+    is_narrowed = actor.owner_ids is not None or actor.provider_ids is not None
+    if is_requester and actor.has_scope("plan") and not is_narrowed:
         return True
     return may_act_on_transfer(actor, Grant.Action.REQUEST, transfer)

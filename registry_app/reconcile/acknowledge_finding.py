@@ -8,7 +8,7 @@ from registry_app.actor import Actor
 from registry_app.audit import record_audit
 from registry_app.errors import NotAllowed, StateMoved
 from registry_app.models import Finding
-from registry_app.queries.access import may_administer, may_operate
+from registry_app.queries.access import may_acknowledge
 from registry_app.reconcile.find_subject import find_finding
 
 
@@ -21,11 +21,10 @@ def acknowledge_finding(
     Raises NotFound, NotAllowed, StateMoved (it was resolved meanwhile).
     """
     finding = find_finding(finding_id)
-    is_allowed = may_operate(actor, finding.provider) if finding.provider else may_administer(actor)
-    if not is_allowed:
+    if not may_acknowledge(actor, finding):
         raise NotAllowed(
             f"{actor.name} may not acknowledge this finding.",
-            todo="Ask somebody with the right to operate its provider.",
+            todo="Ask somebody with the right to operate what it is about.",
         )
     before = {"state": finding.state, "muted_until": _format(finding.muted_until)}
     unresolved = Finding.objects.filter(pk=finding.pk).exclude(state=Finding.State.RESOLVED)

@@ -22,6 +22,7 @@ KINDS_BESIDE_SNAPSHOTS = (
     Kind.LOOP_STUCK,
     Kind.DATABASE_RESTORED,
     Kind.CLOCK_OFF,
+    Kind.APPROVAL_LOOSENED,
 )
 # These end by time alone: an answer that does not change must be looked at again now and then.
 KINDS_THAT_PASS = (Kind.FLAPPING, Kind.CHANGED_BACK, Kind.DELETED_AFTER_TRANSFER)

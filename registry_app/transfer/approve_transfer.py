@@ -6,6 +6,7 @@ from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.errors import NotAllowed, RefusedBySafety, StateMoved
 from registry_app.models import Grant, Provider, Transfer
+from registry_app.queries.people import find_same_people
 from registry_app.queries.send_gate import find_send_stops
 from registry_app.queries.transfer import needs_other_person
 from registry_app.queries.transfer_access import may_act_on_transfer
@@ -20,7 +21,8 @@ _OTHER_PERSON = Provider.ApprovalPolicy.OTHER_PERSON
 def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: str) -> Transfer:
     """Approve the plan with this fingerprint; a worker sends it when it comes to it.
 
-    Where the provider asks for another person, that is never the requester, whatever else they may do.
+    Where the provider asks for another person, two different people are behind request and approval, whatever
+    else either may do.
     Raises NotFound, NotAllowed, StateMoved (another plan, too late, somebody was first), RefusedBySafety
     (a freeze).
     """
@@ -49,6 +51,7 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
         # The stricter one, should the provider ask for more by now: the database then holds it, too.
         approval_policy=_OTHER_PERSON if needs_other_person(transfer) else transfer.approval_policy,
         approved_by_id=actor.user_id,
+        approved_by_issuer_id=actor.answerer_id,
         approved_by_name=actor.name[:200],
         approved_fingerprint=fingerprint,
         approved_at=fetch_now(),
@@ -57,21 +60,10 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
 
 
 def raise_if_may_not_approve(actor: Actor, transfer: Transfer) -> None:
-    """Raise NotAllowed unless `actor` may approve both sides and is not the requester."""
-    if needs_other_person(transfer):
-        # A person is needed: without one, nobody can say that it is another.
-        if actor.user_id is None or transfer.requested_by_id is None:
-            raise NotAllowed(
-                "This provider asks for another person's approval, and it is not known who asks or asked.",
-                todo="Have it approved by somebody who is signed in.",
-                code="other_person_needed",
-            )
-        if actor.user_id == transfer.requested_by_id:
-            raise NotAllowed(
-                "Who requested a transfer does not approve it.",
-                todo="Ask somebody else who may approve.",
-                code="other_person_needed",
-            )
+    """Raise NotAllowed unless `actor` may approve both sides and, where another person has to, is one."""
+    same = find_same_people(transfer, actor) if needs_other_person(transfer) else ""
+    if same:
+        raise NotAllowed(same, todo="Ask somebody else who may approve.", code="other_person_needed")
     if not may_act_on_transfer(actor, Grant.Action.APPROVE, transfer):
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not approve transfers of these record sets.",

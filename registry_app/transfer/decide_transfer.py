@@ -9,10 +9,10 @@ from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
-from registry_app.models import Transfer, TransferItem, TransferStep
-from registry_app.queries.access import may_operate
+from registry_app.models import Grant, Transfer, TransferItem, TransferStep
 from registry_app.queries.late_arrivals import compute_watch_until
 from registry_app.queries.transfer import DECISIONS
+from registry_app.queries.transfer_access import may_act_on_transfer
 from registry_app.transfer.advance import advance
 from registry_app.transfer.approve_transfer import raise_if_stopped
 from registry_app.transfer.find_transfer import find_transfer
@@ -32,10 +32,10 @@ def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str,
     StateMoved, RefusedBySafety (send again where nothing may be sent).
     """
     transfer = find_transfer(public_id)
-    if not may_operate(actor, transfer.provider):
+    if not may_act_on_transfer(actor, Grant.Action.OPERATE, transfer):
         raise NotAllowed(
-            f"{actor.name or 'Nobody'} may not decide on transfers at {transfer.provider.name}.",
-            todo="Ask somebody who operates this provider.",
+            f"{actor.name or 'Nobody'} may not decide on transfers of these record sets.",
+            todo="Ask somebody who may operate on both sides.",
         )
     if decision not in DECISIONS:
         raise InvalidRequest(

@@ -62,6 +62,7 @@ def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transf
         plan_fingerprint=plan.fingerprint,
         approval_policy=plan.approval_policy,
         requested_by_id=actor.user_id,
+        requested_by_issuer_id=actor.answerer_id,
         requested_by_name=actor.name[:200],
         item_count=len(plan.included),
         left_out=[

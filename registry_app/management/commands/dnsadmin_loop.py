@@ -27,7 +27,7 @@ from registry_app.management.loop_report import (
 )
 from registry_app.management.outcome import ExitCode, printable, write_json
 from registry_app.models import Loop, LoopRun, Owner, Provider
-from registry_app.queries.loop import may_run_loop
+from registry_app.queries.loop_access import may_declare_somewhere
 
 _GOOD_ENDS = (LoopRun.Status.UNCHANGED, LoopRun.Status.VERIFIED)
 
@@ -66,7 +66,9 @@ class Command(DnsadminCommand):
         actor = actor_named(options["person"]) if options["person"] else actor_of_shell()
         request = _build_request(options)
         if options["person"]:
+            # Each name that the plan changes is asked about once it is known.
             _raise_if_not_allowed(actor, request)
+            request = replace(request, on_behalf_of=actor)
         if not options["json"]:
             self._write_lines([_describe_request(request)])
         return self._preview(options, request) if options["dry_run"] else self._apply(options, request, actor)
@@ -187,8 +189,7 @@ def _read(directory: Path) -> ManifestReading:
 
 
 def _raise_if_not_allowed(actor: Actor, request: LoopRequest) -> None:
-    names = frozenset(endpoint.dns_name for endpoint in request.desired)
-    if not may_run_loop(actor, request.provider, request.owner, names):
+    if not may_declare_somewhere(actor, request.provider, request.owner):
         raise NotAllowed(
             f"{actor.name} may not run {request.owner.owner_id} at {request.provider.name}.",
             now="Nothing was read or sent.",

@@ -121,6 +121,8 @@ def find_permission_refusals(
 ) -> list[Refusal]:
     """Whether `actor` may request this, on the side of every owner now and of the target."""
     sides = [(item.source_owner_id, item.name) for item in items if not item.problem]
+    if not sides:
+        return []  # an empty plan is refused as such, and is never stored
     denied = find_denied_side(actor, Grant.Action.REQUEST, provider, sides, target)
     if denied is None:
         return []

@@ -7,6 +7,7 @@ from django.contrib.auth import get_user_model
 
 from registry_app.actor import Actor
 from registry_app.models import Grant, Transfer
+from registry_app.queries.people import people_of
 from registry_app.queries.transfer import needs_other_person
 from registry_app.queries.transfer_access import find_denied_side
 from registry_app.transfer.store_transfer import POLICY_APPROVES
@@ -47,7 +48,9 @@ def _find_ended_approval(transfer: Transfer, sides: Sides | None) -> str:
     approver_id = transfer.approved_by_id
     by_policy = approver_id is None and transfer.approved_by_name.startswith(POLICY_APPROVES)
     lost = "" if by_policy else _find_lost(transfer, approver_id, Grant.Action.APPROVE, "approved", sides)
-    is_other = approver_id is not None and approver_id != transfer.requested_by_id
+    approvers = people_of(approver_id, transfer.approved_by_issuer_id)
+    requesters = people_of(transfer.requested_by_id, transfer.requested_by_issuer_id)
+    is_other = bool(approvers and requesters) and approvers.isdisjoint(requesters)
     if not lost and needs_other_person(transfer) and not is_other:
         return f"{transfer.provider.name} asks for another person's approval, and there is none."
     return lost

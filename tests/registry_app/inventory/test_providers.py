@@ -121,11 +121,12 @@ def test_only_an_administrator_registers() -> None:
 
 @pytest.mark.django_db
 def test_a_changed_origin_clears_the_credentials() -> None:
-    provider = _register(secret=SECRET, client_key="key", authentication="bearer", url_query="token=t")
+    entered = {"secret": SECRET, "client_key": "key", "url_query": "token=t", "username": "alice"}
+    provider = _register(authentication="basic", **entered)
 
     changed = change_provider(SYSTEM, provider.pk, {"url": "http://elsewhere.example.org:8888"})
 
-    assert (changed.secret, changed.client_key, changed.url_query) == ("", "", "")
+    assert [getattr(changed, name) for name in entered] == ["", "", "", ""]
 
 
 @pytest.mark.django_db

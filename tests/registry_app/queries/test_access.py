@@ -4,10 +4,10 @@ import pytest
 from django.contrib.auth.models import Group, User
 
 from registry_app.actor import SYSTEM, Actor
-from registry_app.models import Grant, Owner, Provider
-from registry_app.queries.access import may_act, may_administer, may_operate, may_read
+from registry_app.models import Finding, Grant, Owner, Provider
+from registry_app.queries.access import may_acknowledge, may_act, may_administer, may_operate, may_read
 
-REQUEST, APPROVE = Grant.Action.REQUEST, Grant.Action.APPROVE
+REQUEST, APPROVE, OPERATE = Grant.Action.REQUEST, Grant.Action.APPROVE, Grant.Action.OPERATE
 
 
 class World:
@@ -60,9 +60,61 @@ def test_a_grant_for_everything_covers_everything(world: World) -> None:
 def test_a_grant_of_one_action_is_none_of_another(world: World) -> None:
     world.grant()
 
-    allowed = may_act(world.alice, APPROVE, provider=world.public, owner=world.blue, names=[])
+    asked = {"provider": world.public, "owner": world.blue, "names": ["www.example.org"]}
+    allowed = may_act(world.alice, APPROVE, **asked)  # type: ignore[arg-type]
 
     assert not allowed
+
+
+def test_a_check_that_is_given_no_names_says_no_even_to_administrators(world: World) -> None:
+    world.grant()
+    root = Actor(kind="user", name="root", user_id=1, is_superuser=True)
+
+    answers = [world.may(actor, names=[]) for actor in (world.alice, root, SYSTEM)]
+
+    assert answers == [False, False, False]
+
+
+@pytest.mark.parametrize("narrowed", ["name", "owner", "provider"])
+def test_a_whole_provider_is_operated_only_under_a_grant_for_all_of_it(world: World, narrowed: str) -> None:
+    narrowings: dict[str, dict[str, object]] = {
+        "name": {"name_suffix": "example.org"},
+        "owner": {"owner": world.blue},
+        "provider": {"provider": world.edge},
+    }
+    Grant.objects.create(group=world.team, action=OPERATE, **narrowings[narrowed])
+    refused = may_operate(world.alice, world.public)
+
+    Grant.objects.create(group=world.team, action=OPERATE, provider=world.public)
+
+    assert not refused
+    assert may_operate(world.alice, world.public)
+
+
+def test_a_finding_is_acknowledged_by_who_operates_what_it_is_about(world: World) -> None:
+    Grant.objects.create(group=world.team, action=OPERATE, name_suffix="shop.example.org")
+    about = {"provider": world.public, "kind": Finding.Kind.LEGACY_CLAIM}
+    findings = {
+        "its name": Finding(**about, name="www.shop.example.org", owner=world.blue),
+        "another name": Finding(**about, name="www.example.org", owner=world.blue),
+        "all of an owner": Finding(**about, owner=world.blue),
+        "the whole provider": Finding(**about),
+        "dnsadmin itself": Finding(kind=Finding.Kind.LOOP_STUCK),
+    }
+
+    allowed = {what for what, finding in findings.items() if may_acknowledge(world.alice, finding)}
+
+    assert allowed == {"its name"}
+
+
+def test_what_stands_between_two_owners_is_no_matter_for_who_operates_one(world: World) -> None:
+    Grant.objects.create(group=world.team, action=OPERATE, owner=world.blue)
+    about = {"provider": world.public, "name": "www.example.org", "owner": world.blue}
+    split = Finding(kind=Finding.Kind.SPLIT_OWNER, **about)
+    legacy = Finding(kind=Finding.Kind.LEGACY_CLAIM, **about)
+
+    assert not may_acknowledge(world.alice, split)
+    assert may_acknowledge(world.alice, legacy)
 
 
 def test_a_grant_narrowed_to_a_provider_ends_there(world: World) -> None:

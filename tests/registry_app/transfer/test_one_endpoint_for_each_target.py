@@ -6,11 +6,20 @@ import pytest
 from providers.wire.endpoint import Endpoint
 from registry_app.models import Claim, Finding, RecordSet, Transfer
 from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.request_undo import preview_undo, request_undo
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.one_target_each import OneTargetEachProvider
 from tests.reference_server import make_claim, make_record, make_zone
-from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, open_world, plan, request
+from tests.registry_app.transfer.world import (
+    BLUE,
+    GREEN,
+    ask,
+    make_alice,
+    open_world,
+    plan,
+    request,
+    undo_reviewed,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,7 +57,7 @@ def test_a_transfer_changes_the_one_endpoint_that_is_the_claim_and_is_undone() -
         transfer = _run(request(alice, ask()))
         moved = world.reference.endpoints()
         text = preview_undo(alice, transfer.public_id).confirmation_text
-        undo = _run(request_undo(alice, transfer.public_id, reason="Too early.", confirmation=text))
+        undo = _run(undo_reviewed(alice, transfer.public_id, reason="Too early.", confirmation=text))
 
         assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
         assert _texts(moved) == {_SPF, *_GREENS.targets}

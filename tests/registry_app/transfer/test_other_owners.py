@@ -8,6 +8,7 @@ from providers.wire.endpoint import Endpoint
 from registry_app.models import Owner, RegistryProfile, Transfer, TransferItem
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.factories import set_instance
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, open_world, plan, request
 
@@ -57,7 +58,7 @@ def test_an_instance_of_the_labels_owner_that_does_not_read_the_new_claim_makes_
     alice = make_alice()
     with open_world([_labelled(BLUE), make_claim(owner=BLUE)]):
         prefix = RegistryProfile.objects.create(name="prefix", prefix="x.")
-        Owner.objects.filter(owner_id=GREEN).update(registry_profile=prefix)
+        set_instance(GREEN, registry_profile=prefix)
 
         (item,) = plan(alice, ask(selection=_NAMED)).items
 

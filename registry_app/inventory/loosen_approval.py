@@ -1,0 +1,139 @@
+"""A looser approval policy: asked for by one administrator, confirmed by another.
+
+Where there is no other it holds after a day, with a finding until then. A stricter policy holds at once.
+"""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from registry_app.actor import SYSTEM, Actor
+from registry_app.audit import record_audit
+from registry_app.errors import NotAllowed, NotFound, StateMoved
+from registry_app.inventory.rows import raise_if_not_administrator
+from registry_app.models import PROVIDER_SECRETS, ApprovalChange, Provider
+from registry_app.queries.approval import (
+    find_pending_change,
+    find_reason_not_to_confirm,
+    has_other_administrator,
+)
+from registry_app.queries.person import fetch_person
+from registry_app.reconcile.findings.approvals import compute_approval_fingerprint, draft_approval_loosened
+from registry_app.reconcile.store_findings import open_finding, resolve_finding
+
+_STATUS = ApprovalChange.Status
+
+
+def ask_for_looser_approval(actor: Actor, provider: Provider, policy: str) -> ApprovalChange:
+    """Store what is asked for; the provider's policy stays as it is. Inside the caller's transaction.
+
+    Asked for again, what is pending stays as it is. Raises StateMoved if somebody was faster.
+    """
+    pending = find_pending_change(provider.pk)
+    if pending is not None and pending.to_policy == policy:
+        return pending
+    now = timezone.now()
+    waits = None if has_other_administrator(actor) else now + settings.DNSADMIN_LOOSER_POLICY_WAITS
+    try:
+        with transaction.atomic():
+            change = ApprovalChange.objects.create(
+                provider=provider,
+                from_policy=provider.approval_policy,
+                to_policy=policy,
+                asked_by_id=actor.user_id,
+                asked_by_issuer_id=actor.answerer_id,
+                asked_by_name=actor.name[:200],
+                asked_at=now,
+                effective_at=waits,
+            )
+    except IntegrityError as error:
+        raise StateMoved("Somebody asked for this a moment ago.", todo="Look at the provider.") from error
+    open_finding(provider.pk, draft_approval_loosened(change), now)
+    after = {"approval_policy": policy, "effective_at": waits.isoformat() if waits else None}
+    before = {"approval_policy": provider.approval_policy}
+    record_audit(actor, "provider.looser_approval_asked", provider, before=before, after=after)
+    return change
+
+
+def confirm_looser_approval(actor: Actor, provider_id: int) -> Provider:
+    """Let a pending looser policy hold from now on, as another administrator than who asked.
+
+    Raises NotAllowed, NotFound, StateMoved.
+    """
+    raise_if_not_administrator(actor, "providers")
+    change = _fetch_pending(provider_id)
+    problem = find_reason_not_to_confirm(actor, change)
+    if problem:
+        raise NotAllowed(problem, todo="Ask another administrator to confirm it.", code="other_person_needed")
+    return _make_effective(actor, change, timezone.now())
+
+
+def cancel_looser_approval(actor: Actor, provider_id: int) -> Provider:
+    """Drop a pending looser policy. Any administrator may. Raises NotAllowed, NotFound, StateMoved."""
+    raise_if_not_administrator(actor, "providers")
+    change = _fetch_pending(provider_id)
+    with transaction.atomic():
+        drop_pending_change(actor, change)
+    return Provider.objects.get(pk=provider_id)
+
+
+def drop_pending_change(actor: Actor, change: ApprovalChange, reason: str = "") -> None:
+    """From pending to cancelled, in the caller's transaction. Raises StateMoved."""
+    now = timezone.now()
+    _end(change, _STATUS.CANCELLED, actor, now)
+    before = {"pending": change.to_policy}
+    record_audit(actor, "provider.looser_approval_cancelled", change.provider, reason=reason, before=before)
+
+
+def apply_due_looser_approvals() -> int:
+    """Let every looser policy hold whose day is over; one whose asker administers no more is dropped."""
+    now = timezone.now()
+    rows = ApprovalChange.objects.select_related("provider").defer(*PROVIDER_SECRETS)
+    due = rows.filter(status=_STATUS.PENDING, effective_at__lte=now)
+    applied = 0
+    for change in due.order_by("pk")[:100]:
+        try:
+            if fetch_person(change.asked_by_id, change.asked_by_name).is_superuser:
+                _make_effective(SYSTEM, change, now)
+                applied += 1
+            else:
+                with transaction.atomic():
+                    drop_pending_change(SYSTEM, change, "Who asked is no administrator any more.")
+        except StateMoved:
+            continue  # somebody confirmed or cancelled it meanwhile
+    return applied
+
+
+def _make_effective(actor: Actor, change: ApprovalChange, now: datetime) -> Provider:
+    with transaction.atomic():
+        _end(change, _STATUS.EFFECTIVE, actor, now)
+        moved = Provider.objects.filter(pk=change.provider_id, approval_policy=change.from_policy).update(
+            approval_policy=change.to_policy, updated_at=now
+        )
+        if not moved:
+            raise StateMoved("The approval policy was changed meanwhile.", todo="Look at the provider.")
+        record_audit(
+            actor,
+            "provider.looser_approval_effective",
+            change.provider,
+            reason=f"Asked for by {change.asked_by_name}.",
+            before={"approval_policy": change.from_policy},
+            after={"approval_policy": change.to_policy},
+        )
+    return Provider.objects.get(pk=change.provider_id)
+
+
+def _end(change: ApprovalChange, status: str, actor: Actor, now: datetime) -> None:
+    pending = ApprovalChange.objects.filter(pk=change.pk, status=_STATUS.PENDING)
+    if not pending.update(status=status, ended_at=now, ended_by_name=actor.name[:200]):
+        raise StateMoved("This was confirmed or cancelled a moment ago.", todo="Look at the provider again.")
+    resolve_finding(compute_approval_fingerprint(change.provider_id), now)
+
+
+def _fetch_pending(provider_id: int) -> ApprovalChange:
+    change = find_pending_change(provider_id)
+    if change is None:
+        raise NotFound("No looser approval policy is pending here.", todo="Look at the provider.")
+    return change

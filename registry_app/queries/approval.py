@@ -1,0 +1,66 @@
+"""Which approval policy holds, and who may make it looser."""
+
+from django.contrib.auth import get_user_model
+from django.db.models import Prefetch
+
+from registry_app.actor import Actor
+from registry_app.models import PROVIDER_SECRETS, ApprovalChange, AuditEntry, Provider
+from registry_app.queries.access import may_administer
+from registry_app.queries.people import fetch_account_makers, is_account_settled, people_of
+
+_NONE, _OTHER = Provider.ApprovalPolicy.NONE, Provider.ApprovalPolicy.OTHER_PERSON
+# Rows come with what is pending of them as `pending_approval_changes`, a list of none or one.
+PENDING_APPROVAL_CHANGES = Prefetch(
+    "approval_changes",
+    queryset=ApprovalChange.objects.filter(status=ApprovalChange.Status.PENDING),
+    to_attr="pending_approval_changes",
+)
+
+
+def is_looser(before: str, after: str) -> bool:
+    """Whether `after` asks for less than `before`."""
+    return (before, after) == (_OTHER, _NONE)
+
+
+def find_pending_change(provider_id: int) -> ApprovalChange | None:
+    """What somebody asked for and does not hold yet."""
+    rows = ApprovalChange.objects.select_related("provider").defer(*PROVIDER_SECRETS)
+    return rows.filter(provider=provider_id, status=ApprovalChange.Status.PENDING).first()
+
+
+def has_other_administrator(actor: Actor) -> bool:
+    """Whether there is an administrator beside the people behind `actor` who could confirm."""
+    others = get_user_model().objects.filter(is_superuser=True, is_active=True).exclude(pk__in=actor.people)
+    return others.exists()
+
+
+def find_reason_not_to_confirm(actor: Actor, change: ApprovalChange) -> str:
+    """Why `actor` cannot be the second administrator, in one sentence; empty if they can."""
+    askers = people_of(change.asked_by_id, change.asked_by_issuer_id)
+    if not may_administer(actor) or actor.user_id is None or not actor.people:
+        return f"{actor.name or 'Nobody'} is no administrator."
+    if not askers.isdisjoint(actor.people):
+        return "Who asked for a looser approval policy does not confirm it."
+    if not all(is_account_settled(person) for person in actor.people):
+        return "Your account was made or changed by somebody else a short while ago, who could be both."
+    if not fetch_account_makers(askers).isdisjoint(actor.people):
+        return "You made the account of whoever asked, or set its password, a short while ago."
+    return ""
+
+
+def find_stricter_namesake(url: str, *, besides: int | None = None) -> str:
+    """The provider at this very address that asks, or asked before it was deleted, for another person's
+    approval; empty if there is none."""
+    spellings = [url.rstrip("/"), f"{url.rstrip('/')}/"]
+    others = Provider.objects.filter(url__in=spellings, approval_policy=_OTHER)
+    if besides is not None:
+        others = others.exclude(pk=besides)
+    if name := others.values_list("name", flat=True).first():
+        return str(name)
+    told = AuditEntry.objects.filter(
+        action__in=("provider.registered", "provider.changed"), after__url__in=spellings
+    ).exclude(object_id=str(besides or ""))
+    ids = {int(text) for text in told.values_list("object_id", flat=True)[:1000] if text.isdigit()}
+    gone = ids - set(Provider.objects.filter(pk__in=ids).values_list("pk", flat=True))
+    label = told.filter(object_id__in=[str(each) for each in gone]).values_list("object_label", flat=True)
+    return str(label.first() or "")

@@ -1,0 +1,252 @@
+"""Every operation of the API, and who may. One that is not here fails the test that collects them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.registry_app.rights.callers import WHOLE, Caller
+from tests.registry_app.rights.objects import Side
+
+Rule = Callable[[Caller, Side], bool]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Who may, on what (the parts of its address), and with which body. What is not `written` only reads."""
+
+    rule: Rule
+    place: Callable[[Side], Mapping[str, Any]] = field(default=lambda _: {})
+    body: Callable[[Side], Mapping[str, Any]] = field(default=lambda _: {})
+    is_written: bool = True
+    needs_version_of: str = ""
+
+    @property
+    def action(self) -> str:
+        """What the grants that decide it are for; empty where none does."""
+        return action_of(self.rule)
+
+
+def action_of(rule: Rule) -> str:
+    """What the grants that decide it are for; empty where none does."""
+    return _ACTIONS.get(rule.__name__, "")
+
+
+def reads(caller: Caller, _: Side) -> bool:
+    return caller.may_read()
+
+
+def is_anybody(_caller: Caller, _side: Side) -> bool:
+    return True
+
+
+def administers(caller: Caller, _: Side) -> bool:
+    return caller.may_administer()
+
+
+def may_never(_caller: Caller, _side: Side) -> bool:
+    return False
+
+
+def operates_all(caller: Caller, side: Side) -> bool:
+    return caller.covers("operate", side.key, None, WHOLE)
+
+
+def operates_its_name(caller: Caller, side: Side) -> bool:
+    return caller.covers("operate", side.key, side.owner.owner_id, [side.name])
+
+
+def on_both_sides(action: str, *scopes: str) -> Rule:
+    def rule(caller: Caller, side: Side) -> bool:
+        owners = (side.owner.owner_id, side.target.owner_id)
+        return set(scopes) <= caller.scopes and all(
+            caller.covers(action, side.key, owner, [side.name]) for owner in owners
+        )
+
+    rule.__name__ = action
+    return rule
+
+
+def requests_its_name(caller: Caller, side: Side) -> bool:
+    return caller.covers("request", side.key, side.owner.owner_id, [side.name])
+
+
+def runs_its_name(caller: Caller, side: Side) -> bool:
+    return "apply" in caller.scopes and requests_its_name(caller, side)
+
+
+def previews(caller: Caller, _: Side) -> bool:
+    return caller.is_known and "plan" in caller.scopes
+
+
+def of(name: str, attribute: str = "pk") -> Callable[[Side], Mapping[str, Any]]:
+    """The address of one of a side's objects."""
+    return lambda side: {attribute: getattr(getattr(side, name), attribute)}
+
+
+def of_transfer(status: str) -> Callable[[Side], Mapping[str, Any]]:
+    return lambda side: {"public_id": side.transfers[status].public_id}
+
+
+def endpoint_of(side: Side) -> dict[str, Any]:
+    return {"name": side.name, "record_type": "A", "targets": ["192.0.2.77"]}
+
+
+def transfer_of(side: Side) -> dict[str, Any]:
+    return {
+        "kind": "transfer",
+        "selection": {"record_set_ids": [side.fresh.pk]},
+        "target_owner": side.target.owner_id,
+        "target_intent": "same",
+        "reason": "It moves.",
+    }
+
+
+def _reason(_: Side) -> dict[str, Any]:
+    return {"reason": "It must be."}
+
+
+_ACTIONS = {
+    "operates_all": "operate",
+    "operates_its_name": "operate",
+    "requests_its_name": "request",
+    "runs_its_name": "request",
+    **{action: action for action in ("request", "approve", "operate")},
+}
+_BY_PUBLIC_ID = ("transfers", "loop-runs")
+_PLACE_OF_NOUN: dict[str, Callable[[Side], Mapping[str, Any]]] = {
+    "record-sets": of("record"),
+    "owners": of("owner"),
+    "clusters": of("cluster"),
+    "registry-profiles": of("profile"),
+    "providers": of("provider"),
+    "held-snapshots": of("held"),
+    "findings": of("name_finding"),
+    "freezes": of("freeze"),
+    "loops": of("loop"),
+    "sync-runs": of("sync_run"),
+    "loop-runs": of("run", "public_id"),
+    "transfers": of_transfer("verified"),
+}
+
+READ: dict[tuple[str, str], Operation] = {
+    **{("get", f"{noun}/"): Operation(reads, is_written=False) for noun in _PLACE_OF_NOUN},
+    **{
+        ("get", f"{noun}/<int:pk>/"): Operation(reads, place, is_written=False)
+        for noun, place in _PLACE_OF_NOUN.items()
+        if noun not in _BY_PUBLIC_ID
+    },
+    **{
+        ("get", f"{noun}/<uuid:public_id>/"): Operation(reads, _PLACE_OF_NOUN[noun], is_written=False)
+        for noun in _BY_PUBLIC_ID
+    },
+    ("get", "record-sets/<int:pk>/events/"): Operation(reads, of("record"), is_written=False),
+    ("get", "transfers/<uuid:public_id>/items/"): Operation(reads, of_transfer("verified"), is_written=False),
+    ("get", "transfers/<uuid:public_id>/steps/"): Operation(reads, of_transfer("verified"), is_written=False),
+    ("get", "loops/<int:pk>/endpoints/"): Operation(reads, of("loop"), is_written=False),
+    ("get", "audit-entries/"): Operation(reads, is_written=False),
+    ("get", "audit-entries/<int:sequence>/"): Operation(reads, lambda _: {"sequence": 1}, is_written=False),
+    ("get", "tokens/"): Operation(reads, is_written=False),
+    ("get", "tokens/<int:pk>/"): Operation(may_never, of("token"), is_written=False),  # somebody else's
+    ("get", "schema/"): Operation(is_anybody, is_written=False),  # what the API is, and nothing in it
+    ("get", "docs/"): Operation(is_anybody, is_written=False),
+}
+
+ACTS: dict[tuple[str, str], Operation] = {
+    ("post", "owners/"): Operation(administers, body=lambda side: {"owner_id": f"new of {side.key}"}),
+    ("patch", "owners/<int:pk>/"): Operation(
+        administers, of("owner"), lambda _: {"policy": "upsert-only"}, needs_version_of="owners"
+    ),
+    ("post", "clusters/"): Operation(administers, body=lambda side: {"name": f"new of {side.key}"}),
+    ("patch", "clusters/<int:pk>/"): Operation(
+        administers, of("cluster"), lambda _: {"name": "renamed"}, needs_version_of="clusters"
+    ),
+    ("post", "clusters/<int:pk>/connection-tests/"): Operation(administers, of("cluster"), is_written=False),
+    ("post", "registry-profiles/"): Operation(
+        administers, body=lambda side: {"name": f"new of {side.key}", "kind": "txt"}
+    ),
+    ("patch", "registry-profiles/<int:pk>/"): Operation(
+        administers, of("profile"), lambda _: {"name": "renamed"}, needs_version_of="registry-profiles"
+    ),
+    ("post", "registry-profiles/<int:pk>/connection-tests/"): Operation(
+        operates_all, of("profile"), is_written=False
+    ),
+    ("post", "providers/"): Operation(
+        administers, body=lambda side: {"name": f"new of {side.key}", "url": "http://127.0.0.1:2"}
+    ),
+    ("patch", "providers/<int:pk>/"): Operation(
+        administers, of("provider"), lambda _: {"description": "ours"}, needs_version_of="providers"
+    ),
+    ("post", "providers/<int:pk>/visits/"): Operation(operates_all, of("provider")),
+    ("post", "providers/<int:pk>/connection-tests/"): Operation(
+        operates_all, of("provider"), is_written=False
+    ),
+    ("post", "providers/<int:pk>/approval-change/confirm/"): Operation(administers, of("provider")),
+    ("post", "providers/<int:pk>/approval-change/cancel/"): Operation(administers, of("provider")),
+    ("post", "held-snapshots/<int:pk>/accept/"): Operation(operates_all, of("held"), _reason),
+    ("post", "held-snapshots/<int:pk>/reject/"): Operation(operates_all, of("held"), _reason),
+    ("post", "findings/<int:pk>/acknowledge/"): Operation(operates_its_name, of("name_finding")),
+    ("post", "transfers/"): Operation(on_both_sides("request"), body=transfer_of),
+    ("post", "transfers/preview/"): Operation(previews, body=transfer_of, is_written=False),
+    ("post", "transfers/<uuid:public_id>/approve/"): Operation(
+        on_both_sides("approve"),
+        of_transfer("requested"),
+        lambda side: {"fingerprint": side.transfers["requested"].plan_fingerprint},
+    ),
+    ("post", "transfers/<uuid:public_id>/reject/"): Operation(
+        on_both_sides("approve"), of_transfer("requested"), _reason
+    ),
+    ("post", "transfers/<uuid:public_id>/cancel/"): Operation(
+        on_both_sides("request"), of_transfer("requested"), _reason
+    ),
+    ("post", "transfers/<uuid:public_id>/undo/"): Operation(
+        on_both_sides("request"),
+        of_transfer("verified"),
+        lambda _: {"reason": "It was wrong.", "confirmation": "undo 1 record set"},
+    ),
+    ("post", "transfers/<uuid:public_id>/decide/"): Operation(
+        on_both_sides("operate", "apply"),
+        of_transfer("needs_operator"),
+        lambda _: {"decision": "keep_as_is", "reason": "It stays."},
+    ),
+    ("post", "loops/"): Operation(
+        administers, body=lambda side: {"owner": side.target.owner_id, "provider": side.key}
+    ),
+    ("patch", "loops/<int:pk>/"): Operation(
+        administers, of("loop"), lambda _: {"interval_seconds": 300}, needs_version_of="loops"
+    ),
+    ("put", "loops/<int:pk>/endpoints/"): Operation(
+        runs_its_name,
+        of("loop"),
+        lambda side: {"endpoints": [endpoint_of(side)]},
+        needs_version_of="endpoints",
+    ),
+    ("post", "loops/<int:pk>/endpoints/"): Operation(runs_its_name, of("loop"), endpoint_of),
+    ("delete", "loops/<int:pk>/endpoints/<int:endpoint_pk>/"): Operation(
+        runs_its_name,
+        lambda side: {"pk": side.loop.pk, "endpoint_pk": side.loop.endpoints.get().pk},
+    ),
+    ("post", "loops/<int:pk>/plan/"): Operation(requests_its_name, of("loop"), is_written=False),
+    ("post", "loops/<int:pk>/run/"): Operation(runs_its_name, of("loop")),
+    ("post", "freezes/"): Operation(
+        operates_all, body=lambda side: {"provider": side.provider.pk, "reason": "Change stop."}
+    ),
+    ("post", "freezes/<int:pk>/lift/"): Operation(operates_all, of("freeze"), _reason),
+    ("post", "tokens/"): Operation(may_never, body=lambda _: {"name": "another", "scopes": ["read"]}),
+    ("delete", "tokens/<int:pk>/"): Operation(administers, of("token")),
+}
+
+# The same operations on what concerns more than one name, provider or person.
+MORE_ACTS: dict[tuple[str, str, str], Operation] = {
+    ("post", "findings/<int:pk>/acknowledge/", "of a whole provider"): Operation(
+        operates_all, of("wide_finding")
+    ),
+    ("post", "freezes/", "of all providers"): Operation(administers, body=_reason),
+    ("put", "loops/<int:pk>/endpoints/", "emptied"): Operation(
+        runs_its_name, of("loop"), lambda _: {"endpoints": []}, needs_version_of="endpoints"
+    ),
+    ("post", "transfers/<uuid:public_id>/decide/", "looked at again"): Operation(
+        on_both_sides("operate", "apply"),
+        of_transfer("needs_operator"),
+        lambda _: {"decision": "look_again", "reason": "It may show by now."},
+    ),
+}

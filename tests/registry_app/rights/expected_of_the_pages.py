@@ -1,0 +1,241 @@
+"""Every address of the web admin, and who may. One that is not here fails the test that collects them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from registry_app.models import Owner
+from tests.registry_app.rights.callers import Caller
+from tests.registry_app.rights.expected_of_the_api import (
+    Rule,
+    action_of,
+    administers,
+    endpoint_of,
+    may_never,
+    of,
+    on_both_sides,
+    operates_all,
+    operates_its_name,
+    requests_its_name,
+    runs_its_name,
+)
+from tests.registry_app.rights.objects import Side
+
+Place = Callable[[Side], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is shown at an address, to whom."""
+
+    rule: Rule
+    place: Place = field(default=lambda _: {})
+
+
+@dataclass(frozen=True)
+class Button:
+    """What a post to an address does, and who may. What is not `written` only reads."""
+
+    rule: Rule
+    place: Place = field(default=lambda _: {})
+    form: Callable[[Side], Mapping[str, Any]] = field(default=lambda _: {})
+    is_written: bool = True
+    is_edit: bool = False  # sent with all that its form shows an administrator
+
+    @property
+    def action(self) -> str:
+        return action_of(self.rule)
+
+
+def is_staff(caller: Caller, _: Side) -> bool:
+    return caller.is_staff
+
+
+def is_not_signed_in(caller: Caller, _: Side) -> bool:
+    return not caller.is_staff
+
+
+def acts_somewhere(action: str) -> Rule:
+    def rule(caller: Caller, _: Side) -> bool:
+        granted = {reach.action for reach in caller.reaches}
+        return caller.is_staff and (caller.is_administrator or action in granted)
+
+    return rule
+
+
+def by_object(name: str) -> Place:
+    return lambda side: {"object_id": getattr(side, name).pk}
+
+
+def of_transfer(status: str, **more: str) -> Place:
+    return lambda side: {"pk": side.transfers[status].pk, **more}
+
+
+_NOUNS: dict[str, Place] = {
+    "cluster": by_object("cluster"),
+    "finding": by_object("name_finding"),
+    "freeze": by_object("freeze"),
+    "heldsnapshot": by_object("held"),
+    "loop": by_object("loop"),
+    "looprun": by_object("run"),
+    "owner": by_object("owner"),
+    "provider": by_object("provider"),
+    "recordset": by_object("record"),
+    "registryprofile": by_object("profile"),
+    "syncrun": by_object("sync_run"),
+    "transfer": lambda side: {"object_id": side.transfers["verified"].pk},
+    "auditentry": lambda _: {"object_id": 1},
+    "grant": lambda _: {"object_id": 1},
+    "apitoken": by_object("token"),
+}
+# Django's own screens of people, and of sign-ins that failed: administrators'.
+_DJANGO = ("auth_user", "auth_group", "axes_accessattempt", "axes_accesslog", "axes_accessfailurelog")
+_DJANGO_VIEWS = ("changelist", "add", "change", "delete", "history", "password_change")
+
+_FORMS: dict[str, Page] = {
+    "cluster_register": Page(administers),
+    "cluster_edit": Page(administers, of("cluster")),
+    "owner_register": Page(administers),
+    "owner_edit": Page(administers, of("owner")),
+    "provider_register": Page(administers),
+    "provider_edit": Page(administers, of("provider")),
+    "provider_directory": Page(is_staff),
+    "registryprofile_register": Page(administers),
+    "registryprofile_edit": Page(administers, of("profile")),
+    "loop_register": Page(administers),
+    "loop_edit": Page(administers, of("loop")),
+    "loop_declare": Page(is_staff, of("loop")),
+    "grant_give": Page(administers),
+    "apitoken_issue": Page(is_staff),
+    "freeze_start": Page(acts_somewhere("operate")),
+    "finding_acknowledge": Page(is_staff, of("name_finding")),
+    "transfer_request": Page(is_staff),
+    "transfer_undo": Page(is_staff, of_transfer("verified")),
+    "transfer_progress": Page(is_staff, of_transfer("verified")),
+    "transfer_step": Page(
+        is_staff, lambda side: {**of_transfer("verified")(side), "step_pk": side.step.pk, "part": "sent"}
+    ),
+}
+
+PAGES: dict[str, Page] = {
+    "admin:index": Page(is_staff),
+    "admin:search": Page(is_staff),
+    "admin:password_change": Page(is_staff),
+    "admin:password_change_done": Page(is_staff),
+    "admin:jsi18n": Page(is_staff),
+    "admin:app_list": Page(is_staff, lambda _: {"app_label": "registry_app"}),
+    "admin:login": Page(is_not_signed_in),  # others are led on
+    **{f"admin:registry_app_{name}": page for name, page in _FORMS.items()},
+    **{f"admin:registry_app_{noun}_changelist": Page(is_staff) for noun in _NOUNS},
+    # Somebody else's token is nobody's to see but an administrator's.
+    **{
+        f"admin:registry_app_{noun}_change": Page(administers if noun == "apitoken" else is_staff, place)
+        for noun, place in _NOUNS.items()
+    },
+    # What Django would let people do to rows past the mutations.
+    **{f"admin:registry_app_{noun}_add": Page(may_never) for noun in _NOUNS},
+    **{f"admin:registry_app_{noun}_delete": Page(may_never, place) for noun, place in _NOUNS.items()},
+    "admin:auth_user_changelist": Page(administers),
+    "admin:auth_user_add": Page(administers),
+    "admin:auth_group_changelist": Page(administers),
+    "admin:auth_group_add": Page(administers),
+    "admin:auth_user_change": Page(administers, lambda side: {"object_id": side.token.user.pk}),
+    "admin:auth_user_delete": Page(administers, lambda side: {"object_id": side.token.user.pk}),
+    "admin:auth_user_history": Page(administers, lambda side: {"object_id": side.token.user.pk}),
+    "admin:auth_user_password_change": Page(administers, lambda side: {"id": side.token.user.pk}),
+    **{f"admin:{each}_changelist": Page(administers) for each in _DJANGO if each.startswith("axes")},
+}
+# Shown to nobody, or no page of ours: what Django has beside the pages above.
+UNUSED = (
+    {f"registry_app_{noun}_history" for noun in _NOUNS}
+    | {f"{each}_{view}" for each in _DJANGO for view in _DJANGO_VIEWS}
+    | {"logout", "autocomplete", "view_on_site"}
+)
+
+
+def _form_of_loop(side: Side, owner: Owner) -> dict[str, Any]:
+    return {
+        "owner": owner.pk,
+        "provider": side.provider.pk,
+        "policy": "sync",
+        "managed_types": "A",
+        "interval_seconds": 300,
+    }
+
+
+BUTTONS: dict[str, Button] = {
+    **{
+        f"{noun}_edit": Button(administers, of(name), is_edit=True)
+        for noun, name in {
+            "cluster": "cluster",
+            "owner": "owner",
+            "provider": "provider",
+            "registryprofile": "profile",
+        }.items()
+    },
+    "loop_edit": Button(administers, of("loop"), lambda side: _form_of_loop(side, side.owner)),
+    "provider_register": Button(
+        administers,
+        form=lambda side: {"name": f"new of {side.key}", "url": "http://127.0.0.1:2"},
+        is_edit=True,
+    ),
+    "registryprofile_register": Button(
+        administers, form=lambda side: {"name": f"new of {side.key}"}, is_edit=True
+    ),
+    "cluster_register": Button(administers, form=lambda side: {"name": f"new of {side.key}"}),
+    "cluster_test": Button(administers, of("cluster"), is_written=False),
+    "owner_register": Button(
+        administers,
+        form=lambda side: {"owner_id": f"new of {side.key}", "status": "registered", "policy": "unknown"},
+    ),
+    "provider_visit": Button(operates_all, of("provider")),
+    "provider_test": Button(operates_all, of("provider"), is_written=False),
+    "provider_approval_confirm": Button(administers, of("provider")),
+    "provider_approval_cancel": Button(administers, of("provider")),
+    "registryprofile_test": Button(operates_all, of("profile"), is_written=False),
+    "loop_register": Button(
+        administers,
+        form=lambda side: _form_of_loop(side, side.target),
+    ),
+    "loop_run": Button(runs_its_name, of("loop")),
+    "loop_declare": Button(
+        runs_its_name, of("loop"), lambda side: {**endpoint_of(side), "targets": "192.0.2.77", "ttl": 0}
+    ),
+    "loop_withdraw": Button(
+        runs_its_name, lambda side: {"pk": side.loop.pk, "endpoint_pk": side.loop.endpoints.get().pk}
+    ),
+    "loop_plan": Button(requests_its_name, of("loop"), is_written=False),
+    "heldsnapshot_accept": Button(operates_all, of("held"), lambda _: {"reason": "Right.", "seen": "d"}),
+    "heldsnapshot_reject": Button(operates_all, of("held"), lambda _: {"reason": "Wrong.", "seen": "d"}),
+    "finding_acknowledge": Button(operates_its_name, of("name_finding"), lambda _: {"reason": "Known."}),
+    "freeze_start": Button(
+        operates_all, form=lambda side: {"provider": side.provider.pk, "reason": "Change stop."}
+    ),
+    "freeze_lift": Button(operates_all, of("freeze")),
+    "grant_give": Button(administers, form=lambda side: {"group": side.team.pk, "action": "request"}),
+    "grant_take": Button(administers, lambda side: {"pk": side.grant.pk}),
+    "apitoken_issue": Button(is_staff, form=lambda _: {"name": "mine", "scopes": ["read"]}),
+    "apitoken_revoke": Button(administers, of("token")),
+    "auditentry_verify": Button(is_staff, is_written=False),
+    "transfer_undo": Button(
+        on_both_sides("request"),
+        of_transfer("verified"),
+        lambda _: {"reason": "It was wrong.", "confirmation": "undo 1 record set"},
+    ),
+}
+_ACTS_ON_TRANSFERS: dict[str, tuple[str, str]] = {
+    "approve": ("requested", "approve"),
+    "reject": ("requested", "approve"),
+    "cancel": ("requested", "request"),
+    "look_again": ("needs_operator", "operate"),
+    "send_again": ("needs_operator", "operate"),
+    "keep_as_is": ("needs_operator", "operate"),
+}
+ACTS_ON_TRANSFERS: dict[str, Button] = {
+    act: Button(
+        on_both_sides(action),
+        of_transfer(status, action=act),
+        lambda side: {"reason": "So.", "fingerprint": side.transfers["requested"].plan_fingerprint},
+    )
+    for act, (status, action) in _ACTS_ON_TRANSFERS.items()
+}

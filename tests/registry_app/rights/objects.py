@@ -1,0 +1,169 @@
+"""What there is to act on, twice: what the narrowed grants are for, and what they are not."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import Group
+from django.utils import timezone
+
+from registry_app.mirror.place import name_place
+from registry_app.models import (
+    ApiToken,
+    ApprovalChange,
+    Cluster,
+    Finding,
+    Freeze,
+    Grant,
+    HeldSnapshot,
+    Loop,
+    LoopRun,
+    Owner,
+    Provider,
+    RecordSet,
+    RegistryProfile,
+    SyncRun,
+    Transfer,
+    TransferItem,
+    TransferStep,
+)
+from registry_app.transfer.plan.stored_fingerprint import compute_stored_fingerprint
+from tests.factories import make_administrator, make_cluster, make_finding, make_owner, make_user
+from tests.registry_app.admin.world import make_claimed, make_fresh_provider, make_loop_run, make_transfer
+
+
+@dataclass
+class Side:
+    """One provider with one of everything, all of it of `owner` and under `name`."""
+
+    key: str
+    provider: Provider
+    owner: Owner
+    target: Owner
+    name: str
+    cluster: Cluster
+    profile: RegistryProfile
+    record: RecordSet
+    fresh: RecordSet
+    name_finding: Finding
+    wide_finding: Finding
+    held: HeldSnapshot
+    freeze: Freeze
+    loop: Loop
+    run: LoopRun
+    transfers: dict[str, Transfer]
+    step: TransferStep
+    sync_run: SyncRun
+    token: ApiToken
+    team: Group
+    grant: Grant
+
+
+def make_side(key: str, owner: Owner, target: Owner, name: str) -> Side:
+    """Nothing listens at its provider's address: what would be asked of it is answered with that."""
+    now = timezone.now()
+    provider = Provider.objects.get(name=key)
+    record = make_claimed(provider, owner, name)
+    run = make_loop_run(provider, owner)
+    assert run.loop is not None
+    run.loop.endpoints.update(name=name)
+    run.steps.update(items=[])
+    cluster = make_cluster(f"{key}-cluster", api_url="https://127.0.0.1:1", token="t")
+    profile = RegistryProfile.objects.create(
+        name=f"{key}-store", kind=RegistryProfile.Kind.CRD, namespace="dns", cluster=cluster
+    )
+    profile.providers.add(provider)
+    held = HeldSnapshot.objects.create(
+        provider=provider, body=b"", body_digest="d", created_at=now, last_seen_at=now
+    )
+    transfers = {
+        status: _make_transfer(provider, owner, target, name, status)
+        for status in ("requested", "needs_operator", "verified")
+    }
+    step = TransferStep.objects.create(
+        transfer=transfers["verified"],
+        phase="write",
+        batch=0,
+        change_set="{}",
+        body_digest="d",
+        epoch=1,
+        stored_at=now,
+    )
+    asker = make_administrator(f"{key} administrator")
+    ApprovalChange.objects.create(
+        provider=provider,
+        from_policy="none",
+        to_policy="none",
+        asked_by=asker,
+        asked_by_issuer=asker,
+        asked_by_name=asker.username,
+        asked_at=now,
+    )
+    about: dict[str, Any] = {"provider": provider, "kind": Finding.Kind.LEGACY_CLAIM}
+    token = ApiToken.objects.create(
+        public_id=key.ljust(16, "0"), secret_hash="h", name=f"{key} token", user=make_user(f"{key} user")
+    )
+    team = Group.objects.create(name=f"{key} team")
+    return Side(
+        key=key,
+        provider=provider,
+        owner=owner,
+        target=target,
+        name=name,
+        cluster=cluster,
+        profile=profile,
+        record=record,
+        fresh=make_claimed(provider, owner, name, record_type="AAAA"),
+        name_finding=make_finding(name=name, owner=owner, **about),
+        wide_finding=make_finding(**about),
+        held=held,
+        freeze=Freeze.objects.create(
+            provider=provider,
+            reason="later",
+            starts_at=now + timedelta(days=1),
+            created_by="alice",
+        ),
+        loop=run.loop,
+        run=run,
+        transfers=transfers,
+        step=step,
+        sync_run=SyncRun.objects.create(
+            provider=provider, trigger="schedule", status="stored", epoch=1, started_at=now
+        ),
+        token=token,
+        team=team,
+        grant=Grant.objects.create(group=team, action=Grant.Action.REQUEST, name_suffix="nobody.invalid"),
+    )
+
+
+def make_sides() -> tuple[Side, Side]:
+    """Own and foreign. The providers and owners first: grants name them."""
+    for key in ("own", "foreign"):
+        make_fresh_provider(key, url="http://127.0.0.1:1", deadline_seconds=1)
+    own, foreign, third = (make_owner(f"{key}-owner") for key in ("own", "foreign", "third"))
+    return (
+        make_side("own", own, third, "www.own.example.org"),
+        make_side("foreign", foreign, third, "www.foreign.example.net"),
+    )
+
+
+def _make_transfer(provider: Provider, owner: Owner, target: Owner, name: str, status: str) -> Transfer:
+    requester = make_user(f"requester of {provider.name} {status}")
+    transfer = make_transfer(
+        provider,
+        owner,
+        target,
+        status=status,
+        approval_policy=Provider.ApprovalPolicy.NONE,
+        requested_by=requester,
+        requested_by_issuer=requester,
+        premises={"url": name_place(provider), "protocol": provider.protocol, "owners": {}},
+        target_intent=Transfer.TargetIntent.SAME,
+        plan_fingerprint="",
+    )
+    item_status = status if status in TransferItem.Status.values else "pending"
+    transfer.items.update(name=name, owner_before=owner.owner_id, status=item_status)
+    digest = compute_stored_fingerprint(transfer)
+    Transfer.objects.filter(pk=transfer.pk).update(plan_fingerprint=digest, approved_fingerprint=digest)
+    transfer.refresh_from_db()
+    return transfer
