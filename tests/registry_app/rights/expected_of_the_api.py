@@ -19,6 +19,7 @@ class Operation:
     body: Callable[[Side], Mapping[str, Any]] = field(default=lambda _: {})
     is_written: bool = True
     needs_version_of: str = ""
+    may_conflict: bool = False  # allowed, and in the way of something open: 409
 
     @property
     def action(self) -> str:
@@ -135,13 +136,17 @@ READ: dict[tuple[str, str], Operation] = {
         for noun, place in _PLACE_OF_NOUN.items()
         if noun not in _BY_PUBLIC_ID
     },
-    **{
-        ("get", f"{noun}/<uuid:public_id>/"): Operation(reads, _PLACE_OF_NOUN[noun], is_written=False)
-        for noun in _BY_PUBLIC_ID
-    },
+    ("get", "transfers/<transfer:public_id>/"): Operation(
+        reads, _PLACE_OF_NOUN["transfers"], is_written=False
+    ),
+    ("get", "loop-runs/<uuid:public_id>/"): Operation(reads, of("run", "public_id"), is_written=False),
     ("get", "record-sets/<int:pk>/events/"): Operation(reads, of("record"), is_written=False),
-    ("get", "transfers/<uuid:public_id>/items/"): Operation(reads, of_transfer("verified"), is_written=False),
-    ("get", "transfers/<uuid:public_id>/steps/"): Operation(reads, of_transfer("verified"), is_written=False),
+    ("get", "transfers/<transfer:public_id>/items/"): Operation(
+        reads, of_transfer("verified"), is_written=False
+    ),
+    ("get", "transfers/<transfer:public_id>/steps/"): Operation(
+        reads, of_transfer("verified"), is_written=False
+    ),
     ("get", "loops/<int:pk>/endpoints/"): Operation(reads, of("loop"), is_written=False),
     ("get", "audit-entries/"): Operation(reads, is_written=False),
     ("get", "audit-entries/<int:sequence>/"): Operation(reads, lambda _: {"sequence": 1}, is_written=False),
@@ -187,23 +192,23 @@ ACTS: dict[tuple[str, str], Operation] = {
     ("post", "findings/<int:pk>/acknowledge/"): Operation(operates_its_name, of("name_finding")),
     ("post", "transfers/"): Operation(on_both_sides("request"), body=transfer_of),
     ("post", "transfers/preview/"): Operation(previews, body=transfer_of, is_written=False),
-    ("post", "transfers/<uuid:public_id>/approve/"): Operation(
+    ("post", "transfers/<transfer:public_id>/approve/"): Operation(
         on_both_sides("approve"),
         of_transfer("requested"),
         lambda side: {"fingerprint": side.transfers["requested"].plan_fingerprint},
     ),
-    ("post", "transfers/<uuid:public_id>/reject/"): Operation(
+    ("post", "transfers/<transfer:public_id>/reject/"): Operation(
         on_both_sides("approve"), of_transfer("requested"), _reason
     ),
-    ("post", "transfers/<uuid:public_id>/cancel/"): Operation(
+    ("post", "transfers/<transfer:public_id>/cancel/"): Operation(
         on_both_sides("request"), of_transfer("requested"), _reason
     ),
-    ("post", "transfers/<uuid:public_id>/undo/"): Operation(
+    ("post", "transfers/<transfer:public_id>/undo/"): Operation(
         on_both_sides("request"),
         of_transfer("verified"),
         lambda _: {"reason": "It was wrong.", "confirmation": "undo 1 record set"},
     ),
-    ("post", "transfers/<uuid:public_id>/decide/"): Operation(
+    ("post", "transfers/<transfer:public_id>/decide/"): Operation(
         on_both_sides("operate", "apply"),
         of_transfer("needs_operator"),
         lambda _: {"decision": "keep_as_is", "reason": "It stays."},
@@ -230,6 +235,16 @@ ACTS: dict[tuple[str, str], Operation] = {
     ("post", "freezes/"): Operation(
         operates_all, body=lambda side: {"provider": side.provider.pk, "reason": "Change stop."}
     ),
+    **{
+        ("delete", f"{noun}/<int:pk>/"): Operation(
+            administers, _PLACE_OF_NOUN[noun], needs_version_of="any", may_conflict=True
+        )
+        for noun in ("owners", "clusters", "registry-profiles", "providers", "loops")
+    },
+    ("delete", "freezes/<int:pk>/"): Operation(operates_all, of("freeze")),
+    ("post", "transfers/<transfer:public_id>/undo/preview/"): Operation(
+        previews, of_transfer("verified"), is_written=False
+    ),
     ("post", "freezes/<int:pk>/lift/"): Operation(operates_all, of("freeze"), _reason),
     ("post", "tokens/"): Operation(may_never, body=lambda _: {"name": "another", "scopes": ["read"]}),
     ("delete", "tokens/<int:pk>/"): Operation(administers, of("token")),
@@ -244,7 +259,7 @@ MORE_ACTS: dict[tuple[str, str, str], Operation] = {
     ("put", "loops/<int:pk>/endpoints/", "emptied"): Operation(
         runs_its_name, of("loop"), lambda _: {"endpoints": []}, needs_version_of="endpoints"
     ),
-    ("post", "transfers/<uuid:public_id>/decide/", "looked at again"): Operation(
+    ("post", "transfers/<transfer:public_id>/decide/", "looked at again"): Operation(
         on_both_sides("operate", "apply"),
         of_transfer("needs_operator"),
         lambda _: {"decision": "look_again", "reason": "It may show by now."},

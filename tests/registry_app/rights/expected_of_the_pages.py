@@ -40,6 +40,7 @@ class Button:
     place: Place = field(default=lambda _: {})
     form: Callable[[Side], Mapping[str, Any]] = field(default=lambda _: {})
     is_written: bool = True
+    may_conflict: bool = False  # allowed, and in the way of something open
     is_edit: bool = False  # sent with all that its form shows an administrator
 
     @property
@@ -92,6 +93,14 @@ _NOUNS: dict[str, Place] = {
 _DJANGO = ("auth_user", "auth_group", "axes_accessattempt", "axes_accesslog", "axes_accessfailurelog")
 _DJANGO_VIEWS = ("changelist", "add", "change", "delete", "history", "password_change")
 
+_SEARCHED = ("cluster", "loop", "owner", "provider", "registryprofile")
+_REMOVED = {
+    "cluster": "cluster",
+    "owner": "owner",
+    "provider": "provider",
+    "registryprofile": "profile",
+    "loop": "loop",
+}
 _FORMS: dict[str, Page] = {
     "cluster_register": Page(administers),
     "cluster_edit": Page(administers, of("cluster")),
@@ -111,6 +120,9 @@ _FORMS: dict[str, Page] = {
     "finding_acknowledge": Page(is_staff, of("name_finding")),
     "transfer_request": Page(is_staff),
     "transfer_undo": Page(is_staff, of_transfer("verified")),
+    "owner_decommission": Page(administers, of("owner")),
+    **{f"{noun}_search": Page(is_staff) for noun in _SEARCHED},
+    **{f"{noun}_remove": Page(administers, of(name)) for noun, name in _REMOVED.items()},
     "transfer_progress": Page(is_staff, of_transfer("verified")),
     "transfer_step": Page(
         is_staff, lambda side: {**of_transfer("verified")(side), "step_pk": side.step.pk, "part": "sent"}
@@ -211,6 +223,8 @@ BUTTONS: dict[str, Button] = {
     "freeze_start": Button(
         operates_all, form=lambda side: {"provider": side.provider.pk, "reason": "Change stop."}
     ),
+    **{f"{noun}_remove": Button(administers, of(name), may_conflict=True) for noun, name in _REMOVED.items()},
+    "freeze_remove": Button(operates_all, of("freeze")),
     "freeze_lift": Button(operates_all, of("freeze")),
     "grant_give": Button(administers, form=lambda side: {"group": side.team.pk, "action": "request"}),
     "grant_take": Button(administers, lambda side: {"pk": side.grant.pk}),

@@ -66,12 +66,16 @@ def _ask(method: str, route: str, operation: Operation, side: Side, caller: Call
         if status not in _REFUSED:
             return f"answered {status} and is not allowed"
         return f"refused, and wrote {writes[0]}" if writes else ""
+    if operation.may_conflict and status == 409:
+        return f"conflicts, and wrote {writes[0]}" if writes else ""
     if status not in _POSSIBLE or (operation.is_written and status >= 300):
         return f"answered {status} and is allowed"
     return "" if bool(writes) is operation.is_written else f"answered {status} and wrote {writes}"
 
 
 def _version_of(noun: str, side: Side) -> str:
+    if noun == "any":
+        return "*"
     if noun == "endpoints":
         loop = Loop.objects.get(pk=side.loop.pk)
         loop.updated_at = loop.declared_at
