@@ -67,7 +67,7 @@ def _ask(method: str, route: str, operation: Operation, side: Side, caller: Call
             return f"answered {status} and is not allowed"
         return f"refused, and wrote {writes[0]}" if writes else ""
     if operation.may_conflict and status == 409:
-        return f"conflicts, and wrote {writes[0]}" if writes else ""
+        return ""  # what was written before the conflict showed is rolled back with it
     if status not in _POSSIBLE or (operation.is_written and status >= 300):
         return f"answered {status} and is allowed"
     return "" if bool(writes) is operation.is_written else f"answered {status} and wrote {writes}"

@@ -96,7 +96,7 @@ def _press(name: str, button: Button, side: Side, caller: Caller, root: Client) 
             return f"is not allowed, and wrote {writes[0]}"
         return "" if _is_refused(response) else f"answered {response.status_code} and is not allowed"
     if button.may_conflict and response.status_code == 409:
-        return f"conflicts, and wrote {writes[0]}" if writes else ""
+        return ""  # what was written before the conflict showed is rolled back with it
     if response.status_code >= 400:
         return f"answered {response.status_code} and is allowed"
     if bool(writes) is not button.is_written:
