@@ -103,6 +103,12 @@ WRITES: dict[str, Write] = {
     "POST /loops/{id}/run/": Write({}, {"id": "loop"}),
     "POST /freezes/": Write({"provider": None, "reason": "Change freeze."}),
     "POST /freezes/{id}/lift/": Write(_REASON, {"id": "freeze"}),
+    "DELETE /owners/{id}/": Write(None, {"id": "owner"}, "/owners/{id}/"),
+    "DELETE /clusters/{id}/": Write(None, {"id": "cluster"}, "/clusters/{id}/"),
+    "DELETE /registry-profiles/{id}/": Write(None, {"id": "profile"}, "/registry-profiles/{id}/"),
+    "DELETE /providers/{id}/": Write(None, {"id": "spare"}, "/providers/{id}/"),
+    "DELETE /loops/{id}/": Write(None, {"id": "loop"}, "/loops/{id}/"),
+    "DELETE /freezes/{id}/": Write(None, {"id": "planned"}),
     "POST /tokens/": Write({"name": "ci", "scopes": ["read"]}, by_person=True),
     "DELETE /tokens/{id}/": Write(None, {"id": "token"}),
 }
@@ -198,6 +204,9 @@ def _make_rows(provider: Provider) -> dict[str, Any]:
     )
     Provider.objects.filter(pk=other.pk).update(status=Provider.Status.HELD)
     frozen = other.freezes.create(reason="Moving.", starts_at=now, created_by="root", created_at=now)
+    planned = other.freezes.create(
+        reason="Later.", starts_at=now + timedelta(days=1), created_by="root", created_at=now
+    )
     old = {"name": "old.example.org", "record_type": "A", "targets": ["192.0.2.8"]}
     endpoint = declare_endpoint(make_actor(make_administrator("dora")), loop.pk, old)
     return {
@@ -209,4 +218,6 @@ def _make_rows(provider: Provider) -> dict[str, Any]:
         "finding": make_finding(provider=provider).pk,
         "held": held.pk,
         "freeze": frozen.pk,
+        "planned": planned.pk,
+        "spare": make_provider("spare-zone", url="http://127.0.0.1:7").pk,
     }
