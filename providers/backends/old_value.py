@@ -40,16 +40,17 @@ class OldValues:
             return _settle_without_held(change)
         if is_claim(change.old) and change.key.record_type == "TXT":
             targets = self._replace_texts(change, held)
-            ttl = held.record_ttl if len(targets) > 1 else 0
+            # A claim never states one; beside other texts theirs counts.
+            wanted_ttl = change.new.record_ttl if change.new else 0
+            ttl = held.record_ttl if len(targets) > 1 or not wanted_ttl else wanted_ttl
         elif self._is_same_value(held, change.old):
             targets = change.new.targets if change.new else ()
-            ttl = 0
+            ttl = change.new.record_ttl if change.new else 0  # zero: the backend's default
         else:
             raise _differs(change.key)
         if change.new is None:
             return msgspec.structs.replace(held, targets=targets) if targets else None
-        new_ttl = ttl or change.new.record_ttl or held.record_ttl
-        return msgspec.structs.replace(change.new, targets=targets, record_ttl=new_ttl)
+        return msgspec.structs.replace(change.new, targets=targets, record_ttl=ttl)
 
     def _settle_create(self, change: SingleChange, held: Endpoint | None) -> Endpoint | None:
         new = change.new

@@ -109,14 +109,17 @@ def test_a_new_claim_goes_beside_other_texts_and_never_over_a_claim() -> None:
         _settle(None, _txt(CLAIM), _txt(OTHER_OWNER))
 
 
-def test_a_ttl_that_is_not_stated_matches_any_and_keeps_what_stands() -> None:
+def test_a_ttl_that_is_not_stated_matches_any_and_leaves_it_to_the_backend() -> None:
     held = make_record(ttl=60)
     unstated = make_record(ttl=0)
 
     after = _settle(unstated, make_record(targets=("192.0.2.9",), ttl=0), held)
+    claim = _settle(_txt(CLAIM), _txt(OTHER_OWNER), _txt(CLAIM, ttl=60))
 
     assert after is not None
-    assert after.record_ttl == 60
+    assert after.record_ttl == 0
+    assert claim is not None
+    assert claim.record_ttl == 60
     with pytest.raises(ChangeRefused):
         _settle(make_record(ttl=300), None, held)
 
