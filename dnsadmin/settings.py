@@ -108,7 +108,7 @@ else:
 # --- Broker, cache, Celery ------------------------------------------------------------------------
 
 REDIS_URL = fetch_redis_url("REDIS_URL")
-CACHES: dict[str, dict[str, Any]] = {
+CACHES: dict[str, Any] = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL.replace("redis+socket://", "unix://"),

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("registry_app", "0099_finding_encrypted_otherwise"),
+        ("registry_app", "0008_owner_without_instance_fields"),
     ]
 
     operations = [

@@ -11,7 +11,7 @@ def make_row(apps: Any, _schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("registry_app", "0099_finding_encrypted_otherwise"),
+        ("registry_app", "0004_beliefs"),
     ]
 
     operations = [
