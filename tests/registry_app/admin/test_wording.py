@@ -1,5 +1,6 @@
 """Values as people read them."""
 
+import json
 import unicodedata
 from datetime import timedelta
 
@@ -115,4 +116,16 @@ def test_foreign_text_holds_nothing_that_cannot_be_seen(text: str) -> None:
 @settings(deadline=None)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=20))
 def test_json_is_shown_whole_and_safe_to_send(value: object) -> None:
-    format_json(value).encode()
+    shown = format_json(value)
+
+    assert not [each for each in shown if unicodedata.category(each)[0] == "C" and each != "\n"]
+    shown.encode()
+    if _is_plain(value):
+        assert json.loads(shown) == value
+
+
+def _is_plain(value: object) -> bool:
+    """Whether no text in it holds what is shown as something else."""
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return not isinstance(value, str) or format_foreign(value) == value
