@@ -23,7 +23,8 @@ from registry_app.admin.instance import DEFAULTS, describe_instance
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign, format_look_alike
 from registry_app.inventory.change_owner import change_owner
 from registry_app.inventory.deletion import delete_owner
-from registry_app.inventory.register_owner import INSTANCE_FIELDS, register_owner
+from registry_app.inventory.only_instance import INSTANCE_FIELDS
+from registry_app.inventory.register_owner import register_owner
 from registry_app.models import (
     PROVIDER_SECRETS,
     Cluster,

@@ -7,11 +7,9 @@ from typing import Any
 from django.db import transaction
 
 from registry_app.actor import Actor
-from registry_app.errors import InvalidRequest, RefusedBySafety
-from registry_app.inventory.change_instance import change_instance
+from registry_app.errors import InvalidRequest
 from registry_app.inventory.decommission import raise_if_still_owns
-from registry_app.inventory.register_instance import create_instance
-from registry_app.inventory.register_owner import INSTANCE_FIELDS, says_anything, split_instance_values
+from registry_app.inventory.only_instance import set_only_instance, split_instance_values
 from registry_app.inventory.rows import change_row, fetch_row, raise_if_not_administrator
 from registry_app.models import Owner
 
@@ -47,25 +45,8 @@ def change_owner(
             expected_updated_at=expected_updated_at,
             reason=reason,
         )
-        if of_instance:
-            _change_only_instance(actor, owner, of_instance)
+        set_only_instance(actor, owner, of_instance)
     return owner
-
-
-def _change_only_instance(actor: Actor, owner: Owner, values: Mapping[str, Any]) -> None:
-    # The owner's version was taken before: nobody adds or removes an instance meanwhile.
-    known = list(owner.instances.values_list("pk", flat=True)[:2])
-    if len(known) > 1:
-        raise RefusedBySafety(
-            f"{owner.owner_id} has several instances, and nobody can tell which one is meant.",
-            todo=f"Change the instance itself, under Instances or at /api/v1/instances/: "
-            f"{', '.join(INSTANCE_FIELDS)} are what each of them says.",
-            code="several_instances",
-        )
-    if known:
-        change_instance(actor, known[0], values)
-    elif says_anything(values):
-        create_instance(actor, {"owner": owner, **values})
 
 
 def _raise_if_renamed(row_id: int, changes: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ def make_instances(apps: Any, _schema_editor: Any) -> None:
     owners = apps.get_model("registry_app", "Owner").objects
     instances = apps.get_model("registry_app", "Instance")
     known = Q(cluster__isnull=False) | Q(registry_profile__isnull=False) | ~Q(policy="unknown")
-    values = owners.filter(known, deleted_at=None).order_by("pk").values_list("pk", "cluster__name", *_FIELDS)
+    values = owners.filter(known).order_by("pk").values_list("pk", "cluster__name", *_FIELDS)
     rows = [
         instances(owner_id=pk, name=cluster_name or _UNNAMED, **dict(zip(_FIELDS, known, strict=True)))
         for pk, cluster_name, *known in values

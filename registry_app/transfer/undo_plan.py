@@ -15,6 +15,7 @@ from registry_app.queries.instance import fetch_instances
 from registry_app.queries.transfer_access import find_denied_side
 from registry_app.queries.transfer_items import find_left_to_undo
 from registry_app.transfer.plan.build_plan import leave_out_locked
+from registry_app.transfer.plan.claim_caches import find_cache_warnings
 from registry_app.transfer.plan.claim_key import ClaimKey, claim_key_of, describe_place, format_endpoint
 from registry_app.transfer.plan.confirmation import build_confirmation_text
 from registry_app.transfer.plan.fingerprint import PlanHead, compute_fingerprint
@@ -60,7 +61,11 @@ def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> Pro
     included = [item for item in items if not item.problem]
     source, target = _swap_owners(original)
     premises = build_premises(
-        original.provider, _KIND.UNDO, [target] if target else [], find_stores_of_items(included)
+        original.provider,
+        _KIND.UNDO,
+        [target] if target else [],
+        find_stores_of_items(included),
+        [source.owner_id] if source and source != target else [],
     )
     head = PlanHead(
         kind=_KIND.UNDO,
@@ -81,7 +86,11 @@ def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> Pro
         source_owner=source,
         target_owner=target,
         premises=premises,
-        warnings=(*find_stop_warnings(original.provider), *find_registry_warnings(premises)),
+        warnings=(
+            *find_stop_warnings(original.provider),
+            *find_registry_warnings(premises),
+            *find_cache_warnings(premises),
+        ),
     )
 
 

@@ -16,6 +16,7 @@ from registry_app.models import Owner, Provider, Transfer, TransferItem
 from registry_app.queries.declared import fetch_declared_set
 from registry_app.queries.instance import WITH_PROFILES, fetch_instances
 from registry_app.transfer.name_transfer import name_transfer
+from registry_app.transfer.plan.claim_caches import FormerOwners, find_cache_warnings
 from registry_app.transfer.plan.claim_key import ClaimKey, build_txt_key, claim_key_of
 from registry_app.transfer.plan.clean_up import build_clean_up_items
 from registry_app.transfer.plan.edits import PlanContext
@@ -55,6 +56,8 @@ from registry_app.transfer.plan.verdicts import Verdict, compute_verdict_without
 from registry_app.transfer.plan.whole_names import NewOwner, find_siblings, judge_rows, key_of_item
 
 _KIND = Transfer.Kind
+# Somebody owned the record sets before, and does not afterwards.
+_KINDS_THAT_TAKE = (_KIND.TRANSFER, _KIND.RELEASE)
 _CHUNK = 500
 
 
@@ -130,7 +133,11 @@ def build_plan_value(
         source_owner=source,
         target_owner=target,
         premises=premises,
-        warnings=(*find_stop_warnings(provider), *find_registry_warnings(premises)),
+        warnings=(
+            *find_stop_warnings(provider),
+            *find_registry_warnings(premises),
+            *find_cache_warnings(premises),
+        ),
     )
 
 
@@ -191,8 +198,13 @@ def _build_premises(asked: PlanRequest, items: Sequence[PlannedItem]) -> Premise
     if asked.request.kind == _KIND.REFORMAT:
         owner_ids = {item.source_owner_id for item in items if not item.problem}
         owners = list(Owner.objects.prefetch_related(WITH_PROFILES).filter(owner_id__in=owner_ids))
+    former: set[str] = set()
+    if asked.request.kind in _KINDS_THAT_TAKE:
+        included = (item for item in items if not item.problem)
+        former = {owner_id for item in included for owner_id in item.source_owner_id.split(",")}
+    kept = {owner.owner_id for owner in owners} | {""}
     stores = find_stores_of_items(items)
-    return build_premises(asked.provider, asked.request.kind, owners, stores)
+    return build_premises(asked.provider, asked.request.kind, owners, stores, sorted(former - kept))
 
 
 def _load_whole_contents(provider: Provider, claims: Sequence[ClaimFacts]) -> dict[ClaimKey, tuple[str, ...]]:
@@ -211,6 +223,7 @@ def _build_context(asked: PlanRequest, loaded: Loaded) -> PlanContext:
         contents=loaded.contents,
         declared=fetch_declared_set(asked.target, asked.provider) if asked.target else None,
         instances=_build_instance_verdicts(asked, asked.target) if asked.target else None,
+        former=_find_former_owners(asked, loaded),
     )
 
 
@@ -248,6 +261,13 @@ def _build_instance_verdicts(asked: PlanRequest, target: Owner) -> InstanceVerdi
         intent=asked.request.target_intent,
         said_by=asked.actor.name or "The requester",
     )
+
+
+def _find_former_owners(asked: PlanRequest, loaded: Loaded) -> FormerOwners | None:
+    if asked.request.kind not in _KINDS_THAT_TAKE:
+        return None
+    owner_ids = {owner_id for subject in loaded.neighbours for owner_id in subject.owner_ids}
+    return FormerOwners(fetch_instances(owner_ids), asked.provider.pk)
 
 
 def _compute_verdict_without_target(asked: PlanRequest) -> Verdict:

@@ -24,6 +24,7 @@ from providers.wire.endpoint import Endpoint
 from registry_app.mirror.owner_registry import OwnerRegistry
 from registry_app.models import Transfer
 from registry_app.queries.declared import DeclaredSet
+from registry_app.transfer.plan.claim_caches import FormerOwners
 from registry_app.transfer.plan.claim_edit import ClaimEdit, UnusableClaim, read_plain_text
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, build_row, build_row_key, build_txt_key
 from registry_app.transfer.plan.instance_verdicts import InstanceVerdicts
@@ -40,7 +41,8 @@ class PlanContext:
     `verdict` is that of kinds without a new owner; with one, `instances` judge. `registries` gives the
     registry of an owner id; `owner_id` is the target's, empty for kinds that keep or remove the owner.
     `profiles` are the TXT profiles by reference. `taken` are places at which a TXT record stands that is no
-    claim. `declared` is what the target's own loop keeps here, where one runs.
+    claim. `declared` is what the target's own loop keeps here, where one runs. `former` are the instances of
+    those who lose a record set.
     """
 
     kind: str
@@ -52,10 +54,19 @@ class PlanContext:
     taken: frozenset[ClaimKey] = frozenset()
     declared: DeclaredSet | None = None
     instances: InstanceVerdicts | None = None
+    former: FormerOwners | None = None
 
 
 def find_verdict(subject: Subject, context: PlanContext) -> Verdict:
-    """What the next sync of each instance of the target does to a record set, the worst of it."""
+    """What the next sync of each instance of the target does to a record set, the worst of it; and for how
+    long those of a former owner may still act."""
+    verdict = _find_verdict_of_target(subject, context)
+    owner_ids = [owner_id for owner_id in subject.owner_ids if owner_id != context.owner_id]
+    said = context.former.describe(owner_ids, subject.record.key) if context.former else ""
+    return Verdict(verdict.value, f"{verdict.reason} {said}") if said else verdict
+
+
+def _find_verdict_of_target(subject: Subject, context: PlanContext) -> Verdict:
     if context.instances is None:
         return context.verdict
     of_loop = None

@@ -63,7 +63,7 @@ class InstanceVerdicts:
     def judge(self, key: EndpointKey, of_loop: Verdict | None = None) -> Verdict:
         """The verdict for one record set. `of_loop` is that of the owner's loop here, where one runs."""
         beside = tuple(each for each in self._instances if not each.is_loop)
-        why_not = tuple(_why_not(each, key, self._provider_id) for each in beside)
+        why_not = tuple(find_why_not(each, key, self._provider_id) for each in beside)
         found = self._made.get(why_not)
         if found is None or of_loop is not None:
             found = self._judge_all(beside, why_not, of_loop)
@@ -74,7 +74,7 @@ class InstanceVerdicts:
     def build_new_owner(self, key: EndpointKey, declared: DeclaredSet | None = None) -> NewOwner:
         """What is known of the instances that act on one record set, for what follows from the rest of its
         name."""
-        acting = [each for each in self._instances if not _why_not(each, key, self._provider_id)]
+        acting = [each for each in self._instances if not find_why_not(each, key, self._provider_id)]
         is_known = any(not each.is_loop for each in self._instances)
         # Where nobody said anything, anything may be.
         may_delete = not is_known or any(each.policy not in _NEVER_DELETE for each in acting)
@@ -92,7 +92,9 @@ class InstanceVerdicts:
         verdicts += [self._judge_one(each, is_shared=is_shared) for each in acting]
         if not verdicts:
             return compute_verdict(self._owner_id, InstancePolicy.UNKNOWN, self._intent, self._said_by)
-        return choose_worst(verdicts)
+        worst = choose_worst(verdicts)
+        late = [_describe_late(each) for each in acting if each.claim_cache_seconds]
+        return Verdict(worst.value, " ".join([worst.reason, *late[:_MOST_NAMED]]))
 
     def _judge_one(self, instance: InstanceFacts, *, is_shared: bool) -> Verdict:
         is_bound = instance.policy in _NEVER_DELETE
@@ -110,12 +112,19 @@ class InstanceVerdicts:
         )
 
 
+def _describe_late(instance: InstanceFacts) -> str:
+    return (
+        f"The instance {instance.name} of {instance.owner_id} may not see the new claim for up to "
+        f"{instance.claim_cache_seconds} s (--txt-cache-interval), and leaves the record set alone till then."
+    )
+
+
 def _are_several(acting: Sequence[InstanceFacts]) -> bool:
     """Whether these want different things, as far as anything shows it."""
     return any(not acting[0].is_replica_of(other) for other in acting[1:])
 
 
-def _why_not(instance: InstanceFacts, key: EndpointKey, provider_id: int) -> str:
+def find_why_not(instance: InstanceFacts, key: EndpointKey, provider_id: int) -> str:
     """Why an instance does not act on a record set; empty if it does, as far as anybody knows."""
     who = f"The instance {instance.name} of {instance.owner_id}"
     if not instance.writes_at(provider_id):

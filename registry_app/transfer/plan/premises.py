@@ -12,6 +12,7 @@ from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer
 from registry_app.queries.declared import find_declared_version
 from registry_app.queries.instance import WITH_PROFILES, InstanceFacts, fetch_instances
+from registry_app.transfer.plan.claim_caches import describe_caches
 from registry_app.transfer.plan.describe_stores import describe_stores
 from registry_app.transfer.plan.refusals import find_target_refusals
 
@@ -21,12 +22,17 @@ KINDS_THAT_FORMAT = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT, Transfer.Kind.
 
 
 def build_premises(
-    provider: Provider, kind: str, owners: Collection[Owner], stores: Collection[str] = ()
+    provider: Provider,
+    kind: str,
+    owners: Collection[Owner],
+    stores: Collection[str] = (),
+    former: Collection[str] = (),
 ) -> Premises:
     """JSON of the addresses of the provider and of the registry stores the plan touches (`stores`: their
     profiles' primary keys), of how many record sets the provider takes at once, and of each owner what its
-    instances say and, where claims are made anew, registry settings; without secrets. Raises
-    SecretUnavailable where a key cannot be had.
+    instances say and, where claims are made anew, registry settings; without secrets. Of the `former`
+    owners' instances only those count that act on claims they read before. Raises SecretUnavailable where a
+    key cannot be had.
     """
     known = fetch_instances([owner.owner_id for owner in owners])
     described = {
@@ -45,6 +51,8 @@ def build_premises(
         "batch size": provider.effective_batch_size,
         "owners": described,
     }
+    if former:
+        premises["former owners"] = _describe_former(provider, former)
     if stores:
         premises["stores"] = describe_stores(provider, stores)
     return premises
@@ -82,6 +90,9 @@ def find_moved_premise(transfer: Transfer, provider: Provider) -> str:
     if was_size > size:  # batches are cut once; smaller ones than could be sent do no harm
         fewer = f"{provider.name} takes fewer record sets at a time now ({size})"
         return f"{fewer} than when this was reviewed ({was_size})."
+    caching: Mapping[str, Any] = transfer.premises.get("former owners", {})
+    if _describe_former(provider, list(caching)) != caching:
+        return "For how long a former owner acts on claims it read before changed after this was reviewed."
     reviewed: Mapping[str, Any] = transfer.premises.get("owners", {})
     owners = list(Owner.objects.prefetch_related(WITH_PROFILES).filter(owner_id__in=list(reviewed)))
     if len(owners) < len(reviewed):
@@ -95,6 +106,11 @@ def find_moved_premise(transfer: Transfer, provider: Provider) -> str:
             if now[owner.owner_id].get(key) != was:
                 return f"The {key} of {owner.owner_id} changed after this was reviewed."
     return ""
+
+
+def _describe_former(provider: Provider, owner_ids: Collection[str]) -> dict[str, dict[str, int]]:
+    known = fetch_instances(owner_ids) if owner_ids else {}
+    return {owner_id: describe_caches(known.get(owner_id, ()), provider.pk) for owner_id in sorted(owner_ids)}
 
 
 def _describe_instances(instances: Iterable[InstanceFacts], provider: Provider) -> dict[str, Any]:
