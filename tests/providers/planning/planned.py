@@ -15,6 +15,7 @@ from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 
 BLUE, GREEN = "blue-cluster", "green-cluster"
 SETTINGS = PlanSettings(owner_id=BLUE)
+PROFILES = (DEFAULT_PROFILE, TxtProfile(prefix="x."))
 
 
 def wanted(
@@ -41,7 +42,7 @@ def wanted(
 
 def plan(zone: Sequence[Endpoint], desired: Sequence[Endpoint], **values: Any) -> PlannedChanges:
     """The plan of blue-cluster, or as `values` say."""
-    return compute_plan(desired, pair(zone, [DEFAULT_PROFILE]), replace(SETTINGS, **values))
+    return compute_plan(desired, pair(zone, PROFILES), replace(SETTINGS, **values))
 
 
 def batch(

@@ -3,6 +3,7 @@
 import pytest
 
 from providers.planning.planned_changes import Policy
+from providers.registries.claim import TxtProfile
 from providers.wire.domain_filter import DomainFilter
 from tests.providers.planning.planned import BLUE, GREEN, apply, plan, reasons, wanted
 from tests.reference_server import make_claim, make_record
@@ -99,7 +100,7 @@ def test_the_candidate_of_the_same_resource_keeps_what_it_has() -> None:
     [
         (FOREIGN, f"{GREEN} owns it"),
         ([make_record(WWW)], "nobody owns it"),
-        ([*MINE, make_record(WWW, "TXT", (FOREIGN[1].targets[0],))], "its claims disagree"),
+        ([*MINE, make_claim(WWW, owner=GREEN, profile=TxtProfile(prefix="x."))], "its claims disagree"),
     ],
 )
 def test_what_is_not_ours_is_left_alone_and_the_reason_said(zone: list[object], reason: str) -> None:

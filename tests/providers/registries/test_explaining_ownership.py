@@ -88,7 +88,7 @@ def test_it_says_in_one_sentence_why(endpoints: list[Endpoint], sentence: str) -
         label_owner=record.endpoint.labels.get("owner", ""),
         told=[
             Told(
-                f"profile {each.profile_reference}",
+                f"profile {each.profile_reference or 'default'}",
                 each.owner_id,
                 pairing.claims[each.claim].endpoint.dns_name if each.claim is not None else "",
             )

@@ -10,7 +10,15 @@ from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import set_instance
 from tests.reference_server import make_claim, make_record
-from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, open_world, plan, request
+from tests.registry_app.transfer.world import (
+    BLUE,
+    GREEN,
+    ask,
+    make_alice,
+    open_world,
+    plan,
+    request,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
