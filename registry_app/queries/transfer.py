@@ -20,6 +20,8 @@ _STATUS = Transfer.Status
 _ITEM = TransferItem.Status
 # Something was written, and nothing of it is open any more.
 UNDOABLE = (_STATUS.VERIFIED, _STATUS.FAILED)
+# What the name of an approval by policy begins with. No user name has a blank, so nobody's looks like this.
+POLICY_APPROVES = "the policy of "
 _MOVING = (_STATUS.APPROVED, _STATUS.SENDING, _STATUS.SENT)
 _MOST_DUE = 500
 _LONGEST_WAIT = timedelta(hours=1)

@@ -10,12 +10,11 @@ from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.models import Provider, Transfer, TransferItem
+from registry_app.queries.transfer import POLICY_APPROVES
 from registry_app.transfer.advance import advance
 from registry_app.transfer.plan.lock_key import compute_lock_key
 from registry_app.transfer.plan.provider_plan import ProviderPlan
 
-# No user name has a blank, so nobody's looks like this.
-POLICY_APPROVES = "the policy of "
 _ROWS = 500
 _MOST_LEFT_OUT = 200
 _NOT_REVIEWED = (

@@ -8,9 +8,8 @@ from django.contrib.auth import get_user_model
 from registry_app.actor import Actor
 from registry_app.models import Grant, Transfer
 from registry_app.queries.people import people_of
-from registry_app.queries.transfer import needs_other_person
+from registry_app.queries.transfer import POLICY_APPROVES, needs_other_person
 from registry_app.queries.transfer_access import find_denied_side
-from registry_app.transfer.store_transfer import POLICY_APPROVES
 
 Sides = Iterable[tuple[str, str]]
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("registry_app", "0009_whole_names"),
+        ("registry_app", "0004_whole_names"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

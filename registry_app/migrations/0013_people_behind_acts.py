@@ -41,7 +41,7 @@ def forget_nothing(apps: Any, schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("registry_app", "0014_sealed_audit_tail"),
+        ("registry_app", "0012_sealed_audit_tail"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

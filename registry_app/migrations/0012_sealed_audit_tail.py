@@ -15,7 +15,7 @@ def seal_tail(apps: Any, _schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("registry_app", "0013_restored_database"),
+        ("registry_app", "0011_restored_database"),
     ]
 
     operations = [

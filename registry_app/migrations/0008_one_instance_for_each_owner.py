@@ -37,7 +37,7 @@ def put_back(apps: Any, _schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("registry_app", "0006_instance"),
+        ("registry_app", "0007_instance"),
     ]
 
     operations = [migrations.RunPython(make_instances, put_back)]

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("auth", "0012_alter_user_first_name_max_length"),
-        ("registry_app", "0010_late_arrivals"),
+        ("registry_app", "0005_late_arrivals"),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("registry_app", "0007_one_instance_for_each_owner"),
+        ("registry_app", "0008_one_instance_for_each_owner"),
     ]
 
     operations = [
