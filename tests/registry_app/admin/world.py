@@ -155,6 +155,8 @@ def make_transfer(provider: Provider, source: Owner, target: Owner, **values: An
         "item_count": 1,
         "expires_at": timezone.now() + timedelta(days=7),
     }
+    # Asked for without a token: the person alone answers for it.
+    defaults["requested_by_issuer"] = values.get("requested_by")
     transfer = Transfer.objects.create(provider=provider, **{**defaults, **values})
     claim = {"dnsName": "a-www.example.org", "recordType": "TXT"}
     TransferItem.objects.create(
