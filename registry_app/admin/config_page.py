@@ -86,9 +86,11 @@ class ConfigPage(ListPage[Row], Generic[Row]):
         raise NotImplementedError
 
     def urls_beside(self) -> list[URLPattern]:
+        # Rows that have no name of their own are chosen by no field: nothing searches for them.
+        search = [self.page_path("search/", self.search_view, "search")] if self.model in NAME_OF else []
         return [
+            *search,
             self.page_path("register/", self.register_view, "register"),
-            self.page_path("search/", self.search_view, "search"),
             self.page_path("<int:pk>/edit/", self.edit_view, "edit"),
             self.page_path("<int:pk>/remove/", self.remove_view, "remove"),
         ]

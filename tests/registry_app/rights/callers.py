@@ -17,7 +17,15 @@ from tests.registry_app.transfer.world import make_actor
 
 WHOLE = None  # every name there is
 _ALL_SCOPES = frozenset(ApiToken.SCOPES)
-_AT_THE_FOREIGN_SIDE = ("administrator", "administrator's token for both owners", "a reader")
+_AT_THE_FOREIGN_SIDE = ("administrator", "administrator's token for both owners")
+# These can tell nothing there: what they lack, others of the cast lack one by one.
+_ONLY_AT_THE_OWN_SIDE = ("below another name", "narrowed by all")
+# Whom the sign-in refuses, or knows, everywhere alike: asked at what is written.
+_ONLY_AT_WRITES = (
+    "not of the staff",
+    "administrator's expired token",
+    "administrator's deleted owner's token",
+)
 # Loading the middleware takes longer than most requests.
 _API_HANDLER, _PAGE_HANDLER = APIClient().handler, Client().handler
 _Side = TypeVar("_Side")
@@ -83,10 +91,14 @@ def list_cells(
     own, foreign = sides
     for caller in callers:
         granted = {reach.action for reach in caller.reaches}
+        if only_reads and caller.name in _ONLY_AT_WRITES:
+            continue
         is_about = bool(action) and action in granted
         if is_about or not granted or (not only_reads and caller.name.endswith("everywhere")):
             yield own, caller
-        if is_about or (action and caller.name in _AT_THE_FOREIGN_SIDE):
+        if action and caller.name in _AT_THE_FOREIGN_SIDE:
+            yield foreign, caller
+        if is_about and not caller.name.endswith(_ONLY_AT_THE_OWN_SIDE):
             yield foreign, caller
 
 

@@ -2,8 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
+from django.utils import timezone
+
+from registry_app.models import Provider
 from tests.registry_app.rights.callers import WHOLE, Caller
 from tests.registry_app.rights.objects import Side
 
@@ -20,6 +24,7 @@ class Operation:
     is_written: bool = True
     needs_version_of: str = ""
     may_conflict: bool = False  # allowed, and in the way of something open: 409
+    before: Callable[[Side], object] = field(default=lambda _: None)  # what is so while it is asked
 
     @property
     def action(self) -> str:
@@ -50,6 +55,10 @@ def may_never(_caller: Caller, _side: Side) -> bool:
 
 def operates_all(caller: Caller, side: Side) -> bool:
     return caller.covers("operate", side.key, None, WHOLE)
+
+
+def operates_everywhere(caller: Caller, _: Side) -> bool:
+    return caller.covers("operate", "any", None, WHOLE)
 
 
 def operates_its_name(caller: Caller, side: Side) -> bool:
@@ -84,6 +93,19 @@ def of(name: str, attribute: str = "pk") -> Callable[[Side], Mapping[str, Any]]:
     return lambda side: {attribute: getattr(getattr(side, name), attribute)}
 
 
+def is_restored(side: Side) -> object:
+    """Its provider waits after a restore, and gave a snapshot since."""
+    now = timezone.now()
+    return Provider.objects.filter(pk=side.provider.pk).update(
+        restored_at=now - timedelta(1), accepted_at=now
+    )
+
+
+def are_all_restored(_: Side) -> object:
+    now = timezone.now()
+    return Provider.objects.update(restored_at=now - timedelta(1), accepted_at=now)
+
+
 def of_transfer(status: str) -> Callable[[Side], Mapping[str, Any]]:
     return lambda side: {"public_id": side.transfers[status].public_id}
 
@@ -108,6 +130,7 @@ def _reason(_: Side) -> dict[str, Any]:
 
 _ACTIONS = {
     "operates_all": "operate",
+    "operates_everywhere": "operate",
     "operates_its_name": "operate",
     "requests_its_name": "request",
     "runs_its_name": "request",
@@ -117,6 +140,7 @@ _BY_PUBLIC_ID = ("transfers", "loop-runs")
 _PLACE_OF_NOUN: dict[str, Callable[[Side], Mapping[str, Any]]] = {
     "record-sets": of("record"),
     "owners": of("owner"),
+    "instances": of("instance"),
     "clusters": of("cluster"),
     "registry-profiles": of("profile"),
     "providers": of("provider"),
@@ -161,6 +185,12 @@ ACTS: dict[tuple[str, str], Operation] = {
     ("patch", "owners/<int:pk>/"): Operation(
         administers, of("owner"), lambda _: {"policy": "upsert-only"}, needs_version_of="owners"
     ),
+    ("post", "instances/"): Operation(
+        administers, body=lambda side: {"owner": side.owner.owner_id, "name": f"new of {side.key}"}
+    ),
+    ("patch", "instances/<int:pk>/"): Operation(
+        administers, of("instance"), lambda _: {"policy": "upsert-only"}, needs_version_of="instances"
+    ),
     ("post", "clusters/"): Operation(administers, body=lambda side: {"name": f"new of {side.key}"}),
     ("patch", "clusters/<int:pk>/"): Operation(
         administers, of("cluster"), lambda _: {"name": "renamed"}, needs_version_of="clusters"
@@ -185,6 +215,10 @@ ACTS: dict[tuple[str, str], Operation] = {
     ("post", "providers/<int:pk>/connection-tests/"): Operation(
         operates_all, of("provider"), is_written=False
     ),
+    ("post", "providers/<int:pk>/accept-restored/"): Operation(
+        operates_all, of("provider"), _reason, before=is_restored
+    ),
+    ("post", "providers/accept-all-restored/"): Operation(operates_all, body=_reason, before=is_restored),
     ("post", "providers/<int:pk>/approval-change/confirm/"): Operation(administers, of("provider")),
     ("post", "providers/<int:pk>/approval-change/cancel/"): Operation(administers, of("provider")),
     ("post", "held-snapshots/<int:pk>/accept/"): Operation(operates_all, of("held"), _reason),
@@ -239,7 +273,7 @@ ACTS: dict[tuple[str, str], Operation] = {
         ("delete", f"{noun}/<int:pk>/"): Operation(
             administers, _PLACE_OF_NOUN[noun], needs_version_of="any", may_conflict=True
         )
-        for noun in ("owners", "clusters", "registry-profiles", "providers", "loops")
+        for noun in ("owners", "instances", "clusters", "registry-profiles", "providers", "loops")
     },
     ("delete", "freezes/<int:pk>/"): Operation(operates_all, of("freeze")),
     ("post", "transfers/<transfer:public_id>/undo/preview/"): Operation(
@@ -254,6 +288,9 @@ ACTS: dict[tuple[str, str], Operation] = {
 MORE_ACTS: dict[tuple[str, str, str], Operation] = {
     ("post", "findings/<int:pk>/acknowledge/", "of a whole provider"): Operation(
         operates_all, of("wide_finding")
+    ),
+    ("post", "providers/accept-all-restored/", "where several wait"): Operation(
+        operates_everywhere, body=_reason, before=are_all_restored
     ),
     ("post", "freezes/", "of all providers"): Operation(administers, body=_reason),
     ("put", "loops/<int:pk>/endpoints/", "emptied"): Operation(

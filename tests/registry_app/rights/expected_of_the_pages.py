@@ -4,17 +4,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from registry_app.admin.transfer_draft import Draft, sign_draft
 from registry_app.models import Owner
+from registry_app.transfer.plan.selection import Selection
 from tests.registry_app.rights.callers import Caller
 from tests.registry_app.rights.expected_of_the_api import (
     Rule,
     action_of,
     administers,
+    are_all_restored,
     endpoint_of,
+    is_restored,
     may_never,
     of,
     on_both_sides,
     operates_all,
+    operates_everywhere,
     operates_its_name,
     requests_its_name,
     runs_its_name,
@@ -41,6 +46,7 @@ class Button:
     form: Callable[[Side], Mapping[str, Any]] = field(default=lambda _: {})
     is_written: bool = True
     may_conflict: bool = False  # allowed, and in the way of something open
+    before: Callable[[Side], object] = field(default=lambda _: None)  # what is so while it is asked
     is_edit: bool = False  # sent with all that its form shows an administrator
 
     @property
@@ -77,6 +83,7 @@ _NOUNS: dict[str, Place] = {
     "finding": by_object("name_finding"),
     "freeze": by_object("freeze"),
     "heldsnapshot": by_object("held"),
+    "instance": by_object("instance"),
     "loop": by_object("loop"),
     "looprun": by_object("run"),
     "owner": by_object("owner"),
@@ -93,9 +100,10 @@ _NOUNS: dict[str, Place] = {
 _DJANGO = ("auth_user", "auth_group", "axes_accessattempt", "axes_accesslog", "axes_accessfailurelog")
 _DJANGO_VIEWS = ("changelist", "add", "change", "delete", "history", "password_change")
 
-_SEARCHED = ("cluster", "loop", "owner", "provider", "registryprofile")
+_SEARCHED = ("cluster", "owner", "provider", "registryprofile")
 _REMOVED = {
     "cluster": "cluster",
+    "instance": "instance",
     "owner": "owner",
     "provider": "provider",
     "registryprofile": "profile",
@@ -106,6 +114,8 @@ _FORMS: dict[str, Page] = {
     "cluster_edit": Page(administers, of("cluster")),
     "owner_register": Page(administers),
     "owner_edit": Page(administers, of("owner")),
+    "instance_register": Page(administers),
+    "instance_edit": Page(administers, of("instance")),
     "provider_register": Page(administers),
     "provider_edit": Page(administers, of("provider")),
     "provider_directory": Page(is_staff),
@@ -175,11 +185,22 @@ def _form_of_loop(side: Side, owner: Owner) -> dict[str, Any]:
     }
 
 
+def _draft_of(side: Side) -> Draft:
+    return Draft(
+        kind="transfer",
+        selection=Selection(record_set_ids=(side.fresh.pk,)),
+        target_owner_id=side.target.owner_id,
+        target_intent="same",
+        reason="It moves.",
+    )
+
+
 BUTTONS: dict[str, Button] = {
     **{
         f"{noun}_edit": Button(administers, of(name), is_edit=True)
         for noun, name in {
             "cluster": "cluster",
+            "instance": "instance",
             "owner": "owner",
             "provider": "provider",
             "registryprofile": "profile",
@@ -200,8 +221,23 @@ BUTTONS: dict[str, Button] = {
         administers,
         form=lambda side: {"owner_id": f"new of {side.key}", "status": "registered", "policy": "unknown"},
     ),
+    "instance_register": Button(
+        administers,
+        form=lambda side: {"owner": side.owner.pk, "name": f"new of {side.key}", "policy": "unknown"},
+    ),
+    "owner_decommission": Button(administers, of("owner")),
+    "transfer_request": Button(
+        on_both_sides("request"),
+        form=lambda side: {"step": "request", "draft": sign_draft(_draft_of(side))},
+    ),
     "provider_visit": Button(operates_all, of("provider")),
     "provider_test": Button(operates_all, of("provider"), is_written=False),
+    "provider_accept_restored": Button(
+        operates_all, of("provider"), lambda _: {"reason": "Looked at."}, before=is_restored
+    ),
+    "provider_accept_all_restored": Button(
+        operates_everywhere, form=lambda _: {"reason": "Looked at."}, before=are_all_restored
+    ),
     "provider_approval_confirm": Button(administers, of("provider")),
     "provider_approval_cancel": Button(administers, of("provider")),
     "registryprofile_test": Button(operates_all, of("profile"), is_written=False),

@@ -16,6 +16,7 @@ from registry_app.models import (
     Freeze,
     Grant,
     HeldSnapshot,
+    Instance,
     Loop,
     LoopRun,
     Owner,
@@ -27,8 +28,16 @@ from registry_app.models import (
     TransferItem,
     TransferStep,
 )
+from registry_app.queries.transfer import POLICY_APPROVES
 from registry_app.transfer.plan.stored_fingerprint import compute_stored_fingerprint
-from tests.factories import make_administrator, make_cluster, make_finding, make_owner, make_user
+from tests.factories import (
+    make_administrator,
+    make_cluster,
+    make_finding,
+    make_instance,
+    make_owner,
+    make_user,
+)
 from tests.registry_app.admin.world import make_claimed, make_fresh_provider, make_loop_run, make_transfer
 
 
@@ -42,6 +51,7 @@ class Side:
     target: Owner
     name: str
     cluster: Cluster
+    instance: Instance
     profile: RegistryProfile
     record: RecordSet
     fresh: RecordSet
@@ -111,6 +121,7 @@ def make_side(key: str, owner: Owner, target: Owner, name: str) -> Side:
         target=target,
         name=name,
         cluster=cluster,
+        instance=make_instance(owner),
         profile=profile,
         record=record,
         fresh=make_claimed(provider, owner, name, record_type="AAAA"),
@@ -148,7 +159,8 @@ def make_sides() -> tuple[Side, Side]:
 
 
 def _make_transfer(provider: Provider, owner: Owner, target: Owner, name: str, status: str) -> Transfer:
-    requester = make_user(f"requester of {provider.name} {status}")
+    # A decision to send again is refused once the rights of who asked have ended.
+    requester = make_administrator(f"requester of {provider.name} {status}")
     transfer = make_transfer(
         provider,
         owner,
@@ -160,6 +172,7 @@ def _make_transfer(provider: Provider, owner: Owner, target: Owner, name: str, s
         premises={"url": name_place(provider), "protocol": provider.protocol, "owners": {}},
         target_intent=Transfer.TargetIntent.SAME,
         plan_fingerprint="",
+        approved_by_name="" if status == "requested" else POLICY_APPROVES,
     )
     item_status = status if status in TransferItem.Status.values else "pending"
     transfer.items.update(name=name, owner_before=owner.owner_id, status=item_status)

@@ -59,7 +59,7 @@ def _ask(method: str, route: str, operation: Operation, side: Side, caller: Call
     sent: dict[str, Any] = {} if method == "get" else {"data": operation.body(side), "format": "json"}
     if operation.needs_version_of:
         sent["headers"] = {"If-Match": _version_of(operation.needs_version_of, side)}
-    with rolled_back() as writes:
+    with rolled_back(lambda: operation.before(side)) as writes:
         status = getattr(caller.api, method)(address, **sent).status_code
         is_meant = operation.rule(caller, side)
     if not is_meant:
@@ -80,6 +80,6 @@ def _version_of(noun: str, side: Side) -> str:
         loop = Loop.objects.get(pk=side.loop.pk)
         loop.updated_at = loop.declared_at
         return build_etag(loop)
-    names = {"owners": "owner", "clusters": "cluster", "registry-profiles": "profile"}
+    names = {"registry-profiles": "profile"}
     row = getattr(side, names.get(noun, noun.removesuffix("s")))
     return build_etag(type(row).objects.get(pk=row.pk))

@@ -1,5 +1,7 @@
 """Every address of the web admin x everybody who may come along x what is theirs and what is not."""
 
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -28,7 +30,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quiet")]
 _BUTTONS = {f"registry_app_{name}" for name in BUTTONS} | {"registry_app_transfer_act"}
 _WHO_LOOKS = {"nobody", "not of the staff", "a reader", "operate narrowed by all", "administrator"}
 # Fields that are typed one a line.
-_LINES = ("managed_types", "name_patterns")
+_LINES = ("managed_types", "name_patterns", "domain_include", "domain_exclude")
+_ReadForm = Callable[[str], dict[str, Any]]
 
 
 def test_every_address_has_an_expectation() -> None:
@@ -56,12 +59,13 @@ def test_everybody_presses_exactly_the_buttons_that_are_for_them() -> None:
     sides, callers = _make_world()
     root = next(caller.session for caller in callers if caller.name == "administrator")
     assert root is not None
+    read_form = cache(partial(_read_form, root))
     buttons = [*BUTTONS.items(), *(("transfer_act", button) for button in ACTS_ON_TRANSFERS.values())]
     wrong = [
-        f"{caller.name}: {name} ({side.key}): {told}"
+        f"{caller.name}: {name} {button.place(side).get('action', '')} ({side.key}): {told}"
         for name, button in buttons
         for side, caller in list_cells(button.action, only_reads=False, sides=sides, callers=callers)
-        if (told := _press(f"admin:registry_app_{name}", button, side, caller, root))
+        if (told := _press(f"admin:registry_app_{name}", button, side, caller, read_form))
     ]
 
     assert not wrong, "\n".join(wrong[:80])
@@ -83,12 +87,12 @@ def _look(name: str, page: Page, side: Side, caller: Caller) -> str:
     return "" if status in (302, 403, 404) else f"answered {status} and is not allowed"
 
 
-def _press(name: str, button: Button, side: Side, caller: Caller, root: Client) -> str:
+def _press(name: str, button: Button, side: Side, caller: Caller, read_form: _ReadForm) -> str:
     """What is wrong with the answer; empty if nothing is. Whatever it did is undone."""
     assert caller.session is not None
     address = reverse(name, kwargs=dict(button.place(side)))
-    form = {**(_read_form(root, address) if button.is_edit else {}), **button.form(side)}
-    with rolled_back() as writes:
+    form = {**(read_form(address) if button.is_edit else {}), **button.form(side)}
+    with rolled_back(lambda: button.before(side)) as writes:
         response: Any = caller.session.post(address, form)
         is_meant = caller.is_staff and button.rule(caller, side)
     if not is_meant:

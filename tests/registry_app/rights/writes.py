@@ -1,6 +1,6 @@
 """What one request writes, seen and undone."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,8 +11,8 @@ _LEASE = 'UPDATE "registry_app_provider" SET "lease_'
 
 
 @contextmanager
-def rolled_back() -> Iterator[list[str]]:
-    """The statements that write, in order; afterwards the database is as it was."""
+def rolled_back(before: Callable[[], object]) -> Iterator[list[str]]:
+    """The statements that write, in order, once `before` was done; afterwards the database is as it was."""
     writes: list[str] = []
 
     def note(execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
@@ -20,6 +20,8 @@ def rolled_back() -> Iterator[list[str]]:
             writes.append(sql[:80])
         return execute(sql, params, many, context)
 
-    with transaction.atomic(), connection.execute_wrapper(note):
-        yield writes
+    with transaction.atomic():
+        before()
+        with connection.execute_wrapper(note):
+            yield writes
         transaction.set_rollback(True)
