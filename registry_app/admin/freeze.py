@@ -4,6 +4,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.urls import URLPattern
@@ -17,7 +18,6 @@ from registry_app.admin.fields import MomentField, ThemedForm
 from registry_app.admin.filters import build_row_filter
 from registry_app.admin.list_page import ListPage
 from registry_app.admin.wording import format_ago, format_badge
-from registry_app.clock import fetch_now
 from registry_app.errors import DnsadminError
 from registry_app.inventory.freeze import delete_freeze, freeze
 from registry_app.inventory.lift_freeze import lift_freeze
@@ -48,7 +48,8 @@ class FreezePageAdmin(ListPage[Freeze]):
     page_template = "dnsadmin/freeze.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Freeze]:
-        return super().get_queryset(request).select_related("provider").defer(*PROVIDER_SECRETS)
+        rows = super().get_queryset(request).select_related("provider").defer(*PROVIDER_SECRETS)
+        return rows.annotate(read_at=Now())
 
     def empty_reason(self, request: HttpRequest) -> str:
         return "Nothing is frozen, and nothing ever was."
@@ -70,7 +71,7 @@ class FreezePageAdmin(ListPage[Freeze]):
 
     @admin.display(description="state")
     def state_shown(self, row: Freeze) -> SafeString:
-        return _BADGES[compute_freeze_state(row, fetch_now())]
+        return _BADGES[_state_of(row)]
 
     @admin.display(description="starts")
     def starts_shown(self, row: Freeze) -> SafeString:
@@ -85,7 +86,7 @@ class FreezePageAdmin(ListPage[Freeze]):
         return {
             "row": row,
             "may_lift": may_operate(actor, row.provider) if row.provider else may_administer(actor),
-            "state": compute_freeze_state(row, fetch_now()),
+            "state": _state_of(row),
             "lift_url": self.url_of("lift", row.pk),
             "delete_url": self.url_of("remove", row.pk),
             "facts": [
@@ -133,3 +134,8 @@ class FreezePageAdmin(ListPage[Freeze]):
             return redirect(self.url_of("change", pk))
         messages.success(request, "Deleted. This freeze will not start.")
         return redirect(self.url_of("changelist"))
+
+
+def _state_of(row: Freeze) -> FreezeState:
+    """On the database's clock, which was read with the row."""
+    return compute_freeze_state(row, row.read_at)  # type: ignore[attr-defined]  # annotated by get_queryset

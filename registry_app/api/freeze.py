@@ -1,7 +1,9 @@
 """Freezes: nothing is sent while one lasts."""
 
+from datetime import datetime
 from typing import Any
 
+from django.utils.functional import cached_property
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -32,7 +34,12 @@ class FreezeAnswer(RowSerializer[Freeze]):
 
     @extend_schema_field(serializers.ChoiceField(choices=[each.value for each in FreezeState]))
     def get_state(self, row: Freeze) -> str:
-        return compute_freeze_state(row, fetch_now()).value
+        return compute_freeze_state(row, self._now).value
+
+    @cached_property
+    def _now(self) -> datetime:
+        """One moment for all rows of an answer, asked for once."""
+        return fetch_now()
 
 
 class FreezeBody(StrictSerializer):

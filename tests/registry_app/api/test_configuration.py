@@ -1,6 +1,7 @@
 """Providers, owners, clusters and registry profiles: versions, and secrets that never come back."""
 
 import pytest
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
@@ -208,8 +209,21 @@ def test_a_page_of_owners_costs_the_same_however_many(
         make_record_set(provider, f"n{number}.example.org", owner=make_owner(f"owner-{number}"))
     client.get(f"{API}/owners/")
 
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(6):
         assert len(items(client, "/owners/")) == count
+
+
+@pytest.mark.parametrize("count", [2, 30])
+def test_a_page_of_freezes_costs_the_same_however_many(
+    client: APIClient, count: int, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    provider = make_provider()
+    for _ in range(count):
+        provider.freezes.create(reason="Moving.", starts_at=timezone.now(), created_by="root")
+    client.get(f"{API}/freezes/")
+
+    with django_assert_max_num_queries(5):
+        assert len(items(client, "/freezes/")) == count
 
 
 def test_each_change_has_one_audit_entry_with_who_and_through_what(client: APIClient) -> None:
