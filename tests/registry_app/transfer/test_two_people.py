@@ -138,7 +138,8 @@ def test_a_stricter_policy_holds_for_what_was_approved_and_not_sent_yet() -> Non
         run_transfer(transfer.pk)
 
         transfer.refresh_from_db()
-        assert transfer.status == STATUS.STALE
+        assert (transfer.status, transfer.approved_by_name) == (STATUS.REQUESTED, "")
+        assert "asks for another person's approval" in transfer.status_reason
         assert world.change_sets() == []
 
 
