@@ -135,7 +135,7 @@ class NounSchema(AutoSchema):
     def _map_serializer_field(self, field: Any, *args: Any, **options: Any) -> dict[str, Any]:
         shape: dict[str, Any] = super()._map_serializer_field(field, *args, **options)  # type: ignore[no-untyped-call]  # as above
         is_id = isinstance(field, serializers.IntegerField) and field.field_name in ("id", "sequence")
-        return {**shape, **_ROW_ID} if is_id and not field.allow_null else shape
+        return {**shape, **_ROW_ID, "type": shape["type"]} if is_id else shape  # the type may be null, too
 
     def _map_basic_serializer(self, serializer: Any, direction: Direction) -> dict[str, Any]:
         shape: dict[str, Any] = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]  # as above

@@ -169,7 +169,6 @@ class TransferViews(NounViewSet):
     @extend_schema(parameters=[_PREVIEW_LIMIT], request=UndoPreviewBody, responses=PreviewAnswer)
     def preview_undo(self, request: Request, public_id: UUID | int) -> Response:
         """What an undo would do, per record set, and what speaks against it. Writes nothing."""
-        read_parameters(EmptyParameters, request.query_params)
         limit = parse_limit(request.query_params)
         plan = preview_undo(self.actor, public_id, **read_body(UndoPreviewBody, request))
         return Response({"plans": ProviderPlanAnswer([plan], many=True, context={"limit": limit}).data})

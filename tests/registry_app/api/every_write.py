@@ -12,6 +12,7 @@ from rest_framework.test import APIClient
 
 from registry_app.inventory.declare_endpoints import declare_endpoint
 from registry_app.models import (
+    ApprovalChange,
     HeldSnapshot,
     Loop,
     Provider,
@@ -21,7 +22,7 @@ from registry_app.models import (
 )
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
-from tests.factories import make_administrator, make_cluster, make_finding, make_provider
+from tests.factories import make_administrator, make_cluster, make_finding, make_instance, make_provider
 from tests.reference_server import ReferenceProvider
 from tests.registry_app.api.client import API, CarefulClient, make_client, make_token
 from tests.registry_app.api.promised import document
@@ -70,6 +71,9 @@ _ENDPOINT = {"name": "new.example.org", "record_type": "A", "targets": ["192.0.2
 WRITES: dict[str, Write] = {
     "POST /owners/": Write({"owner_id": "yellow-cluster"}),
     "PATCH /owners/{id}/": Write({"description": "The shop."}, {"id": "owner"}, "/owners/{id}/"),
+    "POST /instances/": Write({"owner": "red-cluster", "name": "second"}),
+    "PATCH /instances/{id}/": Write({"policy": "upsert-only"}, {"id": "instance"}, "/instances/{id}/"),
+    "DELETE /instances/{id}/": Write(None, {"id": "instance"}, "/instances/{id}/"),
     "POST /clusters/": Write({"name": "green"}),
     "PATCH /clusters/{id}/": Write({"description": "In Graz."}, {"id": "cluster"}, "/clusters/{id}/"),
     "POST /registry-profiles/": Write({"name": "other", "prefix": "other-"}),
@@ -79,6 +83,10 @@ WRITES: dict[str, Write] = {
     "POST /providers/": Write({"name": "green-zone", "url": "http://127.0.0.1:9"}),
     "PATCH /providers/{id}/": Write({"description": "Ours."}, {"id": "provider"}, "/providers/{id}/"),
     "POST /providers/{id}/visits/": Write({}, {"id": "provider"}),
+    "POST /providers/{id}/accept-restored/": Write(_REASON, {"id": "restored"}),
+    "POST /providers/accept-all-restored/": Write(_REASON),
+    "POST /providers/{id}/approval-change/confirm/": Write({}, {"id": "restored"}),
+    "POST /providers/{id}/approval-change/cancel/": Write({}, {"id": "restored"}),
     "POST /held-snapshots/{id}/accept/": Write(_REASON, {"id": "held"}),
     "POST /held-snapshots/{id}/reject/": Write(_REASON, {"id": "held"}),
     "POST /findings/{id}/acknowledge/": Write(_REASON, {"id": "finding"}),
@@ -92,6 +100,7 @@ WRITES: dict[str, Write] = {
     "POST /transfers/{public_id}/undo/": Write(
         {"reason": "Too early.", "confirmation": "{confirmation}"}, {"public_id": "verified"}
     ),
+    "POST /transfers/{public_id}/undo/preview/": Write({}, {"public_id": "verified"}),
     "POST /transfers/{public_id}/decide/": Write(
         {"decision": "keep_as_is", "reason": "Looked at."}, {"public_id": "undecided"}
     ),
@@ -211,6 +220,8 @@ def _make_rows(provider: Provider) -> dict[str, Any]:
     endpoint = declare_endpoint(make_actor(make_administrator("dora")), loop.pk, old)
     return {
         "owner": red.pk,
+        "instance": make_instance(red).pk,
+        "restored": _make_restored().pk,
         "loop": loop.pk,
         "endpoint": endpoint.pk,
         "cluster": make_cluster().pk,
@@ -221,3 +232,21 @@ def _make_rows(provider: Provider) -> dict[str, Any]:
         "planned": planned.pk,
         "spare": make_provider("spare-zone", url="http://127.0.0.1:7").pk,
     }
+
+
+def _make_restored() -> Provider:
+    """It waits after a restore, and for another administrator to confirm a looser approval policy."""
+    now, asker = timezone.now(), make_administrator("emil")
+    restored = make_provider("restored-zone", url="http://127.0.0.1:6", approval_policy="other_person")
+    moments = {"restored_at": now - timedelta(hours=1), "accepted_at": now}
+    Provider.objects.filter(pk=restored.pk).update(**moments)
+    ApprovalChange.objects.create(
+        provider=restored,
+        from_policy="other_person",
+        to_policy="none",
+        asked_by=asker,
+        asked_by_issuer=asker,
+        asked_by_name=asker.username,
+        asked_at=now,
+    )
+    return restored

@@ -13,6 +13,7 @@ from tests.factories import (
     make_administrator,
     make_cluster,
     make_finding,
+    make_instance,
     make_owner,
     make_provider,
     make_record_set,
@@ -78,6 +79,7 @@ def test_an_unknown_field_is_refused_everywhere(method: str, path: str) -> None:
         "clusters": make_cluster(),
         "registry-profiles": RegistryProfile.objects.create(name="plain"),
     }
+    rows["instances"] = make_instance(rows["owners"])
     rows["loops"] = Loop.objects.create(owner=rows["owners"], provider=rows["providers"])
     noun = path.removeprefix(f"{API}/").split("/")[0]
     address = _fill(path, rows[noun].pk if noun in rows else 1)
