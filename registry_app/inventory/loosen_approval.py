@@ -20,6 +20,7 @@ from registry_app.queries.approval import (
     has_other_administrator,
 )
 from registry_app.queries.person import fetch_person
+from registry_app.reconcile.find_subject import find_provider
 from registry_app.reconcile.findings.approvals import compute_approval_fingerprint, draft_approval_loosened
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
 
@@ -133,7 +134,7 @@ def _end(change: ApprovalChange, status: str, actor: Actor, now: datetime) -> No
 
 
 def _fetch_pending(provider_id: int) -> ApprovalChange:
-    change = find_pending_change(provider_id)
+    change = find_pending_change(find_provider(provider_id).pk)
     if change is None:
         raise NotFound("No looser approval policy is pending here.", todo="Look at the provider.")
     return change
