@@ -19,6 +19,7 @@ from registry_app.queries.resync import due_resyncs
 from registry_app.queries.transfer import due_transfers
 from registry_app.reconcile import clock_check
 from registry_app.reconcile import mark_abandoned_runs as abandoned
+from registry_app.reconcile import note_duplicate_providers as duplicates
 from registry_app.reconcile import note_silent_providers as silence
 from registry_app.reconcile.purge_history import purge_deleted_providers, purge_history
 from registry_app.reconcile.visit import visit_provider
@@ -54,12 +55,13 @@ def tick() -> None:
 @shared_task
 def sweep() -> None:
     """Now and then: see whether the database was restored, end the visits of workers that died, say which
-    providers nobody visits and which transfers nobody finishes, and let approval policies hold whose time has
-    come."""
+    providers nobody visits, which are registered twice and which transfers nobody finishes, and let approval
+    policies hold whose time has come."""
     clock_check.note_clock()
     restoring.note_restore_if_any()
     abandoned.mark_abandoned_runs()
     silence.note_silent_providers()
+    duplicates.note_duplicate_providers()
     unfinished.note_unfinished_transfers()
     loosening.apply_due_looser_approvals()
 

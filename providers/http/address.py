@@ -1,7 +1,7 @@
 """A provider's URL, read strictly: what two programs could read in two ways is refused."""
 
 import ipaddress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import idna
@@ -48,6 +48,12 @@ class ProviderAddress:
             if self.port == DEFAULT_PORTS[self.scheme]
             else f"{self.scheme}://{host}:{self.port}"
         )
+
+    @property
+    def place(self) -> str:
+        """The same text for every spelling of one place: slashes, dot segments, the last dot of the host and
+        the query do not count."""
+        return replace(self, host=self.host.removesuffix("."), query="").joined("")
 
     @property
     def base_url(self) -> str:

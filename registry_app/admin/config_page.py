@@ -78,6 +78,9 @@ class ConfigPage(ListPage[Row], Generic[Row]):
     ) -> Row:
         raise NotImplementedError
 
+    def note_saved(self, request: HttpRequest, row: Row, said: Mapping[str, Any]) -> None:
+        """Say what whoever saved a row should know of what they said."""
+
     def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
         raise NotImplementedError
 
@@ -126,7 +129,9 @@ class ConfigPage(ListPage[Row], Generic[Row]):
         form = self.form_class(request.POST or None, initial=initial)
 
         def act(actor: Actor) -> str:
-            return self.url_of("change", self.register(actor, form.values()).pk)
+            row = self.register(actor, form.values())
+            self.note_saved(request, row, form.values())
+            return self.url_of("change", row.pk)
 
         title = f"Register {self.noun}"
         return answer_form(
@@ -149,7 +154,8 @@ class ConfigPage(ListPage[Row], Generic[Row]):
         form = self.form_class(request.POST or None, instance=row)
 
         def act(actor: Actor) -> str:
-            self.change(actor, pk, form.changes(), expected_updated_at=read_moment(read_at))
+            changed = self.change(actor, pk, form.changes(), expected_updated_at=read_moment(read_at))
+            self.note_saved(request, changed, form.changes())
             return self.url_of("change", pk)
 
         context = {"read_at": read_at, "back": self.url_of("change", pk)}

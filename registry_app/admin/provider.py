@@ -38,6 +38,7 @@ from registry_app.queries.approval import find_pending_change, find_reason_not_t
 from registry_app.queries.dependents import find_provider_dependents
 from registry_app.queries.freshness import describe_freshness
 from registry_app.queries.provider_page import fetch_provider_page, providers_for_display
+from registry_app.queries.same_address import list_warnings
 from registry_app.reconcile.request_visit import request_visit
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored, find_reason_to_wait
 
@@ -139,6 +140,10 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
     ) -> Provider:
         return change_provider(actor, pk, changes, expected_updated_at=expected_updated_at)
+
+    def note_saved(self, request: HttpRequest, row: Provider, said: Mapping[str, Any]) -> None:
+        for warning in list_warnings(row, said):
+            messages.warning(request, warning)
 
     def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
         delete_provider(actor, pk, expected_updated_at=expected_updated_at)

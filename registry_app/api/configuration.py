@@ -1,6 +1,6 @@
 """What the nouns of configuration share: list, read, register, change under If-Match."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
@@ -54,10 +54,15 @@ class ConfigurationViewSet(NounViewSet):
             headers["Location"] = self.request.build_absolute_uri(f"/api/v1/{self.address}/{row_id}/")
         return Response(self.answer_shape(row).data, status=status, headers=headers)
 
+    def answer_saved(self, row_id: int, said: Mapping[str, Any], status: int = 200) -> Response:
+        """One row after it was registered or changed by what was said."""
+        return self.answer_row(row_id, status)
+
     def register_row(self, request: Request, register: Callable[[Actor, dict[str, Any]], Any]) -> Response:
         """Register what the body says."""
-        row = register(self.actor, read_body(self.body_shape, request))
-        return self.answer_row(row.pk, status=201)
+        said = read_body(self.body_shape, request)
+        row = register(self.actor, said)
+        return self.answer_saved(row.pk, said, status=201)
 
     def change_row(self, request: Request, row_id: int, change: Change) -> Response:
         """Change what the body names, if the row still is what If-Match says."""
@@ -68,7 +73,7 @@ class ConfigurationViewSet(NounViewSet):
             change(self.actor, row_id, changes, expected_updated_at=expected)
         except StateMoved as error:
             raise version_moved(error) from error
-        return self.answer_row(row_id)
+        return self.answer_saved(row_id, changes)
 
     def delete_row(self, request: Request, row_id: int, delete: Delete) -> Response:
         """Delete the row, if it still is what If-Match says."""

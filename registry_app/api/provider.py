@@ -1,5 +1,6 @@
 """Providers: webhook servers we visit. Secrets are write-only."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from drf_spectacular.utils import extend_schema, extend_schema_field
@@ -21,6 +22,7 @@ from registry_app.inventory.probe_provider import ConnectionReport, SampleRecord
 from registry_app.inventory.register_provider import register_provider
 from registry_app.models import ApprovalChange, Provider
 from registry_app.queries.approval import PENDING_APPROVAL_CHANGES
+from registry_app.queries.same_address import list_warnings
 from registry_app.reconcile.request_visit import request_visit
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored
 
@@ -97,6 +99,19 @@ class ProviderAnswer(RowSerializer[Provider]):
     def get_pending_approval_change(self, row: Provider) -> Any:
         pending: list[ApprovalChange] = getattr(row, "pending_approval_changes", [])
         return ApprovalChangeAnswer(pending[0]).data if pending else None
+
+
+class SavedProviderAnswer(ProviderAnswer):
+    """A provider that was registered or changed just now."""
+
+    warnings = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="What to know of what was said, such as that another provider has the same address. "
+        "Often empty.",
+    )
+
+    class Meta(ProviderAnswer.Meta):
+        fields = (*ProviderAnswer.Meta.fields, "warnings")  # type: ignore[assignment]  # one more
 
 
 class ProviderBody(StrictModelSerializer):
@@ -202,6 +217,11 @@ class ProviderViews(ConfigurationViewSet):
     }
     contacting = frozenset({"connection_tests"})
 
+    def answer_saved(self, row_id: int, said: Mapping[str, Any], status: int = 200) -> Response:
+        answer = self.answer_row(row_id, status)
+        answer.data["warnings"] = list_warnings(find_row(self.get_queryset(), pk=row_id), said)
+        return answer
+
     @extend_schema(parameters=[ProviderParameters], responses=ProviderAnswer(many=True))
     def list(self, request: Request) -> Response:
         """List providers by name."""
@@ -214,14 +234,14 @@ class ProviderViews(ConfigurationViewSet):
         return self.answer_row(pk)
 
     @extend_schema(
-        parameters=[IDEMPOTENCY_KEY, LOCATION], request=ProviderBody, responses={201: ProviderAnswer}
+        parameters=[IDEMPOTENCY_KEY, LOCATION], request=ProviderBody, responses={201: SavedProviderAnswer}
     )
     @idempotent()
     def create(self, request: Request) -> Response:
         """Register a provider. It is visited at once."""
         return self.register_row(request, register_provider)
 
-    @extend_schema(parameters=[IF_MATCH, ETAG], request=ProviderBody, responses=ProviderAnswer)
+    @extend_schema(parameters=[IF_MATCH, ETAG], request=ProviderBody, responses=SavedProviderAnswer)
     def partial_update(self, request: Request, pk: int) -> Response:
         """Change a provider. Its credentials change only if sent, and are cleared when its origin changes. A
         looser `approval_policy` is only asked for: it is in `pending_approval_change` until another

@@ -14,7 +14,10 @@ from registry_app.inventory.provider_address import split_address
 from registry_app.inventory.rows import change_row, fetch_row, raise_if_not_administrator
 from registry_app.models import Provider
 from registry_app.queries.approval import find_pending_change, find_stricter_namesake, is_looser
+from registry_app.reconcile.note_duplicate_providers import note_duplicate_providers
 
+# What decides whether a provider is registered twice, and how a finding says so.
+_OF_DUPLICATES = frozenset({"url", "is_enabled", "name"})
 _CREDENTIALS = ("secret", "client_key", "url_query", "username")
 
 
@@ -58,6 +61,8 @@ def change_provider(
             ask_for_looser_approval(actor, row, policy)
         elif policy is not None and (pending := find_pending_change(provider_id)):
             drop_pending_change(actor, pending)
+        if not _OF_DUPLICATES.isdisjoint(values):
+            note_duplicate_providers()
     return row
 
 

@@ -30,6 +30,7 @@ from registry_app.queries.dependents import (
     find_profile_dependents,
     find_provider_dependents,
 )
+from registry_app.reconcile.note_duplicate_providers import note_duplicate_providers
 
 
 def delete_provider(actor: Actor, row_id: int, *, expected_updated_at: datetime | None = None) -> None:
@@ -121,6 +122,7 @@ def _end_provider(row: Provider) -> None:
         **dict.fromkeys(find_secret_names(Provider), ""),
     )
     Grant.objects.filter(provider=row).delete()
+    note_duplicate_providers()
 
 
 def _end_instance(row: Instance) -> None:

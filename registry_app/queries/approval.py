@@ -3,10 +3,12 @@
 from django.contrib.auth import get_user_model
 from django.db.models import Prefetch
 
+from providers.http.address import parse_provider_url
 from registry_app.actor import Actor
 from registry_app.models import PROVIDER_SECRETS, ApprovalChange, AuditEntry, Provider
 from registry_app.queries.access import may_administer
 from registry_app.queries.people import fetch_account_makers, is_account_settled, people_of
+from registry_app.queries.same_address import compute_place, find_namesakes
 
 _NONE, _OTHER = Provider.ApprovalPolicy.NONE, Provider.ApprovalPolicy.OTHER_PERSON
 # Rows come with what is pending of them as `pending_approval_changes`, a list of none or one.
@@ -51,16 +53,23 @@ def find_reason_not_to_confirm(actor: Actor, change: ApprovalChange) -> str:
 def find_stricter_namesake(url: str, *, besides: int | None = None) -> str:
     """The provider at this very address that asks, or asked before it was deleted, for another person's
     approval; empty if there is none."""
-    spellings = [url.rstrip("/"), f"{url.rstrip('/')}/"]
-    others = Provider.objects.filter(url__in=spellings, approval_policy=_OTHER)
-    if besides is not None:
-        others = others.exclude(pk=besides)
-    if name := others.values_list("name", flat=True).first():
-        return str(name)
+    for other in find_namesakes(url, besides=besides):
+        if other.approval_policy == _OTHER:
+            return other.name
     told = AuditEntry.objects.filter(
-        action__in=("provider.registered", "provider.changed"), after__url__in=spellings
+        action__in=("provider.registered", "provider.changed"), after__url__startswith=_begin_of(url)
     ).exclude(object_id=str(besides or ""))
-    ids = {int(text) for text in told.values_list("object_id", flat=True)[:1000] if text.isdigit()}
-    gone = ids - set(Provider.objects.filter(pk__in=ids).values_list("pk", flat=True))
-    label = told.filter(object_id__in=[str(each) for each in gone]).values_list("object_label", flat=True)
-    return str(label.first() or "")
+    place = compute_place(url)
+    labels = {
+        int(object_id): label
+        for object_id, label, spelled in told.values_list("object_id", "object_label", "after__url")
+        if object_id.isdigit() and compute_place(str(spelled)) == place
+    }
+    there = set(Provider.objects.filter(pk__in=list(labels)[:1000]).values_list("pk", flat=True))
+    return str(next((label for pk, label in labels.items() if pk not in there), ""))
+
+
+def _begin_of(url: str) -> str:
+    """What every spelling of an address begins with, as it is stored."""
+    address = parse_provider_url(url)
+    return f"{address.scheme}://{address.host.removesuffix('.')}"

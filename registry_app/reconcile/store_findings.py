@@ -23,6 +23,7 @@ KINDS_BESIDE_SNAPSHOTS = (
     Kind.DATABASE_RESTORED,
     Kind.CLOCK_OFF,
     Kind.APPROVAL_LOOSENED,
+    Kind.DUPLICATE_PROVIDER,
 )
 # These end by time alone: an answer that does not change must be looked at again now and then.
 KINDS_THAT_PASS = (Kind.FLAPPING, Kind.CHANGED_BACK, Kind.DELETED_AFTER_TRANSFER)
