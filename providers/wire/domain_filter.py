@@ -1,5 +1,6 @@
 """Which names a provider manages, in its own words: suffix lists or RE2 patterns."""
 
+from collections.abc import Iterable, Set
 from typing import Protocol
 
 import msgspec
@@ -21,6 +22,8 @@ from providers.wire.json_shape import raise_if_malformed, strip_frame
 MAX_PATTERN_LENGTH = 4096
 MAX_ENTRIES = 10_000
 _MAX_PATTERN_MEMORY = 1024 * 1024
+# The entry of a filter without entries, where filters are held against each other.
+_EVERYTHING = ""
 
 _FIELDS = make_fields(
     "include",
@@ -87,6 +90,15 @@ class DomainFilter(
         stripped = _canonical(name)
         included = not self.include or any(_lies_in(stripped, entry) for entry in self.include)
         return included and not any(_lies_in(stripped, entry) for entry in self.exclude)
+
+    def overlaps(self, other: "DomainFilter") -> bool:
+        """Whether a name may match both. What patterns have in common is not known: something, then."""
+        if any(each.regex_include or each.regex_exclude for each in (self, other)):
+            return True
+        mine, others = self.include or (_EVERYTHING,), other.include or (_EVERYTHING,)
+        excluded = {*self.exclude, *other.exclude}
+        shared = (*_select_inside(mine, {*others}), *_select_inside(others, {*mine}))
+        return any(not _is_inside(entry, excluded) for entry in shared)
 
     def _matches_patterns(self, name: str) -> bool:
         # RE2 reads UTF-8; half a surrogate pair has none.
@@ -162,6 +174,19 @@ def _lies_in(name: str, entry: str) -> bool:
     if entry.startswith("."):
         return name.endswith(entry)
     return name == entry or name.endswith(f".{entry}")
+
+
+def _select_inside(entries: Iterable[str], outer: Set[str]) -> list[str]:
+    return [entry for entry in entries if _is_inside(entry, outer)]
+
+
+def _is_inside(entry: str, outer: Set[str]) -> bool:
+    """Whether one of the outer entries holds every name that an entry holds."""
+    name = entry.removeprefix(".")
+    if _EVERYTHING in outer or entry in outer or (entry and name in outer):
+        return True
+    dots = (place for place, character in enumerate(name) if character == ".")
+    return any(name[dot + 1 :] in outer or name[dot:] in outer for dot in dots)
 
 
 def _compile_pattern(pattern: str, path: str) -> _Pattern:

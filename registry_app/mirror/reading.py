@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
+from django.db.models import Q
 
 from providers.registries.claim import TxtProfile
 from registry_app.mirror.profiles import fetch_txt_profiles
@@ -13,7 +14,7 @@ from registry_app.models import Owner, Provider
 from registry_app.queries.instance import InstanceFacts, fetch_instances_at
 
 # Raised whenever decoding, pairing or findings change: what an older release accepted is then read again.
-READING_VERSION = 5
+READING_VERSION = 6
 _DIGEST_BYTES = 16
 
 
@@ -38,8 +39,8 @@ class OwnerFacts:
 class Reading:
     """The profiles, other registries and owners a snapshot is read with. `digest` covers all of it.
 
-    Discovered owners are not in it: nobody said anything of them, and each new one would make every
-    provider's answer new.
+    Discovered owners without an instance are not in it: nobody said anything of them, and each new one would
+    make every provider's answer new.
     """
 
     profiles: tuple[TxtProfile, ...]
@@ -64,12 +65,10 @@ def compute_accepted_digest(body_digest: str, content_type: str, reading: Readin
 
 
 def _fetch_owner_facts(provider: Provider) -> list[OwnerFacts]:
-    rows = (
-        Owner.objects.exclude(status=Owner.Status.DISCOVERED)
-        .order_by("owner_id")
-        .values_list("owner_id", "status", "name_patterns")
-    )
     instances = fetch_instances_at(provider)
+    # Whoever registered an instance said something, also of an owner that was only discovered.
+    told = ~Q(status=Owner.Status.DISCOVERED) | Q(owner_id__in=list(instances))
+    rows = Owner.objects.filter(told).order_by("owner_id").values_list("owner_id", "status", "name_patterns")
     return [
         OwnerFacts(
             owner_id,

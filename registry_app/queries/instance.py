@@ -33,17 +33,28 @@ class InstanceFacts:
     claim_cache_seconds: int | None = None
     is_loop: bool = False
 
+    @property
+    def domain_filter(self) -> DomainFilter:
+        """The names it acts on."""
+        return DomainFilter(self.domain_include, self.domain_exclude)
+
     def writes_at(self, provider_id: int) -> bool:
         """Whether it may write at this provider."""
         return self.provider_id in (None, provider_id)
 
     def matches(self, name: str) -> bool:
         """Whether its domain filter lets a canonical name through."""
-        return DomainFilter(self.domain_include, self.domain_exclude).matches(name)
+        return self.domain_filter.matches(name)
 
     def manages(self, record_type: str) -> bool:
         """Whether it looks at record sets of this type, as far as anybody said."""
         return not self.managed_types or record_type in self.managed_types
+
+    def shares_types_with(self, other: "InstanceFacts") -> bool:
+        """Whether both look at record sets of one type, as far as anybody said."""
+        if not self.managed_types or not other.managed_types:
+            return True
+        return not set(self.managed_types).isdisjoint(other.managed_types)
 
     def is_replica_of(self, other: "InstanceFacts") -> bool:
         """Whether nothing shows that the two want different things: what both are known for is the same."""

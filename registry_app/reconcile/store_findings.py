@@ -26,7 +26,7 @@ KINDS_BESIDE_SNAPSHOTS = (
     Kind.DUPLICATE_PROVIDER,
 )
 # These end by time alone: an answer that does not change must be looked at again now and then.
-KINDS_THAT_PASS = (Kind.FLAPPING, Kind.CHANGED_BACK, Kind.DELETED_AFTER_TRANSFER)
+KINDS_THAT_PASS = (Kind.FLAPPING, Kind.SHARED_OWNER, Kind.CHANGED_BACK, Kind.DELETED_AFTER_TRANSFER)
 PASSING_AFTER = timedelta(hours=1)
 NO_OWNERS: Mapping[str, int] = MappingProxyType({})
 _CHUNK = 500

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 
-from registry_app.reconcile.findings import answers, claims, owners, records, transfers
+from registry_app.reconcile.findings import answers, claims, instances, owners, records, transfers
 from registry_app.reconcile.findings.draft import FindingDraft
 from registry_app.reconcile.findings.scene import Scene
 
@@ -30,6 +30,8 @@ FINDERS: tuple[Finder, ...] = (
     owners.find_unregistered_owners,
     owners.find_unmanaged_in_patterns,
     owners.find_split_owners,
+    instances.find_instances_at_odds,
+    instances.find_values_to_and_fro,
     records.find_long_txt_names,
     records.find_cnames_beside_others,
     records.find_flapping,

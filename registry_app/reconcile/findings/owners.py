@@ -31,7 +31,8 @@ def find_unregistered_owners(scene: Scene) -> Iterator[FindingDraft]:
         yield _draft_crowd(scene, unregistered, sum(counts[owner_id] for owner_id in unregistered))
         return
     for owner_id in unregistered:
-        what = "was decommissioned" if owner_id in scene.owners else "is not registered"
+        is_gone = scene.is_decommissioned(owner_id)
+        what = "was decommissioned" if is_gone else "is not registered"
         yield FindingDraft(
             kind=Kind.UNREGISTERED_OWNER,
             severity=Severity.WARNING,

@@ -10,7 +10,7 @@ from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.reading import OwnerFacts
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Owner
-from registry_app.queries.record_event import count_changing_runs
+from registry_app.queries.record_event import PastValue, count_changing_runs, fetch_histories
 from registry_app.queries.transfer_items import VerifiedItem, verified_since
 from registry_app.reconcile.look import Look, Visit
 
@@ -22,7 +22,8 @@ TRANSFER_WATCH = timedelta(days=7)
 @dataclass(frozen=True)
 class Scene:
     """`owners` are those a person said something of. `changing` counts the visits of the last hour in
-    which a record set had another value or owner, this one included."""
+    which a record set had another value or owner, this one included. `histories` are the values that record
+    sets had in that hour before this visit, where there were several."""
 
     provider_id: int
     provider_name: str
@@ -31,12 +32,18 @@ class Scene:
     profiles: Mapping[str, TxtProfile]
     domain_filter: NegotiatedFilter | None
     changing: Mapping[EndpointKey, int]
+    histories: Mapping[EndpointKey, tuple[PastValue, ...]]
     verified: tuple[VerifiedItem, ...]
 
     def is_registered(self, owner_id: str) -> bool:
         """Whether a person registered this owner, and did not decommission it."""
         facts = self.owners.get(owner_id)
         return facts is not None and facts.status == Owner.Status.REGISTERED
+
+    def is_decommissioned(self, owner_id: str) -> bool:
+        """Whether a person decommissioned this owner."""
+        facts = self.owners.get(owner_id)
+        return facts is not None and facts.status == Owner.Status.DECOMMISSIONED
 
     def manages(self, name: str) -> bool:
         """Whether the provider manages a canonical name, as far as it said."""
@@ -59,7 +66,7 @@ def _affixes(profile: TxtProfile) -> tuple[str, ...]:
 
 
 def fetch_scene(visit: Visit, look: Look, now: datetime) -> Scene:
-    """Database read: two queries, whatever the size of the snapshot."""
+    """Database read: a few queries, whatever the size of the snapshot."""
     provider_id = visit.provider.pk
     return Scene(
         provider_id=provider_id,
@@ -69,6 +76,7 @@ def fetch_scene(visit: Visit, look: Look, now: datetime) -> Scene:
         profiles={profile.reference: profile for profile in visit.reading.profiles},
         domain_filter=look.domain_filter or look.known_filter,
         changing=_count_changes(visit, look, now),
+        histories=fetch_histories(provider_id, now - FLAPPING_WINDOW, at_least=FLAPPING_CHANGES - 1),
         verified=tuple(verified_since(provider_id, now - TRANSFER_WATCH)),
     )
 

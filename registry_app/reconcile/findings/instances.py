@@ -1,0 +1,110 @@
+"""Findings about owner ids that several instances share without being replicas of one another."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+
+from providers.wire.endpoint import EndpointKey
+from registry_app.mirror.snapshot import Snapshot
+from registry_app.queries.instance import InstanceFacts, leave_out_loop_settings
+from registry_app.queries.record_event import ABSENT, PastValue
+from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
+from registry_app.reconcile.findings.scene import FLAPPING_CHANGES, Scene
+from registry_app.reconcile.findings.words import name_record
+from registry_app.reconcile.rows.bulk import plain_text
+from registry_app.reconcile.rows.comparison import resource_of
+
+_NAMED = 5
+_WHAT_TO_DO = (
+    "Give each instance its own --txt-owner-id, and first transfer to the new id what it made; or give each "
+    "a --domain-filter that leaves out what the others manage."
+)
+
+
+def find_instances_at_odds(scene: Scene) -> Iterator[FindingDraft]:
+    """Owner ids whose registered instances act on the same names here and do not want the same."""
+    present = {record.owner_id for record in scene.snapshot.records}
+    for owner_id, facts in sorted(scene.owners.items()):
+        shared = _select_at_odds(leave_out_loop_settings(facts.instances, scene.provider_id))
+        # Of an instance whose provider nobody told, nothing shows that it writes here but what it owns.
+        is_here = owner_id in present or any(each.provider_id == scene.provider_id for each in shared)
+        if shared and is_here:
+            names = [each.name for each in shared]
+            yield FindingDraft(
+                kind=Kind.SHARED_OWNER,
+                severity=Severity.WARNING,
+                subject=f"{owner_id}\0instances",
+                explanation=(
+                    f"{len(names)} instances of {owner_id} act on the same names at {scene.provider_name} "
+                    f"and are no replicas of one another: {_list(names)}. Each takes what the others made "
+                    "for its own: it changes it to what it wants, and with policy sync deletes what it does "
+                    f"not want. {_WHAT_TO_DO} Delete here the instances that do not run."
+                ),
+                owner_id=owner_id,
+                details={"instances": len(names), "names": names[:_NAMED]},
+            )
+
+
+def find_values_to_and_fro(scene: Scene) -> Iterator[FindingDraft]:
+    """Owner ids whose record sets change between two values, or come and go: one writer undoes the other."""
+    by_owner: dict[str, list[str]] = {}
+    for key, past in sorted(scene.histories.items()):
+        if key.name in scene.snapshot.shadowed_names:
+            continue  # what it holds now is not known
+        owner_id = _find_owner_of_two(past, _read_current(scene.snapshot, key))
+        if owner_id:
+            by_owner.setdefault(owner_id, []).append(name_record(key))
+    for owner_id, names in sorted(by_owner.items()):
+        count = f"{len(names)} record set{'' if len(names) == 1 else 's'}"
+        yield FindingDraft(
+            kind=Kind.SHARED_OWNER,
+            severity=Severity.ERROR,
+            subject=f"{owner_id}\0values",
+            explanation=(
+                f"{count} of {owner_id} at {scene.provider_name} went to and fro between two values at least "
+                f"{FLAPPING_CHANGES} times within an hour, and stayed with their owner: {_list(names)}. Most "
+                f"likely two instances that are no replicas share the owner id. {_WHAT_TO_DO}"
+            ),
+            owner_id=owner_id,
+            details={"record_sets": len(names), "names": names[:_NAMED]},
+        )
+
+
+def _select_at_odds(instances: Sequence[InstanceFacts]) -> list[InstanceFacts]:
+    """Those that share names and types with another one that is no replica of theirs."""
+    if len(instances) < 2:
+        return []
+    pairs = [(each, each.domain_filter) for each in instances]
+    return [
+        one
+        for one, names in pairs
+        if any(
+            not one.is_replica_of(other) and one.shares_types_with(other) and names.overlaps(others)
+            for other, others in pairs
+            if other is not one
+        )
+    ]
+
+
+def _find_owner_of_two(past: Sequence[PastValue], now: PastValue) -> str:
+    """The only owner of a record set that had two values in turn, often enough; empty if it is none such."""
+    values = past if past[-1] == now else (*past, now)
+    if len(values) <= FLAPPING_CHANGES or len(set(values)) != 2:
+        return ""
+    owner_ids = {value.owner_id for value in values if value != ABSENT}
+    return owner_ids.pop() if len(owner_ids) == 1 else ""
+
+
+def _read_current(snapshot: Snapshot, key: EndpointKey) -> PastValue:
+    place = bisect_left(snapshot.records, key, key=attrgetter("key"))
+    record = snapshot.records[place] if place < len(snapshot.records) else None
+    if record is None or record.key != key:
+        return ABSENT
+    targets = tuple(sorted(set(record.endpoint.targets)))
+    resource = plain_text(resource_of(snapshot, record))
+    return PastValue(targets, record.endpoint.record_ttl, resource, record.owner_id)
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
