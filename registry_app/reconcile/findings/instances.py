@@ -15,6 +15,8 @@ from registry_app.reconcile.rows.bulk import plain_text
 from registry_app.reconcile.rows.comparison import resource_of
 
 _NAMED = 5
+# The entry of a filter without entries.
+_EVERYTHING = ""
 _WHAT_TO_DO = (
     "Give each instance its own --txt-owner-id, and first transfer to the new id what it made; or give each "
     "a --domain-filter that leaves out what the others manage."
@@ -71,19 +73,33 @@ def find_values_to_and_fro(scene: Scene) -> Iterator[FindingDraft]:
 
 
 def _select_at_odds(instances: Sequence[InstanceFacts]) -> list[InstanceFacts]:
-    """Those that share names and types with another one that is no replica of theirs."""
-    if len(instances) < 2:
-        return []
-    pairs = [(each, each.domain_filter) for each in instances]
-    return [
-        one
-        for one, names in pairs
-        if any(
-            not one.is_replica_of(other) and one.shares_types_with(other) and names.overlaps(others)
-            for other, others in pairs
-            if other is not one
-        )
-    ]
+    """Those that share names and types with another one that is no replica of theirs. Of hundreds with
+    filters of their own few are held against each other: only where an entry lies below another's."""
+    holders: dict[str, list[int]] = {}
+    for number, each in enumerate(instances):
+        for entry in each.domain_include or (_EVERYTHING,):
+            holders.setdefault(entry.removeprefix("."), []).append(number)
+    found: set[int] = set()
+    for number, each in enumerate(instances):
+        for other in {other for name in _list_above(each.domain_include) for other in holders.get(name, ())}:
+            pair = {number, other}
+            if len(pair) == 2 and not pair <= found and _are_at_odds(each, instances[other]):
+                found |= pair
+    return [instances[number] for number in sorted(found)]
+
+
+def _are_at_odds(one: InstanceFacts, other: InstanceFacts) -> bool:
+    is_apart = one.is_replica_of(other) or not one.shares_types_with(other)
+    return not is_apart and one.domain_filter.overlaps(other.domain_filter)
+
+
+def _list_above(entries: Sequence[str]) -> set[str]:
+    """The names at and above the entries of a filter, and the one that holds everything."""
+    names = {_EVERYTHING}
+    for entry in entries:
+        labels = entry.removeprefix(".").split(".")
+        names.update(".".join(labels[place:]) for place in range(len(labels)))
+    return names
 
 
 def _find_owner_of_two(past: Sequence[PastValue], now: PastValue) -> str:
