@@ -108,12 +108,26 @@ class RunningDnsadmin:
         wait_until(visited, f"the first visit of {name}")
         return provider_id
 
+    def request_reviewed(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The transfer of a request that is about one provider, by a program that saw its plan and agrees."""
+        (plan,) = self.call("POST", "transfers/preview/", body)["plans"]
+        seen = {str(plan["provider"]["id"]): plan["fingerprint"]}
+        reviewed = {**body, "confirmation": plan["confirmation_text"], "fingerprints": seen}
+        (transfer,) = self.call("POST", "transfers/", reviewed)["transfers"]
+        return dict(transfer)
+
+    def request_undo(self, transfer_id: str, body: dict[str, Any]) -> dict[str, Any]:
+        """The undo of a transfer, by a program that saw its plan."""
+        (plan,) = self.call("POST", f"transfers/{transfer_id}/undo/preview/", {})["plans"]
+        reviewed = {**body, "fingerprint": plan["fingerprint"]}
+        return dict(self.call("POST", f"transfers/{transfer_id}/undo/", reviewed))
+
     def undo(self, transfer_id: str) -> None:
         """Give back what a transfer wrote, as a program does: the next journey finds the world as it was."""
         count = self.call("GET", f"transfers/{transfer_id}/")["item_count"]
         confirmation = f"undo {count} record set" if count == 1 else f"undo {count} record sets"
         body = {"reason": "the journey is over", "confirmation": confirmation}
-        undo = self.call("POST", f"transfers/{transfer_id}/undo/", body)
+        undo = self.request_undo(transfer_id, body)
         ended = self.wait_for_end(undo["id"])
         assert ended["status"] == "verified", ended["status_reason"]
 

@@ -38,9 +38,7 @@ def test_claims_move_from_the_zone_into_a_configmap_and_back(dnsadmin: RunningDn
         selection = {"owner": BLUE, "provider": provider}
         body = {"kind": "transfer", "selection": selection, "target_owner": GREEN, "reason": "a journey"}
 
-        (plan,) = dnsadmin.call("POST", "transfers/preview/", {**body, "target_intent": "same"})["plans"]
-        confirmed = {**body, "target_intent": "same", "confirmation": plan["confirmation_text"]}
-        transfer = dnsadmin.call("POST", "transfers/", confirmed)["transfers"][0]
+        transfer = dnsadmin.request_reviewed({**body, "target_intent": "same"})
         ended = dnsadmin.wait_for_end(transfer["id"])
         moved = _claims(zone), _rows(api, GREEN)
         mirrored = dnsadmin.fetch_all("record-sets/", provider="clustered-dns", owner=GREEN)

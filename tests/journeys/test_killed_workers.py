@@ -29,7 +29,7 @@ def test_the_next_worker_ends_what_a_killed_one_began(tmp_path: Path, crash_at: 
             "target_intent": "same",
         }
 
-        (requested,) = dnsadmin.call("POST", "transfers/", body)["transfers"]
+        requested = dnsadmin.request_reviewed(body)
         ended = dnsadmin.wait_for_end(requested["id"], seconds=90)
 
         after = dnsadmin.zone("public-dns")

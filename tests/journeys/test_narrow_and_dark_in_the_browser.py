@@ -32,7 +32,7 @@ def waiting_transfer(dnsadmin: RunningDnsadmin) -> Iterator[str]:
         "target_owner": "default",
         "target_intent": "same",
     }
-    (transfer,) = dnsadmin.call("POST", "transfers/", body)["transfers"]
+    transfer = dnsadmin.request_reviewed(body)
     yield f"/admin/registry_app/transfer/{transfer['id']}/change/"
     dnsadmin.call("POST", f"transfers/{transfer['id']}/cancel/", {"reason": "the journey is over"})
 

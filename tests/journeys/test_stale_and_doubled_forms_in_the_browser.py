@@ -28,7 +28,7 @@ def test_a_preview_that_is_no_longer_true_is_refused_with_what_changed(
         "target_owner": "green-cluster",
         "target_intent": "same",
     }
-    faster = dnsadmin.call("POST", "transfers/", body)["transfers"][0]["id"]
+    faster = dnsadmin.request_reviewed(body)["id"]
     assert dnsadmin.wait_for_end(faster)["status"] == "verified"
     text, transfers = dnsadmin.zone_text("public-dns"), len(dnsadmin.fetch_all("transfers/"))
 

@@ -10,23 +10,13 @@ from tests.waiting import wait_until
 Zone = dict[EndpointKey, Endpoint]
 
 
-def _request(dnsadmin: RunningDnsadmin, body: dict[str, Any]) -> dict[str, Any]:
-    """Preview, confirm what the preview asks for, and request."""
-    preview = dnsadmin.call("POST", "transfers/preview/", body)
-    (plan,) = preview["plans"]
-    confirmed = {**body, "confirmation": plan["confirmation_text"]}
-    answer = dnsadmin.call("POST", "transfers/", confirmed)
-    (transfer,) = answer["transfers"]
-    return dict(transfer)
-
-
 def _undo(dnsadmin: RunningDnsadmin, transfer_id: str) -> dict[str, Any]:
     count = dnsadmin.call("GET", f"transfers/{transfer_id}/")["item_count"]
     body = {
         "reason": "the exercise is over",
         "confirmation": "undo 1 record set" if count == 1 else f"undo {count} record sets",
     }
-    undo = dnsadmin.call("POST", f"transfers/{transfer_id}/undo/", body)
+    undo = dnsadmin.request_undo(transfer_id, body)
     return dnsadmin.wait_for_end(undo["id"])
 
 
@@ -43,7 +33,7 @@ def _run_and_undo(
 ) -> None:
     """Run a transfer, let `check` compare the zones, undo it, and find the very bytes of before."""
     before, text_before = dnsadmin.zone(provider), dnsadmin.zone_text(provider)
-    transfer = _request(dnsadmin, body)
+    transfer = dnsadmin.request_reviewed(body)
     ended = dnsadmin.wait_for_end(transfer["id"])
     assert ended["status"] == "verified", (ended["status_reason"], dnsadmin.log("worker"))
     check(before, dnsadmin.zone(provider))
@@ -80,7 +70,7 @@ def test_the_mirror_shows_the_new_owner_once_the_transfer_is_verified(dnsadmin: 
     name = "wiki.example.org"
     body = _body("transfer", selection={"names": [name]}, target_owner="green-cluster")
 
-    transfer = _request(dnsadmin, body)
+    transfer = dnsadmin.request_reviewed(body)
     dnsadmin.wait_for_end(transfer["id"])
 
     def owner() -> bool:
@@ -139,7 +129,7 @@ def test_the_requester_cannot_approve_where_another_person_has_to(dnsadmin: Runn
     name = "cache-01.ams.edge.example.net"
     body = _body("transfer", selection={"names": [name]}, target_owner="default")
 
-    transfer = _request(dnsadmin, body)
+    transfer = dnsadmin.request_reviewed(body)
 
     actions = dnsadmin.call("GET", f"transfers/{transfer['id']}/")["allowed_actions"]
     assert transfer["status"] == "requested"
