@@ -104,11 +104,12 @@ class _Reasons:
         self._held_names = held_names
         self._shadowed = snapshot.shadowed_names
         self._missing = plan.left_out_by_provider
+        self._filter = plan.settings.domain_filter
         self._orphans = _orphans_of_others(snapshot, plan.settings)
 
     def list_left_out(self, told: Collection[EndpointKey]) -> list[LeftAlone]:
         """What is wanted and not in the plan at all, for the provider left it out."""
-        return [LeftAlone(key, _LEFT_OUT) for key in self._missing.difference(told)]
+        return [LeftAlone(key, self._why_left_out(key)) for key in self._missing.difference(told)]
 
     def find(self, key: EndpointKey, *, is_create: bool = False) -> str:
         """One sentence, or nothing."""
@@ -121,6 +122,12 @@ class _Reasons:
         if is_create and key in self._orphans:
             return f"An orphaned claim says that it is {self._orphans[key]}'s: clean it up first."
         return ""
+
+    def _why_left_out(self, key: EndpointKey) -> str:
+        # Providers leave out what they cannot hold, and most say nothing. This cause can be told from here.
+        if self._filter.matches_everything or self._filter.matches(key.name):
+            return _LEFT_OUT
+        return "It lies outside the domain filter."
 
 
 def _orphans_of_others(snapshot: Snapshot, settings: PlanSettings) -> dict[EndpointKey, str]:
