@@ -44,7 +44,10 @@ def test_records_go_from_blue_to_parked_and_on_to_green_and_never_change_meanwhi
         parked = _move(world, BLUE, PARKED)
         loop = declare(
             world,
-            [wanted(each.dns_name, *each.targets, record_type=each.record_type) for each in RECORDS],
+            [
+                wanted(each.dns_name, *each.targets, record_type=each.record_type, ttl=each.record_ttl)
+                for each in RECORDS
+            ],
         )
         keeping = run_declared(loop)
         rewrite(world, RECORDS[0].dns_name, "A", "203.0.113.9")
