@@ -24,7 +24,6 @@ from registry_app.models import RegistryProfile, Transfer, TransferItem, Transfe
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
-from tests.factories import set_instance
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.neighbour import Neighbour
 from tests.registry_app.transfer.recording import RecordingProvider
@@ -150,7 +149,7 @@ def _register_profiles(target: str) -> None:
     prefixed, _ = RegistryProfile.objects.get_or_create(name="prefixed", defaults={"prefix": "own-"})
     sealed, _ = RegistryProfile.objects.get_or_create(name="sealed", defaults={"encryption_key": _KEY})
     profile = {"plain": None, "prefix": prefixed, "key": sealed}[target]
-    set_instance(GREEN, registry_profile=profile)
+    register_owner(GREEN, registry_profile=profile)
     register_owner(BLUE, registry_profile=profile)
 
 
