@@ -3,7 +3,7 @@
 from typing import Any
 
 from dnsadmin.samples.state import SampleServer, load_state
-from dnsadmin.samples.zones import EDGE_PREFIX
+from dnsadmin.samples.zones import EDGE_PREFIX, SHOP_PREFIX
 from registry_app.actor import SYSTEM
 from registry_app.inventory.change_owner import change_owner
 from registry_app.inventory.change_provider import change_provider
@@ -17,6 +17,7 @@ _OWNERS: dict[str, dict[str, Any]] = {
     "blue-cluster": {"policy": InstancePolicy.SYNC, "name_patterns": ["example.org"]},
     "green-cluster": {"policy": InstancePolicy.UPSERT_ONLY, "name_patterns": ["preview.example.org"]},
     "edge-cluster": {"policy": InstancePolicy.SYNC, "name_patterns": ["example.net"]},
+    "shop-cluster": {"policy": InstancePolicy.UNKNOWN, "name_patterns": ["fr.shop.example.com"]},
     "default": {"policy": InstancePolicy.UNKNOWN, "name_patterns": ["shop.example.com"]},
 }
 
@@ -28,9 +29,13 @@ def register_samples() -> None:
         return
     for server in state["servers"]:
         _register_server(server)
-    profile = _register_edge_profile(state["edge_key"])
+    edge = {"prefix": EDGE_PREFIX, "encryption_key": state["edge_key"]}
+    profiles = {
+        "edge-cluster": _register_profile("edge", "edge-dns", edge),
+        "shop-cluster": _register_profile("shop", "legacy-dns", {"prefix": SHOP_PREFIX}),
+    }
     for owner_id, values in _OWNERS.items():
-        _register_owner(owner_id, values, profile if owner_id == "edge-cluster" else None)
+        _register_owner(owner_id, values, profiles.get(owner_id))
 
 
 def _register_server(server: SampleServer) -> None:
@@ -55,17 +60,12 @@ def _register_server(server: SampleServer) -> None:
         change_provider(SYSTEM, provider.pk, {"url": url})
 
 
-def _register_edge_profile(edge_key: str) -> RegistryProfile:
-    profile = RegistryProfile.objects.filter(name="edge").first()
+def _register_profile(name: str, provider: str, values: dict[str, str]) -> RegistryProfile:
+    profile = RegistryProfile.objects.filter(name=name).first()
     if profile is not None:
         return profile
-    values = {
-        "name": "edge",
-        "prefix": EDGE_PREFIX,
-        "encryption_key": edge_key,
-        "providers": Provider.objects.filter(name="edge-dns"),
-    }
-    return register_registry_profile(SYSTEM, values)
+    full = {"name": name, **values, "providers": Provider.objects.filter(name=provider)}
+    return register_registry_profile(SYSTEM, full)
 
 
 def _register_owner(owner_id: str, values: dict[str, Any], profile: RegistryProfile | None) -> None:

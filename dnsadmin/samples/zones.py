@@ -23,6 +23,7 @@ POPS = (
 ).split()
 
 EDGE_PREFIX = "_extdns."
+SHOP_PREFIX = "_shop."
 
 
 class SampleZone(msgspec.Struct, frozen=True):
@@ -138,16 +139,17 @@ def _legacy_claim(record: Endpoint, owner_id: str, resource: str) -> Endpoint:
 
 
 def _legacy_zone() -> Iterator[Endpoint]:
+    shop = TxtProfile(prefix=SHOP_PREFIX)
     for number, service in enumerate(SERVICES):
-        for shop in ("de", "es", "fr", "it", "pl"):
-            record = _address(f"{service}.{shop}.shop.example.com", number, 2)
-            resource = f"ingress/shop-{shop}/{service}"
+        for place in ("de", "es", "fr", "it", "pl"):
+            record = _address(f"{service}.{place}.shop.example.com", number, 2)
+            resource = f"ingress/shop-{place}/{service}"
             yield record
             yield _legacy_claim(record, "default", resource)
-            if shop == "de" and number < 12:  # upgraded half-way: both formats side by side
+            if place == "de" and number < 12:  # upgraded half-way: both formats side by side
                 yield build_new_claim(record, "default", DEFAULT_PROFILE, resource=resource)
-            if shop == "fr" and number < 6:  # another cluster took the name without asking
-                yield build_new_claim(record, "blue-cluster", DEFAULT_PROFILE, resource=resource)
+            if place == "fr" and number < 6:  # a cluster with a prefix of its own sees no claim but its own
+                yield build_new_claim(record, "shop-cluster", shop, resource=resource)
     for number in range(40):  # the records are gone, their claims stayed
         record = _address(f"campaign-{number:02}.promo.example.com", number)
         yield build_new_claim(record, "default", DEFAULT_PROFILE, resource=f"service/promo/{number:02}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dnsadmin.free_port import find_free_port
 from dnsadmin.prepare import prepare_state
-from dnsadmin.samples.zones import EDGE_PREFIX, build_sample_zones
+from dnsadmin.samples.zones import EDGE_PREFIX, SHOP_PREFIX, build_sample_zones
 from providers.registries.claim import DEFAULT_PROFILE, ClaimVerdict, OwnershipState, Pairing, TxtProfile
 from providers.registries.pairing import pair
 
@@ -17,8 +17,14 @@ KEY = b"k" * 32
 
 
 def _pairings() -> dict[str, Pairing]:
-    profiles = [DEFAULT_PROFILE, TxtProfile(reference="edge", prefix=EDGE_PREFIX, encryption_key=KEY)]
-    return {zone.provider: pair(zone.endpoints, profiles) for zone in build_sample_zones(KEY)}
+    registered = {
+        "edge-dns": [TxtProfile(reference="edge", prefix=EDGE_PREFIX, encryption_key=KEY)],
+        "legacy-dns": [TxtProfile(reference="shop", prefix=SHOP_PREFIX)],
+    }
+    return {
+        zone.provider: pair(zone.endpoints, [DEFAULT_PROFILE, *registered.get(zone.provider, ())])
+        for zone in build_sample_zones(KEY)
+    }
 
 
 def test_there_are_about_two_thousand_record_sets() -> None:
