@@ -148,7 +148,7 @@ def duplicated() -> Fault:
 
 
 def two_owners(rival: str = "rival-cluster") -> Fault:
-    """Every plain-text claim names a second owner beside its own."""
+    """Every plain-text claim names a second owner before its own: ExternalDNS obeys the first text."""
 
     def changed(endpoints: list[Endpoint]) -> list[Endpoint]:
         return [_with_rival(each, rival) for each in endpoints]
@@ -184,4 +184,4 @@ def _with_body(answer: Answer, content: bytes) -> Answer:
 def _with_rival(endpoint: Endpoint, rival: str) -> Endpoint:
     claims = [each for each in endpoint.targets if endpoint.record_type == "TXT" and _OWNER in each]
     rivals = tuple(f'"heritage=external-dns,{_OWNER}{rival}"' for _ in claims[:1])
-    return msgspec.structs.replace(endpoint, targets=(*endpoint.targets, *rivals))
+    return msgspec.structs.replace(endpoint, targets=(*rivals, *endpoint.targets))

@@ -176,8 +176,8 @@ def test_two_owners_stand_in_every_claim_and_nowhere_else() -> None:
 
     assert record == make_record()
     assert claim.targets == (
-        '"heritage=external-dns,external-dns/owner=blue-cluster"',
         '"heritage=external-dns,external-dns/owner=rival-cluster"',
+        '"heritage=external-dns,external-dns/owner=blue-cluster"',
     )
 
 

@@ -15,7 +15,10 @@ from tests.reference_server import ReferenceProvider, make_claim, make_record
 BLUE, GREEN, RED = "blue-cluster", "green-cluster", "red-cluster"
 PREFIX = "extdns."
 KEY = "0123456789abcdef0123456789abcdef"
-STYLES = ("plain", "plain", "plain", "none", "conflict", "legacy", "both", "prefixed", "sealed", "orphan")
+STYLES = (
+    *("plain", "plain", "plain", "none", "conflict", "second", "legacy", "both"),
+    *("prefixed", "sealed", "orphan"),
+)
 Found = tuple[str, str, str]  # kind, name (an owner id where it is about an owner), record type
 Kind = Finding.Kind
 
@@ -48,16 +51,18 @@ class Entry:
     def _claims(self) -> list[Endpoint]:
         claim = make_claim(self.name, self.record_type, self.owner)
         legacy = make_record(self.name, "TXT", claim.targets)
-        if self.style == "conflict":
-            rival = make_claim(self.name, self.record_type, RED)
-            return [make_record(claim.dns_name, "TXT", (*claim.targets, *rival.targets))]
+        rival = make_claim(self.name, self.record_type, RED)
+        prefixed = TxtProfile(prefix=PREFIX)
         return {
             "plain": [claim],
             "orphan": [claim],
             "none": [],
             "legacy": [legacy],
             "both": [claim, legacy],
-            "prefixed": [make_claim(self.name, self.record_type, self.owner, TxtProfile(prefix=PREFIX))],
+            # Under two profiles; and two texts in one TXT record set, of which ExternalDNS reads the first.
+            "conflict": [claim, make_claim(self.name, self.record_type, RED, prefixed)],
+            "second": [make_record(claim.dns_name, "TXT", (*claim.targets, *rival.targets))],
+            "prefixed": [make_claim(self.name, self.record_type, self.owner, prefixed)],
             "sealed": [make_record(claim.dns_name, "TXT", (self.sealed,))],
         }[self.style]
 
@@ -65,11 +70,12 @@ class Entry:
         """One for each claim that can be read."""
         if self.style == "none" or (self.style == "sealed" and not known.has_key):
             return []
-        return {"conflict": [self.owner, RED], "both": [self.owner] * 2}.get(self.style, [self.owner])
+        claimed = {"conflict": [self.owner, RED], "second": [self.owner, RED], "both": [self.owner] * 2}
+        return claimed.get(self.style, [self.owner])
 
     def ownership(self, known: Known) -> tuple[str, str]:
         """State and owner id."""
-        if self.style == "conflict":
+        if self.style == "conflict" and known.has_prefix:
             return "conflict", ""
         if self.style == "sealed" and not known.has_key:
             return "unknown", ""
@@ -81,16 +87,18 @@ class Entry:
         here = (self.name, self.record_type)
         state, _ = self.ownership(known)
         found: set[Found] = set()
-        if self.style == "prefixed" and not known.has_prefix:
+        if self.style in {"prefixed", "conflict"} and not known.has_prefix:
             kind = self.record_type.lower()
             found.add((Kind.ORPHAN_CLAIM, f"{PREFIX}{kind}-{self.name}", ""))
         if self.style == "sealed" and not known.has_key:
             found.add((Kind.UNREADABLE_CLAIM, *here))
         if state == "unmanaged" and known.has_pattern and BLUE in known.registered:
             found.add((Kind.UNMANAGED_IN_PATTERN, *here))
+        if state == "conflict":
+            found.add((Kind.CONFLICT, *here))
         told: dict[str, Found] = {
             "orphan": (Kind.ORPHAN_CLAIM, *here),
-            "conflict": (Kind.CONFLICT, *here),
+            "second": (Kind.UNHEARD_CLAIM, *here),
             "legacy": (Kind.LEGACY_CLAIM, self.name, ""),
             "both": (Kind.SUPERSEDED_CLAIM, self.name, ""),
         }
@@ -144,7 +152,9 @@ class Zone:
         )
 
     def claim_count(self) -> int:
-        return sum({"none": 0, "conflict": 2, "both": 2}.get(entry.style, 1) for entry in self.entries)
+        return sum(
+            {"none": 0, "conflict": 2, "second": 2, "both": 2}.get(entry.style, 1) for entry in self.entries
+        )
 
     def findings(self, known: Known) -> set[Found]:
         owners = {owner for entry in self.entries for owner in entry.owner_ids(known)}
