@@ -24,10 +24,15 @@ def fetch_now() -> datetime:
 
 def measure_offset() -> timedelta:
     """How far this process's clock is ahead of the database's (behind: negative); 0 if it agrees."""
+    return compare_clocks()[1]
+
+
+def compare_clocks() -> tuple[datetime, timedelta]:
+    """What the database's clock shows, and the offset of `measure_offset`: one statement for both."""
     before = timezone.now()
     shown = fetch_now()
     after = timezone.now()
     if shown > after:
-        return after - shown
+        return shown, after - shown
     # SQLite's clock shows whole milliseconds.
-    return max(before - shown - timedelta(milliseconds=1), timedelta(0))
+    return shown, max(before - shown - timedelta(milliseconds=1), timedelta(0))

@@ -1,6 +1,9 @@
 """The registry profiles that claims at one provider are read under."""
 
-from django.db.models import Q
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from django.db.models import F, Q
 
 from providers.registries.claim import TxtProfile
 from providers.registries.encryption import parse_encryption_key
@@ -19,12 +22,26 @@ def fetch_txt_profiles(provider: Provider) -> list[TxtProfile]:
     `reference` is the row's primary key as text, empty for a default that nobody registered. Raises
     SecretUnavailable where a key cannot be had: read without it, its claims would look like no claims.
     """
-    rows = (
-        RegistryProfile.objects.filter(Q(providers=provider) | Q(providers__isnull=True), kind=_KIND.TXT)
-        .order_by("pk")
-        .distinct()
-    )
-    profiles = [build_txt_profile(row) for row in rows]
+    return build_txt_profiles(fetch_profiles_at(provider))
+
+
+class ProfileAt(NamedTuple):
+    """A registry profile that may be used at a provider: it names that one (`is_named`), or none at all."""
+
+    row: RegistryProfile
+    is_named: bool
+
+
+def fetch_profiles_at(provider: Provider) -> list[ProfileAt]:
+    """The profiles of all kinds that name this provider or none, in a fixed order. One query."""
+    at = RegistryProfile.objects.filter(Q(providers=provider) | Q(providers__isnull=True))
+    rows = at.annotate(named_provider=F("providers")).order_by("pk")
+    return [ProfileAt(row, row.named_provider is not None) for row in rows]
+
+
+def build_txt_profiles(found: Iterable[ProfileAt]) -> list[TxtProfile]:
+    """As `fetch_txt_profiles`, of the profiles at a provider; those of other kinds are passed over."""
+    profiles = [build_txt_profile(each.row) for each in found if each.row.kind == _KIND.TXT]
     if not any(_is_plain(profile) for profile in profiles):
         profiles.append(TxtProfile())
     return profiles

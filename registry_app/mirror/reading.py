@@ -8,8 +8,8 @@ import msgspec
 from django.db.models import Q
 
 from providers.registries.claim import TxtProfile
-from registry_app.mirror.profiles import fetch_txt_profiles
-from registry_app.mirror.registries import NO_REGISTRIES, Registries, fetch_registries
+from registry_app.mirror.profiles import build_txt_profiles, fetch_profiles_at
+from registry_app.mirror.registries import NO_REGISTRIES, Registries, build_registries
 from registry_app.models import Owner, Provider
 from registry_app.queries.instance import InstanceFacts, fetch_instances_at
 
@@ -51,9 +51,10 @@ class Reading:
 
 def fetch_reading(provider: Provider) -> Reading:
     """Database read. Raises SecretUnavailable where a profile's key cannot be had."""
-    profiles = tuple(fetch_txt_profiles(provider))
+    found = fetch_profiles_at(provider)
+    profiles = tuple(build_txt_profiles(found))
     owners = {facts.owner_id: facts for facts in _fetch_owner_facts(provider)}
-    registries = fetch_registries(provider)
+    registries = build_registries(provider, found)
     digest = _digest(profiles, tuple(owners.values()), provider, registries)
     return Reading(profiles, owners, digest, registries)
 

@@ -1,9 +1,11 @@
 """The registries of a provider whose claims do not stand in TXT records of its zone."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
 
+from registry_app.mirror.profiles import ProfileAt, fetch_profiles_at
 from registry_app.models import Instance, Owner, Provider, RegistryProfile
 
 _KIND = RegistryProfile.Kind
@@ -23,6 +25,11 @@ class Registries:
     stores: tuple[str, ...] = ()
     blind: tuple[str, ...] = ()
 
+    @property
+    def are_any(self) -> bool:
+        """Whether there is a registry beside the TXT records that keeps claims."""
+        return bool(self.aws_sd or self.stores)
+
     def is_blind_at(self, name: str) -> bool:
         """Whether a record set of this canonical name may be owned without any claim."""
         return any(
@@ -36,14 +43,20 @@ NO_REGISTRIES = Registries()
 
 def fetch_registries(provider: Provider) -> Registries:
     """Database read."""
-    rows = RegistryProfile.objects.filter(providers=provider, kind__in=STORE_KINDS).order_by("pk")
-    found = [(str(pk), kind) for pk, kind in rows.values_list("pk", "kind")]
+    return build_registries(provider, fetch_profiles_at(provider))
+
+
+def build_registries(provider: Provider, profiles: Sequence[ProfileAt]) -> Registries:
+    """Of the profiles at a provider. Another database read only where some instances keep no claims."""
+    stores = [each.row for each in profiles if each.is_named and each.row.kind in STORE_KINDS]
+    found = [(str(row.pk), row.kind) for row in stores]
+    has_blind = any(each.row.kind == _KIND.NOOP for each in profiles)
     carried = [pk for pk, kind in found if kind == _KIND.AWS_SD]
     return Registries(
         # Of several the first one counts: an endpoint has one description.
         aws_sd=carried[0] if carried else "",
         stores=tuple(pk for pk, kind in found if kind != _KIND.AWS_SD),
-        blind=_fetch_blind_suffixes(provider),
+        blind=_fetch_blind_suffixes(provider) if has_blind else (),
     )
 
 

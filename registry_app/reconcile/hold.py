@@ -133,7 +133,7 @@ def _store_provider(visit: Visit, now: datetime) -> None:
         last_error_code="",
         last_error="",
         last_visit_at=now,
-        next_visit_at=build_next_visit(visit.provider),
+        next_visit_at=build_next_visit(visit.provider, now),
     )
     resolve_failing(visit.provider, now)
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import F, QuerySet
 
-from registry_app.clock import TOLERANCE, fetch_now, measure_offset
+from registry_app.clock import TOLERANCE, compare_clocks, fetch_now
 from registry_app.errors import ClockOff, LeaseLost
 from registry_app.models import Provider
 from registry_app.queries.lease import build_free_query
@@ -14,11 +14,12 @@ from registry_app.queries.lease import build_free_query
 
 @dataclass(frozen=True)
 class Lease:
-    """Who may visit which provider until when. A later holder has a greater epoch."""
+    """Who may visit which provider, since when and until when. A later holder has a greater epoch."""
 
     provider_id: int
     epoch: int
     holder: str
+    taken_at: datetime
     until: datetime
 
 
@@ -28,8 +29,8 @@ def take_lease(provider_id: int, holder: str) -> Lease | None:
     Its time is by the database's clock. Raises ClockOff where this machine's differs from that: what runs
     under a lease looks at its own clock too.
     """
-    _raise_if_clock_off()
-    now = fetch_now()
+    now, offset = compare_clocks()
+    _raise_if_clock_off(offset)
     until = now + settings.DNSADMIN_LEASE
     taken = Provider.objects.filter(build_free_query(now), pk=provider_id).update(
         lease_epoch=F("lease_epoch") + 1, lease_holder=holder, lease_until=until
@@ -41,15 +42,16 @@ def take_lease(provider_id: int, holder: str) -> Lease | None:
         .values_list("lease_epoch", flat=True)
         .first()
     )
-    return Lease(provider_id, epoch, holder, until) if epoch is not None else None
+    return Lease(provider_id, epoch, holder, now, until) if epoch is not None else None
 
 
-def renew_lease(lease: Lease, *, seconds: float = 0) -> Lease:
-    """The lease for another lease time, and `seconds` more for what is about to take long.
+def renew_lease(lease: Lease, *, seconds: float = 0, now: datetime | None = None) -> Lease:
+    """The lease for another lease time, and `seconds` more for what is about to take long. `now` is for who
+    has just read the database's clock.
 
     Raises LeaseLost if another run has it. A lease whose time is over and that nobody took is renewed.
     """
-    until = fetch_now() + settings.DNSADMIN_LEASE + timedelta(seconds=seconds)
+    until = (now or fetch_now()) + settings.DNSADMIN_LEASE + timedelta(seconds=seconds)
     if not _held_by(lease).update(lease_until=until):
         raise _lost(lease)
     return replace(lease, until=until)
@@ -58,7 +60,12 @@ def renew_lease(lease: Lease, *, seconds: float = 0) -> Lease:
 def raise_if_lost(lease: Lease) -> None:
     """The fence: inside a transaction, nobody can take the lease until it ends. Raises LeaseLost."""
     # An UPDATE, not a SELECT: it takes the row lock on PostgreSQL and the write lock on SQLite.
-    if not _held_by(lease).update(lease_epoch=lease.epoch):
+    store_under_lease(lease, lease_epoch=lease.epoch)
+
+
+def store_under_lease(lease: Lease, **values: object) -> None:
+    """Fields of the provider, and the fence in the same statement. Raises LeaseLost."""
+    if not _held_by(lease).update(**values):
         raise _lost(lease)
 
 
@@ -79,8 +86,7 @@ def _lost(lease: Lease) -> LeaseLost:
     )
 
 
-def _raise_if_clock_off() -> None:
-    offset = measure_offset()
+def _raise_if_clock_off(offset: timedelta) -> None:
     if abs(offset) > TOLERANCE:
         raise ClockOff(
             f"The clock of this machine is {abs(offset.total_seconds()):.0f} s "

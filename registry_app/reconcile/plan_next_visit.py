@@ -1,13 +1,14 @@
 """When the next visit is due, with what people asked for while this one went on."""
 
+from datetime import datetime
+
 from django.db.models import Case, F, Q, Value, When
 
-from registry_app.clock import fetch_now
 from registry_app.models import Provider
 from registry_app.reconcile.schedule import compute_next_visit
 
 
-def build_next_visit(provider: Provider) -> Case:
+def build_next_visit(provider: Provider, now: datetime) -> Case:
     """The value of `Provider.next_visit_at` after a visit that had an answer. `provider` is as it was before.
 
     What somebody set in between stays: the answer may be older than their wish, or than the snapshot they
@@ -15,5 +16,5 @@ def build_next_visit(provider: Provider) -> Case:
     """
     before = provider.next_visit_at
     is_untouched = Q(next_visit_at__isnull=True) if before is None else Q(next_visit_at=before)
-    planned = compute_next_visit(fetch_now(), provider.interval_seconds)
+    planned = compute_next_visit(now, provider.interval_seconds)
     return Case(When(is_untouched, then=Value(planned)), default=F("next_visit_at"))

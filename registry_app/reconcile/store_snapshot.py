@@ -21,7 +21,7 @@ from registry_app.reconcile.failure import resolve_failing
 from registry_app.reconcile.findings.find_all import find_all
 from registry_app.reconcile.findings.scene import fetch_scene
 from registry_app.reconcile.hold import settle_waiting
-from registry_app.reconcile.lease import raise_if_lost
+from registry_app.reconcile.lease import store_under_lease
 from registry_app.reconcile.look import Look, Visit
 from registry_app.reconcile.plan_next_visit import build_next_visit
 from registry_app.reconcile.rows.bulk import rows_per_transaction
@@ -50,16 +50,15 @@ def store_snapshot(visit: Visit, look: Look) -> SyncRun:
     return visit.run
 
 
-def note_unchanged(visit: Visit, said: NegotiatedFilter | None) -> SyncRun:
+def note_unchanged(visit: Visit, said: NegotiatedFilter | None, now: datetime) -> SyncRun:
     """The answer is the one the mirror was made of: an accepted snapshot like any other, and cheap."""
-    now = fetch_now()
     with transaction.atomic():
-        raise_if_lost(visit.lease)
+        # First: it is the fence of this transaction too.
+        _store_provider(visit, now, domain_filter=said.to_json() if said else {})
         is_any_missing = has_missing(visit.provider.pk)
         if is_any_missing:
             count_absence(visit.provider.pk)
         settle_waiting(visit, now)
-        _store_provider(visit, now, domain_filter=said.to_json() if said else {})
         provider = visit.provider
         close_run(
             visit.run,
@@ -127,7 +126,8 @@ def _accept(visit: Visit, look: Look, now: datetime, started: float) -> None:
 
 def _store_provider(visit: Visit, now: datetime, **values: object) -> None:
     provider = visit.provider
-    Provider.objects.filter(pk=provider.pk).update(
+    store_under_lease(
+        visit.lease,
         status=Provider.Status.OK,
         accepted_at=now,
         accepted_snapshots=F("accepted_snapshots") + 1,
@@ -135,7 +135,7 @@ def _store_provider(visit: Visit, now: datetime, **values: object) -> None:
         last_error_code="",
         last_error="",
         last_visit_at=now,
-        next_visit_at=build_next_visit(provider),
+        next_visit_at=build_next_visit(provider, now),
         **values,
     )
     resolve_failing(provider, now)

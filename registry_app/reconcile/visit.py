@@ -5,6 +5,7 @@ import socket
 import threading
 import uuid
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 
 from providers.client.provider_client import RecordsAnswer
@@ -49,10 +50,10 @@ def visit_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun |
     if lease is None:
         return None
     try:
-        if trigger == SyncRun.Trigger.SCHEDULE and not is_visit_due(provider_id, fetch_now()):
+        if trigger == SyncRun.Trigger.SCHEDULE and not is_visit_due(provider_id, lease.taken_at):
             return None
         provider = Provider.objects.get(pk=provider_id)
-        return _visit_in_a_run(lease, provider, trigger, actor.name, None)
+        return _visit_in_a_run(lease, provider, trigger, actor.name, None, lease.taken_at)
     finally:
         release_lease(lease)
 
@@ -73,7 +74,7 @@ def visit_under_lease(
     """
     provider.refresh_from_db()
     requested_by = requested_by or (f"transfer #{transfer_id}" if transfer_id else "")
-    return _visit_in_a_run(lease, provider, trigger, requested_by, snapshot)
+    return _visit_in_a_run(lease, provider, trigger, requested_by, snapshot, fetch_now())
 
 
 def name_holder() -> str:
@@ -83,9 +84,14 @@ def name_holder() -> str:
 
 
 def _visit_in_a_run(
-    lease: Lease, provider: Provider, trigger: str, requested_by: str, snapshot: Snapshot | None
+    lease: Lease,
+    provider: Provider,
+    trigger: str,
+    requested_by: str,
+    snapshot: Snapshot | None,
+    now: datetime,
 ) -> SyncRun:
-    run = open_run(lease, trigger, requested_by, fetch_now())
+    run = open_run(lease, trigger, requested_by, now)
     try:
         return _visit(lease, provider, run, snapshot)
     except LeaseLost as error:
@@ -103,15 +109,17 @@ def _visit(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | 
     held = last_snapshot(provider.pk) if provider.status != Provider.Status.OK else None
     reading = fetch_reading(provider)
     known_filter = known_filter_of(provider, held)
-    heard = (
-        _ask(lease, provider, known_filter) if snapshot is None else Heard(known_filter, snapshot=snapshot)
-    )
+    if snapshot is None:
+        heard = _ask(lease, provider, known_filter, reading, run.started_at)
+    else:
+        heard = Heard(known_filter, snapshot=snapshot)
     run.fetch_milliseconds, run.body_bytes = int(heard.seconds * 1000), heard.size
     run.body_digest = heard.digest
     crash_point("visit.fetched")
     visit = Visit(lease, provider, run, reading, held, {})
-    if heard.is_filter_as(known_filter) and _is_known_answer(visit, heard):
-        return note_unchanged(visit, heard.domain_filter)
+    now = fetch_now()
+    if heard.is_filter_as(known_filter) and _is_known_answer(visit, heard, now):
+        return note_unchanged(visit, heard.domain_filter, now)
     sighting = compute_sighting(heard.digest, reading.digest, heard.domain_filter)
     if held is not None and is_still_held(held, sighting):
         return note_still_held(visit, held)
@@ -225,28 +233,31 @@ class Heard:
         )
 
 
-def _ask(lease: Lease, provider: Provider, known: NegotiatedFilter | None) -> Heard:
+def _ask(
+    lease: Lease, provider: Provider, known: NegotiatedFilter | None, reading: Reading, now: datetime
+) -> Heard:
     """What the provider says now. Raises ProviderError, SecretUnavailable, LeaseLost."""
-    now = fetch_now()
     with build_client(provider) as client:
         said = known
         if is_negotiation_due(provider, known, now):
             said = fetch_domain_filter(client, now)
+            now = fetch_now()
         # A slow answer may take longer than a lease.
-        renew_lease(lease, seconds=provider.deadline_seconds)
+        renew_lease(lease, seconds=provider.deadline_seconds, now=now)
         answer = client.records()
-        stores = open_stores(provider, client)
+        # Only those that the answer is read with; one that was registered just now is read the next time.
+        stores = open_stores(provider, client) if reading.registries.are_any else {}
         if stores:
             renew_lease(lease, seconds=provider.deadline_seconds * len(stores))
         return Heard(said, answer, fetch_answers(stores.values()))
 
 
-def _is_known_answer(visit: Visit, heard: Heard) -> bool:
+def _is_known_answer(visit: Visit, heard: Heard, now: datetime) -> bool:
     provider = visit.provider
     said = compute_accepted_digest(heard.digest, heard.content_type, visit.reading)
     if provider.accepted_digest != said:
         return False
-    return not has_passing_findings(provider.pk, fetch_now())
+    return not has_passing_findings(provider.pk, now)
 
 
 def _fail(lease: Lease, provider: Provider, run: SyncRun, error: Exception) -> SyncRun:

@@ -159,7 +159,7 @@ def test_a_transfers_own_reading_is_stored_without_asking_again() -> None:
         )
 
         assert len(reference.history.requests()) == asked
-    assert (run.status, run.requested_by) == (SyncRun.Status.STORED, "transfer 7")
+    assert (run.status, run.requested_by) == (SyncRun.Status.STORED, "transfer #7")
     assert RecordSet.objects.count() == 3
 
 
