@@ -6,6 +6,7 @@ import pytest
 from providers.registries.claim import TxtProfile
 from providers.servers import read_faults
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
+from providers.wire.json_codec import encode_endpoints
 from registry_app.models import Finding, Provider, RegistryProfile
 from tests.factories import make_owner, make_provider
 from tests.reference_server import (
@@ -36,6 +37,9 @@ _FIX: dict[str, tuple[int, str]] = {
     Kind.ENCRYPTED_OTHERWISE: (Severity.WARNING, "reformat"),
     Kind.SUPERSEDED_CLAIM: (Severity.INFO, "clean_up"),
     Kind.OBSOLETE_CLAIM: (Severity.INFO, "clean_up"),
+    Kind.UNHEARD_CLAIM: (Severity.WARNING, "clean_up"),
+    Kind.OWNER_IN_LABELS: (Severity.INFO, "a claim written by a transfer wins over it"),
+    Kind.PARTS_DIFFER: (Severity.WARNING, "Make them alike where they are kept."),
     Kind.TXT_NAME_TOO_LONG: (Severity.WARNING, "give it a shorter name, or its owner a shorter prefix"),
     Kind.SPLIT_OWNER: (Severity.WARNING, "transfer"),
     Kind.CNAME_BESIDE_OTHERS: (Severity.ERROR, "Remove one or the other where it is made."),
@@ -55,6 +59,9 @@ _ELSEWHERE = {
     Kind.REGISTRY_DRIFT,
     Kind.SHARED_OWNER,
     Kind.DUPLICATE_PROVIDER,
+    Kind.APPROVAL_LOOSENED,
+    Kind.DATABASE_RESTORED,
+    Kind.CLOCK_OFF,
 }
 
 
@@ -67,6 +74,7 @@ def test_every_kind_of_finding_says_how_bad_it_is_and_what_to_do() -> None:
     _show_everything_that_can_be_wrong(make_provider("blue-zone"))
     _show_too_little(make_provider("green-zone"))
     _fail(make_provider("red-zone"))
+    _list_in_parts(make_provider("white-zone"))
 
     found = {(row.kind, row.severity, _fix_of(row)) for row in Finding.objects.all()}
 
@@ -138,6 +146,9 @@ def _build_zone(number: int) -> list[Endpoint]:
         make_record("two.example.org"),
         make_record("two.example.org", "CNAME", ("lb.example.org",)),
         make_record("straße.example.org"),
+        make_record("second.example.org"),
+        make_record("a-second.example.org", "TXT", (_HERITAGE, _HERITAGE.replace("blue", "green"))),
+        msgspec.structs.replace(make_record("label.example.org"), labels={"owner": "blue-cluster"}),
         make_record("edge.example.org"),
         make_claim_encrypted_otherwise("edge.example.org", "edge-cluster", _SEALED),
     ]
@@ -148,6 +159,14 @@ def _show_too_little(provider: Provider) -> None:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
         visit(provider)
         reference.faults.plan("GET /records", read_faults.empty_list())
+        visit(provider)
+
+
+def _list_in_parts(provider: Provider) -> None:
+    parts = [make_record(), msgspec.structs.replace(make_record(targets=("192.0.2.9",)), record_ttl=77)]
+    with ReferenceProvider() as reference:
+        Provider.objects.filter(pk=provider.pk).update(url=reference.url)
+        reference.faults.plan("GET /records", read_faults.body(encode_endpoints(parts)))
         visit(provider)
 
 
