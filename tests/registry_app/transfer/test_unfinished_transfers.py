@@ -16,8 +16,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def _left_behind(began: timedelta) -> Transfer:
     """A transfer whose worker died right after it began."""
     transfer = request(make_alice(), ask())
+    at = timezone.now() - began
     Transfer.objects.filter(pk=transfer.pk).update(
-        status=Transfer.Status.SENDING, started_at=timezone.now() - began
+        status=Transfer.Status.SENDING, started_at=at, updated_at=at
     )
     return transfer
 
