@@ -51,4 +51,4 @@ def test_claims_move_from_the_zone_into_a_configmap_and_back(dnsadmin: RunningDn
         assert moved == ([], dict.fromkeys(names, GREEN))
         assert sorted(row["name"] for row in mirrored) == names
         assert zone.zone_bytes() == before
-        assert set(_rows(api, GREEN).values()) == {""}
+        assert set(_rows(api, GREEN).values()) == {BLUE}
