@@ -58,7 +58,7 @@ def test_a_hundred_record_sets_move_to_another_owner_and_back(desk: Desk, dnsadm
     total = 100 + len(others)
     expect(page.locator(".dn-count")).to_have_text([f"Unknown {total}"])
     expect(page.get_by_text("Goes along").first).to_be_visible()
-    first = page.locator(".dn-table tbody tr", has_text=names[0])
+    first = page.locator(".dn-table tbody tr", has_text=names[0]).first
     expect(first.locator(".dn-change")).to_contain_text("owner=green-cluster")
     save_screenshot(page, "transfer-preview")
     assert dnsadmin.zone("public-dns") == before
