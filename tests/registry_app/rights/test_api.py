@@ -28,6 +28,8 @@ def test_every_operation_has_an_expectation() -> None:
         for each in urlpatterns
         if isinstance(each, URLPattern) and not str(each.pattern).startswith("^")
         for method in getattr(each.callback, "actions", {"get": ""})
+        # DRF adds HEAD to a route when it is first asked.
+        if method != "head"
     }
 
     assert routes == READ.keys() | ACTS.keys()

@@ -13,6 +13,7 @@ from registry_app.transfer.approve_transfer import approve_transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
 from registry_app.transfer.decide_transfer import decide_transfer
 from registry_app.transfer.expire_transfers import expire_transfers
+from registry_app.transfer.late_arrivals import reopen_late_arrivals
 from registry_app.transfer.reject_transfer import reject_transfer
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.world import ask, make_actor, request_reviewed
@@ -52,6 +53,7 @@ ACTS: dict[str, Callable[..., object]] = {
     "cancel": _cancel,
     "decide": _decide,
     "expire": expire_transfers,
+    "reopen_late_arrivals": reopen_late_arrivals,
     "run_loop": run_loop,
     "finish_loop_run": finish_loop_run,
     "resync_registry": resync_registry,

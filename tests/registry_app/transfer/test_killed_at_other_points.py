@@ -10,6 +10,7 @@ from django.utils import timezone
 from providers.servers import write_faults
 from registry_app.audit import verify_audit
 from registry_app.models import AuditEntry, Transfer, TransferItem
+from registry_app.queries.transfer import due_transfers
 from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.forking import Forks
@@ -181,6 +182,29 @@ def test_a_worker_that_dies_while_it_calls_off_what_another_stored(forks: Forks)
         assert len(world.change_sets()) == 1
 
 
+def test_a_worker_that_dies_once_it_reopened_a_late_arrival_left_it_to_the_next(forks: Forks) -> None:
+    with open_world() as world:
+        transfer = request(make_alice(), ask())
+        world.reference.faults.plan("POST /records", write_faults.applied_late(reads=1_000, code=204))
+        run_transfer(transfer.pk)
+        transfer.refresh_from_db()
+        assert transfer.status == STATUS.FAILED
+        world.reference.faults.deliver_late()
+        world.visit()
+
+        act = ("reopen_late_arrivals", world.provider.pk)
+        assert forks.act(*act, crash_at="transfer.reopened").was_killed
+        cut_off = _rows(transfer)
+        for pk in due_transfers():
+            run_transfer(pk)
+
+        assert cut_off[:2] == (STATUS.SENT, 10)
+        transfer.refresh_from_db()
+        assert transfer.status == STATUS.VERIFIED, transfer.status_reason
+        assert len(world.change_sets()) == 1
+        assert verify_audit() is None
+
+
 POINTS = {
     *(crash_at for _, _, crash_at, _ in DECISIONS),
     *(crash_at for crash_at, _, _ in ENDS),
@@ -188,6 +212,7 @@ POINTS = {
     "transfer.becoming_rolled_back",
     "transfer.called_off",
     "transfer.deciding",
+    "transfer.reopened",
     "transfer.requested",
     "transfer.storing",
 }
