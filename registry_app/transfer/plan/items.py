@@ -9,7 +9,7 @@ from providers.wire.canonical_name import InvalidName
 from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.plan.claim_edit import ClaimEdit, UnusableClaim
 from registry_app.transfer.plan.edits import PlanContext, edit_claims, find_verdict
-from registry_app.transfer.plan.other_owners import add_other_owners
+from registry_app.transfer.plan.other_owners import add_label_owner, raise_if_another_takes_over
 from registry_app.transfer.plan.provider_plan import PlannedItem
 from registry_app.transfer.plan.subjects import Subject
 from registry_app.transfer.plan.whole_names import LEFT_BEHIND
@@ -22,7 +22,7 @@ HARMLESS_CODES = frozenset({"already_there", "already_in_form", LEFT_BEHIND})
 def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
     """One record set's plan; with a `problem` and nothing to write where there can be none."""
     record = subject.record
-    verdict = add_other_owners(find_verdict(subject, context), subject, context)
+    verdict = add_label_owner(find_verdict(subject, context), subject, context)
     item = PlannedItem(
         name=record.key.name,
         record_type=record.key.record_type,
@@ -41,6 +41,7 @@ def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
     edit = ClaimEdit(context.contents)
     try:
         edit_claims(edit, subject, context)
+        raise_if_another_takes_over(edit, subject, context)
     except UnusableClaim as error:
         return replace(item, problem=str(error), problem_code=error.code)
     except (RegistryError, InvalidName) as error:

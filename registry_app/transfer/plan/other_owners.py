@@ -6,7 +6,8 @@ it by writing claims. A claim that it does not obey today may be the one it obey
 
 from registry_app.mirror.owner_registry import OwnerRegistry
 from registry_app.models import Transfer, TransferItem
-from registry_app.transfer.plan.claim_key import ZONE
+from registry_app.transfer.plan.claim_edit import ClaimEdit, UnusableClaim
+from registry_app.transfer.plan.claim_key import ZONE, describe_place
 from registry_app.transfer.plan.edits import PlanContext, naming_of
 from registry_app.transfer.plan.subjects import Subject
 from registry_app.transfer.plan.verdicts import Verdict
@@ -15,20 +16,23 @@ _KIND = Transfer.Kind
 _VERDICT = TransferItem.Verdict
 
 
-def add_other_owners(verdict: Verdict, subject: Subject, context: PlanContext) -> Verdict:
-    """The verdict with what the instances of others may do, whom a label or another claim names."""
-    if context.kind == _KIND.RELEASE and subject.unheard:
-        first = subject.unheard[0]
-        return Verdict(
-            _VERDICT.UNKNOWN,
-            f"The claim goes, but another one, at {first.place.name or 'a registry store'}, names "
-            f"{first.owner_id}: ExternalDNS may obey that one then, and {first.owner_id} may change or "
-            "delete the record set. Clean it up first.",
-        )
-    return _add_label_owner(verdict, subject, context)
+def raise_if_another_takes_over(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
+    """Raises UnusableClaim where the owner's claim goes from a place, and ExternalDNS may then obey another's
+    that it does not obey beside it."""
+    other = next((claim for claim in subject.unheard if claim.owner_id != context.owner_id), None)
+    gone = edit.find_given_up(subject.readable) if other else None
+    if other is None or gone is None:
+        return
+    raise UnusableClaim(
+        "another_claim_takes_over",
+        f"Its claim goes from {describe_place(gone, {})}, and another one, in "
+        f"{describe_place(other.place, {})}, names {other.owner_id}: ExternalDNS may obey that one then, and "
+        f"{other.owner_id} may change or delete the record set. Clean that claim up first.",
+    )
 
 
-def _add_label_owner(verdict: Verdict, subject: Subject, context: PlanContext) -> Verdict:
+def add_label_owner(verdict: Verdict, subject: Subject, context: PlanContext) -> Verdict:
+    """The verdict with what the instances of the owner may do whom the provider's label names."""
     label_owner = subject.record.label_owner
     if not label_owner or context.kind == _KIND.REFORMAT:
         return verdict

@@ -1,10 +1,13 @@
 """Whom ExternalDNS believes beside the owner: the label of the provider, and claims that it does not obey."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
+from registry_app.errors import RefusedBySafety
 from registry_app.models import Owner, RegistryProfile, Transfer, TransferItem
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
@@ -74,23 +77,54 @@ def test_an_instance_of_the_labels_owner_that_does_not_read_the_new_claim_makes_
         assert f"an instance of {BLUE} does not read the new claim" in item.verdict_reason
 
 
-def test_a_release_says_whose_it_is_by_what_it_leaves_behind() -> None:
+def test_a_release_says_whose_it_is_by_the_label_it_cannot_take_away() -> None:
+    alice = make_alice()
+    with open_world([_labelled("red-cluster"), make_claim(owner=BLUE)]) as world:
+        found = plan(alice, ask("release", _NAMED))
+        assert found.items[0].verdict == TransferItem.Verdict.UNKNOWN
+        assert "so red-cluster owns it afterwards" in found.items[0].verdict_reason
+
+        transfer = _run(request(alice, ask("release", _NAMED, confirmation=found.confirmation_text)))
+
+        assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
+        assert world.owner_of(_WWW) == "red-cluster"
+
+
+@pytest.mark.parametrize("new", [{"prefix": "x."}, {"encryption_key": "0123456789abcdef0123456789abcdef"}])
+@pytest.mark.parametrize("kind", ["transfer", "reformat", "release"])
+def test_a_claim_behind_which_another_waits_stays_until_that_one_is_cleaned_up(
+    kind: str, new: dict[str, str]
+) -> None:
     alice = make_alice()
     legacy = make_record(_WWW, "TXT", make_claim(owner="red-cluster").targets)
-    for zone, words in (
-        ([_labelled("red-cluster"), make_claim(owner=BLUE)], "so red-cluster owns it afterwards"),
-        ([make_record(), make_claim(owner=BLUE), legacy], f"another one, at {_WWW}, names red-cluster"),
-    ):
-        with open_world(zone, name=words) as world:
-            selection = Selection(names=(_WWW,), record_types=("A",), provider_id=world.provider.pk)
-            found = plan(alice, ask("release", selection))
-            assert found.items[0].verdict == TransferItem.Verdict.UNKNOWN
-            assert words in found.items[0].verdict_reason
+    with open_world([make_record(), make_claim(owner=BLUE), legacy]) as world:
+        profile = RegistryProfile.objects.create(name="new", **new)
+        for owner in (BLUE, GREEN):
+            set_instance(owner, registry_profile=profile)
 
-            transfer = _run(request(alice, ask("release", selection, confirmation=found.confirmation_text)))
+        (item,) = plan(alice, ask(kind, _NAMED)).items
 
-            assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
-            assert world.owner_of(_WWW) == "red-cluster"
+        assert item.problem_code == "another_claim_takes_over"
+        assert f"another one, in the TXT record {_WWW}, names red-cluster" in item.problem
+        with pytest.raises(RefusedBySafety, match="Clean that claim up first"):
+            request(alice, ask(kind, _NAMED))
+        clean_up = ask("clean_up", Selection(names=(_WWW,)))
+        text = plan(alice, clean_up).confirmation_text
+        assert _run(request(alice, replace(clean_up, confirmation=text))).status == Transfer.Status.VERIFIED
+        text = plan(alice, ask(kind, _NAMED)).confirmation_text
+        transfer = _run(request(alice, ask(kind, _NAMED, confirmation=text)))
+        assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
+        assert world.owner_of(_WWW) == {"transfer": GREEN, "reformat": BLUE, "release": "unmanaged"}[kind]
+
+
+def test_a_transfer_that_writes_over_the_obeyed_claim_leaves_the_other_one_unobeyed() -> None:
+    alice = make_alice()
+    legacy = make_record(_WWW, "TXT", make_claim(owner="red-cluster").targets)
+    with open_world([make_record(), make_claim(owner=BLUE), legacy]) as world:
+        transfer = _run(request(alice, ask(selection=_NAMED)))
+
+        assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
+        assert world.owner_of(_WWW) == GREEN
 
 
 def test_another_label_since_the_review_makes_it_stale() -> None:
