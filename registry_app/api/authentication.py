@@ -12,6 +12,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from registry_app.clock import fetch_now
 from registry_app.errors import NotAllowed
 from registry_app.inventory.token_secret import compute_secret_hash, parse_token_text
 from registry_app.models import ApiToken
@@ -54,8 +55,9 @@ def _find_token(text: str) -> ApiToken:
 
 
 def _is_alive(token: ApiToken) -> bool:
-    is_expired = token.expires_at is not None and token.expires_at <= timezone.now()
-    return token.revoked_at is None and not is_expired and token.user.is_active
+    if token.revoked_at is not None or not token.user.is_active:
+        return False
+    return token.expires_at is None or token.expires_at > fetch_now()
 
 
 def _unknown_token() -> AuthenticationFailed:

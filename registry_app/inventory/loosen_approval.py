@@ -7,10 +7,10 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from registry_app.actor import SYSTEM, Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.errors import NotAllowed, NotFound, StateMoved
 from registry_app.inventory.rows import raise_if_not_administrator
 from registry_app.models import PROVIDER_SECRETS, ApprovalChange, Provider
@@ -35,7 +35,7 @@ def ask_for_looser_approval(actor: Actor, provider: Provider, policy: str) -> Ap
     pending = find_pending_change(provider.pk)
     if pending is not None and pending.to_policy == policy:
         return pending
-    now = timezone.now()
+    now = fetch_now()
     waits = None if has_other_administrator(actor) else now + settings.DNSADMIN_LOOSER_POLICY_WAITS
     try:
         with transaction.atomic():
@@ -68,7 +68,7 @@ def confirm_looser_approval(actor: Actor, provider_id: int) -> Provider:
     problem = find_reason_not_to_confirm(actor, change)
     if problem:
         raise NotAllowed(problem, todo="Ask another administrator to confirm it.", code="other_person_needed")
-    return _make_effective(actor, change, timezone.now())
+    return _make_effective(actor, change, fetch_now())
 
 
 def cancel_looser_approval(actor: Actor, provider_id: int) -> Provider:
@@ -82,7 +82,7 @@ def cancel_looser_approval(actor: Actor, provider_id: int) -> Provider:
 
 def drop_pending_change(actor: Actor, change: ApprovalChange, reason: str = "") -> None:
     """From pending to cancelled, in the caller's transaction. Raises StateMoved."""
-    now = timezone.now()
+    now = fetch_now()
     _end(change, _STATUS.CANCELLED, actor, now)
     before = {"pending": change.to_policy}
     record_audit(actor, "provider.looser_approval_cancelled", change.provider, reason=reason, before=before)
@@ -90,7 +90,7 @@ def drop_pending_change(actor: Actor, change: ApprovalChange, reason: str = "") 
 
 def apply_due_looser_approvals() -> int:
     """Let every looser policy hold whose day is over; one whose asker administers no more is dropped."""
-    now = timezone.now()
+    now = fetch_now()
     rows = ApprovalChange.objects.select_related("provider").defer(*PROVIDER_SECRETS)
     due = rows.filter(status=_STATUS.PENDING, effective_at__lte=now)
     applied = 0

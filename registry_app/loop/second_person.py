@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import msgspec
 from django.db import transaction
-from django.utils import timezone
 
 from providers.planning.planned_changes import PlannedChanges
 from providers.wire.canonical_name import endpoint_key
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.errors import RefusedBySafety
 from registry_app.loop.batches import list_keys
 from registry_app.loop.loop_request import LoopRequest
@@ -54,7 +54,7 @@ def raise_if_second_person_is_missing(request: LoopRequest, run: LoopRun, plan: 
             issuer_id=actor.answerer_id,
             name=actor.name[:200],
             plan_digest=digest,
-            confirmed_at=timezone.now(),
+            confirmed_at=fetch_now(),
         )
         record_audit(actor, "loop_run.confirmed_by_first", run, after={"text": plan.confirmation_text})
     raise RefusedBySafety(
@@ -83,7 +83,7 @@ def _is_second(
 ) -> bool:
     """Whether `first` is somebody else's word for this plan, and they may still give it."""
     people = frozenset({first.user_id, first.issuer_id})
-    if first.plan_digest != digest or first.confirmed_at < timezone.now() - _GOOD_FOR:
+    if first.plan_digest != digest or first.confirmed_at < fetch_now() - _GOOD_FOR:
         return False
     if people & actor.people:
         return False

@@ -11,9 +11,9 @@ from datetime import timedelta
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from registry_app.actor import Actor
+from registry_app.clock import fetch_now
 from registry_app.models import AuditEntry, Transfer
 
 _ACCOUNT = "user"
@@ -67,7 +67,7 @@ def is_account_settled(user_id: int) -> bool:
 
 
 def _fetch_recent_changes(user_ids: Collection[int]) -> "QuerySet[AuditEntry]":
-    since = timezone.now() - settings.DNSADMIN_ACCOUNT_SETTLES
+    since = fetch_now() - settings.DNSADMIN_ACCOUNT_SETTLES
     accounts = [str(user_id) for user_id in user_ids]
     return AuditEntry.objects.filter(object_type=_ACCOUNT, object_id__in=accounts, at__gt=since)
 

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+import time_machine
 from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
@@ -84,6 +85,17 @@ def test_a_token_that_is_not_good_any_more_is_refused_with_the_same_words(fault:
         "The token is unknown, expired or revoked, or its user is not active."
     )
     assert token.last_used_at is None
+
+
+@pytest.mark.parametrize("offset", [timedelta(hours=-1), timedelta(hours=1)])
+def test_a_token_expires_by_the_databases_clock(offset: timedelta) -> None:
+    now = timezone.now()
+    _, good = make_token(make_user("alice"), expires_at=now + timedelta(minutes=1))
+    token, expired = make_token(make_user("bob"))
+    ApiToken.objects.filter(pk=token.pk).update(expires_at=now - timedelta(minutes=1))
+
+    with time_machine.travel(now + offset):
+        assert [_status_with(f"Bearer {text}") for text in (good, expired)] == [200, 401]
 
 
 @pytest.mark.parametrize(
