@@ -44,11 +44,13 @@ prepared: .venv/development
 test: prepared
 	$(PYTEST) -m "not browser" $(ARGS)
 
-# `tests/providers` is pure Python: neither a database nor a broker changes what it shows.
-WITH_SERVICES := tests/project tests/registry_app tests/journeys
+# What neither a database nor a broker changes is shown once, by `make test`: `tests/providers`, which is pure
+# Python, and what is marked `one_database`. Of the random examples fewer are drawn here.
+WITH_SERVICES := -m "not one_database" tests/project tests/registry_app tests/journeys
+FEWER_EXAMPLES := DNSADMIN_SCHEDULES=40 DNSADMIN_API_EXAMPLES=10
 
 test-services: prepared
-	$(BIN)/python -m tests.services $(PYTEST) $(if $(ARGS),$(ARGS),$(WITH_SERVICES))
+	$(BIN)/python -m tests.services $(if $(ARGS),,$(FEWER_EXAMPLES)) $(PYTEST) $(if $(ARGS),$(ARGS),$(WITH_SERVICES))
 
 check: prepared
 	$(BIN)/ruff format --check .

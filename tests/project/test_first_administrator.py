@@ -11,6 +11,8 @@ from django.test import RequestFactory
 from dnsadmin.first_administrator import create_first_administrator
 from registry_app.models import AuditEntry
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.mark.django_db
 def test_the_password_in_the_file_logs_in(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from dnsadmin.prepare import prepare_state
 
+pytestmark = pytest.mark.one_database
+
 _ROOT = Path(__file__).parents[2]
 _BAD = [
     ("DNSADMIN_ENCRYPTION_KEYS", "not-base64-secret"),

@@ -17,7 +17,10 @@ from dnsadmin.free_port import find_free_port
 from tests.providers.client.certificates import Authority, key_pem
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.skipif(which("redis-server") is None, reason="needs redis-server")
+pytestmark = [
+    pytest.mark.skipif(which("redis-server") is None, reason="needs redis-server"),
+    pytest.mark.one_database,
+]
 CACHE_OPTIONS = "OPTIONS"
 
 

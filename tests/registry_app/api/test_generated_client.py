@@ -19,7 +19,7 @@ from tests.reference_server import make_zone
 from tests.registry_app.api.client import make_token
 from tests.registry_app.transfer.world import BLUE, GREEN, World, open_world
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
 
 _DOCUMENT = Path(__file__).parents[3] / "docs" / "openapi.yaml"
 _PACKAGE = "generated_dnsadmin_client"

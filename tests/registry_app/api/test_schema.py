@@ -19,6 +19,8 @@ from rest_framework.fields import Field, empty
 from registry_app.api.body import StrictFields, StrictModelSerializer, StrictSerializer
 from tests.registry_app.api.client import API
 
+pytestmark = pytest.mark.one_database
+
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.yaml"
 _REFERENCE = re.compile("#/components/schemas/([A-Za-z]+)")
 

@@ -17,7 +17,7 @@ from tests.registry_app.rights.expected_of_the_api import ACTS, MORE_ACTS, READ,
 from tests.registry_app.rights.objects import Side, make_sides
 from tests.registry_app.rights.writes import rolled_back
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quiet")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quiet"), pytest.mark.one_database]
 _REFUSED = {401, 403, 404}
 _POSSIBLE = {200, 201, 202, 204, 502}  # 502: nothing listens where the providers are said to be
 

@@ -26,7 +26,7 @@ from tests.registry_app.rights.expected_of_the_pages import (
 from tests.registry_app.rights.objects import Side, make_sides
 from tests.registry_app.rights.writes import rolled_back
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quiet")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quiet"), pytest.mark.one_database]
 _BUTTONS = {f"registry_app_{name}" for name in BUTTONS} | {"registry_app_transfer_act"}
 _WHO_LOOKS = {"nobody", "not of the staff", "a reader", "operate narrowed by all", "administrator"}
 # Fields that are typed one a line.

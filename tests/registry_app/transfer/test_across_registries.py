@@ -18,7 +18,7 @@ from tests.registry_app.transfer.world import (
     request,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
