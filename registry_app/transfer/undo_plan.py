@@ -11,6 +11,7 @@ from providers.registries.ownership import is_alias
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.models import Grant, Owner, RecordSet, Transfer, TransferItem, TransferStep
+from registry_app.queries.declared import DeclaredSet, fetch_declared_set
 from registry_app.queries.instance import fetch_instances
 from registry_app.queries.transfer_access import find_denied_side
 from registry_app.queries.transfer_items import find_left_to_undo
@@ -30,7 +31,11 @@ from registry_app.transfer.plan.refusals import (
     find_stop_warnings,
 )
 from registry_app.transfer.plan.subjects import RecordFacts
-from registry_app.transfer.plan.verdicts import Verdict, compute_verdict_without_change
+from registry_app.transfer.plan.verdicts import (
+    Verdict,
+    compute_declared_verdict,
+    compute_verdict_without_change,
+)
 from registry_app.transfer.plan.whole_names import NewOwner, judge_rows, key_of_item
 from registry_app.transfer.send.given_back import Standing, find_objection
 from registry_app.transfer.send.review import key_of, plan_of
@@ -49,21 +54,37 @@ class _Written:
     new: Endpoint | None
 
 
+@dataclass(frozen=True)
+class _FormerOwner:
+    """Who gets record sets back: what its instances do, and what its own loop here keeps, if one runs."""
+
+    owner_id: str
+    instances: InstanceVerdicts
+    declared: DeclaredSet | None
+
+    def judge(self, key: EndpointKey, record: RecordSet | None) -> Verdict:
+        of_loop = None
+        if self.declared is not None and record is not None:
+            current = to_record_facts(record).to_endpoint()
+            of_loop = compute_declared_verdict(self.owner_id, current, self.declared)
+        return self.instances.judge(key, of_loop)
+
+
 def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> ProviderPlan:
     """The inverse of every verified item of `original` that no undo has given back yet, with what speaks
     against it. `target_intent` is what a person says that the former owner wants."""
     standing: list[RecordFacts] = []
-    judges = _build_judges(actor, original, target_intent)
-    items: tuple[PlannedItem, ...] = tuple(_build_items(original, standing, judges))
+    former = _fetch_former_owners(actor, original, target_intent)
+    items: tuple[PlannedItem, ...] = tuple(_build_items(original, standing, former))
     items = leave_out_locked(original.provider, items)
-    items = judge_rows(items, standing, _find_new_owner(original, judges))
+    items = judge_rows(items, standing, _find_new_owner(original, former))
     items = assign_batches(items, original.provider.effective_batch_size)
     included = [item for item in items if not item.problem]
     source, target = _swap_owners(original)
     premises = build_premises(
         original.provider,
         _KIND.UNDO,
-        [target] if target else [],
+        list(Owner.objects.filter(owner_id__in=former)) or ([target] if target else []),
         find_stores_of_items(included),
         [source.owner_id] if source and source != target else [],
     )
@@ -100,7 +121,7 @@ def _build_confirmation(included: list[PlannedItem]) -> str:
 
 
 def _find_new_owner(
-    original: Transfer, judges: Mapping[str, InstanceVerdicts]
+    original: Transfer, former: Mapping[str, _FormerOwner]
 ) -> Callable[[PlannedItem], NewOwner | None]:
     """Who gets an item back; None where its owner stays, where nobody had it, or where that was disputed."""
     rows = original.items.order_by().values_list("name", "record_type", "set_identifier", "owner_before")
@@ -111,13 +132,13 @@ def _find_new_owner(
         owner_id = before.get(key, "")
         if original.kind in _OWNER_STAYS or not owner_id or "," in owner_id:
             return None
-        return judges[owner_id].build_new_owner(key)
+        return former[owner_id].instances.build_new_owner(key, former[owner_id].declared)
 
     return find
 
 
 def _build_items(
-    original: Transfer, standing: list[RecordFacts], judges: Mapping[str, InstanceVerdicts]
+    original: Transfer, standing: list[RecordFacts], former: Mapping[str, _FormerOwner]
 ) -> Iterator[PlannedItem]:
     """The inverse of each item; `standing` collects all record sets at their names."""
     by_batch: dict[int, list[TransferItem]] = defaultdict(list)
@@ -132,8 +153,9 @@ def _build_items(
         shown = _load_shown(original, items) if is_fresh else None
         at_name = _group_by_name(records) if is_clean_up else {}
         for item in items:
-            verdict = _compute_verdict(original, item, judges)
-            inverse = _invert(original, item, written, records.get(key_of(item)), verdict)
+            record = records.get(key_of(item))
+            verdict = _compute_verdict(original, item, record, former)
+            inverse = _invert(original, item, written, record, verdict)
             if shown is not None:
                 inverse = _leave_out_if_changed(inverse, shown)
             yield _leave_out_if_it_decides(inverse, at_name[item.name]) if is_clean_up else inverse
@@ -238,27 +260,35 @@ def _load_records(original: Transfer, items: list[TransferItem]) -> dict[Endpoin
     return rows
 
 
-def _build_judges(actor: Actor, original: Transfer, intent: str) -> dict[str, InstanceVerdicts]:
-    """What the instances of the owners of before do, by owner id."""
+def _fetch_former_owners(actor: Actor, original: Transfer, intent: str) -> dict[str, _FormerOwner]:
+    """The owners of before, by owner id."""
     if original.kind in _OWNER_STAYS:
         return {}
     before = find_left_to_undo(original).order_by().values_list("owner_before", flat=True).distinct()
     owner_ids = [owner_id for owner_id in before if owner_id]
     known = fetch_instances(owner_ids)
+    declared = {
+        owner.owner_id: fetch_declared_set(owner, original.provider)
+        for owner in Owner.objects.filter(owner_id__in=owner_ids)
+    }
     return {
-        owner_id: InstanceVerdicts(
+        owner_id: _FormerOwner(
             owner_id,
-            known.get(owner_id, ()),
-            original.provider_id,
-            intent=intent,
-            said_by=actor.name,
+            InstanceVerdicts(
+                owner_id,
+                known.get(owner_id, ()),
+                original.provider_id,
+                intent=intent,
+                said_by=actor.name,
+            ),
+            declared.get(owner_id),
         )
         for owner_id in owner_ids
     }
 
 
 def _compute_verdict(
-    original: Transfer, item: TransferItem, judges: Mapping[str, InstanceVerdicts]
+    original: Transfer, item: TransferItem, record: RecordSet | None, former: Mapping[str, _FormerOwner]
 ) -> Verdict:
     if original.kind in _OWNER_STAYS:
         return compute_verdict_without_change("It keeps its owner.")
@@ -266,7 +296,7 @@ def _compute_verdict(
         return compute_verdict_without_change("Nobody owned it before: no instance changes or deletes it.")
     if "," in item.owner_before:
         return compute_verdict_without_change("Its claims disagree again: every instance sees its own.")
-    return judges[item.owner_before].judge(key_of(item))
+    return former[item.owner_before].judge(key_of(item), record)
 
 
 def _swap_owners(original: Transfer) -> tuple[Owner | None, Owner | None]:

@@ -42,9 +42,11 @@ def build_premises(
         profiles = fetch_txt_profiles(provider)
         for owner in owners:
             described[owner.owner_id].update(
-                _describe_registry(fetch_owner_registry(owner, provider, profiles)),
-                **{"declared set": find_declared_version(owner, provider)},
+                _describe_registry(fetch_owner_registry(owner, provider, profiles))
             )
+    if kind in (*KINDS_THAT_FORMAT, Transfer.Kind.UNDO):
+        for owner in owners:
+            described[owner.owner_id]["declared set"] = find_declared_version(owner, provider)
     premises: Premises = {
         "url": name_place(provider),
         "protocol": provider.protocol,

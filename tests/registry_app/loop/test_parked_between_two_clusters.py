@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from registry_app.models import Loop, LoopRun, Transfer
 from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.loop.world import PARKED, declare, open_parking, run_declared, wanted
@@ -19,6 +20,7 @@ from tests.registry_app.transfer.world import (
     register_owner,
     request,
     rewrite,
+    undo_reviewed,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -135,6 +137,31 @@ def test_what_a_loop_declares_is_part_of_what_was_approved() -> None:
         transfer.refresh_from_db()
         assert transfer.status == Transfer.Status.STALE
         assert "The declared set of parked changed" in transfer.status_reason
+        assert world.reference.zone_bytes() == before
+
+
+def test_an_undo_to_a_running_loop_says_what_the_loop_will_do_and_rests_on_what_it_declares() -> None:
+    with open_parking(SHOP, max_transfer_percent=100) as world:
+        register_owner(GREEN)
+        _move(world, BLUE, PARKED)
+        as_it_is, other = RECORDS[0], RECORDS[1].dns_name
+        loop = declare(world, [wanted(as_it_is.dns_name, *as_it_is.targets), wanted(other, "203.0.113.9")])
+        moved_on = _move(world, PARKED, GREEN)
+        world.visit()
+        before = world.reference.zone_bytes()
+
+        found = preview_undo(make_alice(), moved_on.public_id)
+        undo = undo_reviewed(
+            make_alice(), moved_on.public_id, reason="Back.", confirmation=found.confirmation_text
+        )
+        Loop.objects.filter(pk=loop.pk).update(declared_at=timezone.now())
+        run_transfer(undo.pk)
+
+        verdicts = [item.verdict for item in sorted(found.included, key=lambda item: item.name)]
+        assert verdicts == ["no_op", "retarget", "delete", "delete", "delete"]
+        undo.refresh_from_db()
+        assert undo.status == Transfer.Status.STALE
+        assert "The declared set of parked changed" in undo.status_reason
         assert world.reference.zone_bytes() == before
 
 
