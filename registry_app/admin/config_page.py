@@ -14,7 +14,7 @@ from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_form
 from registry_app.admin.fields import SecretField, ThemedForm, dress
 from registry_app.admin.list_page import ListPage
-from registry_app.admin.search_fields import NAME_OF, suggest
+from registry_app.admin.search_fields import NAME_OF, describe_suggestions, suggest
 from registry_app.admin.site import Row
 from registry_app.queries.access import may_administer
 
@@ -164,7 +164,8 @@ class ConfigPage(ListPage[Row], Generic[Row]):
     def search_view(self, request: HttpRequest) -> JsonResponse:
         """The names of the first rows that contain `q`, for the fields that choose one."""
         text = request.GET.get("q", "").strip().replace("\0", "")[:_LONGEST_SEARCH]
-        return JsonResponse({"names": suggest(self.model._default_manager.all(), NAME_OF[self.model], text)})
+        names = suggest(self.model._default_manager.all(), NAME_OF[self.model], text)
+        return JsonResponse({"names": names, "notes": describe_suggestions(self.model, names)})
 
     def remove_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Say what deleting means and what prevents it; delete when the form is sent."""

@@ -90,7 +90,7 @@ class RowFilter(ListFilter):
     @property
     def suggestions(self) -> SafeString:
         rows = self.rows._default_manager.all()
-        return build_suggestions(self.list_id, suggest(rows, self.label_column))
+        return build_suggestions(self.list_id, self.rows, suggest(rows, self.label_column))
 
     @property
     def shown_name(self) -> str:

@@ -16,7 +16,8 @@ from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_form, refuse
 from registry_app.admin.fields import MomentField, ThemedForm
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
-from registry_app.admin.list_page import ListPage, build_column
+from registry_app.admin.list_page import build_column
+from registry_app.admin.look_alikes import OwnerList
 from registry_app.admin.suggestion import build_fix, build_joint_fix
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
 from registry_app.errors import DnsadminError
@@ -57,7 +58,7 @@ class AcknowledgeForm(ThemedForm):
 
 
 @admin.register(Finding)
-class FindingPageAdmin(ListPage[Finding]):
+class FindingPageAdmin(OwnerList[Finding]):
     list_display = (
         "kind_shown",
         "severity_shown",
@@ -94,6 +95,9 @@ class FindingPageAdmin(ListPage[Finding]):
     def urls_beside(self) -> list[URLPattern]:
         return [self.page_path("<int:pk>/acknowledge/", self.acknowledge_view, "acknowledge")]
 
+    def owners_of(self, row: Finding) -> tuple[Owner | None]:
+        return (row.owner,)
+
     @admin.display(description="finding")
     def kind_shown(self, row: Finding) -> str:
         return row.get_kind_display()
@@ -105,7 +109,8 @@ class FindingPageAdmin(ListPage[Finding]):
     @admin.display(description="about")
     def about_shown(self, row: Finding) -> SafeString:
         about = f"{row.name} {row.record_type}".strip() or str(row.owner or NOTHING)
-        return format_html('<bdi class="dn-name">{}</bdi>', format_foreign(about))
+        mark = self.mark(row, row.owner)
+        return format_html('<bdi class="dn-name">{}</bdi> {}', format_foreign(about), mark)
 
     @admin.display(description="state")
     def state_shown(self, row: Finding) -> SafeString:

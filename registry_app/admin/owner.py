@@ -20,7 +20,8 @@ from registry_app.admin.config_page import ConfigForm, ConfigPage, read_moment
 from registry_app.admin.fields import LinesField, ThemedForm
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
 from registry_app.admin.instance import DEFAULTS, describe_instance
-from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign, format_look_alike
+from registry_app.admin.look_alikes import OwnerList
+from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
 from registry_app.inventory.change_owner import change_owner
 from registry_app.inventory.deletion import delete_owner
 from registry_app.inventory.only_instance import INSTANCE_FIELDS
@@ -86,7 +87,7 @@ class OwnerForm(ConfigForm):
 
 
 @admin.register(Owner)
-class OwnerPageAdmin(ConfigPage[Owner]):
+class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
     list_display = (
         "owner_id_shown",
         "status_shown",
@@ -118,14 +119,15 @@ class OwnerPageAdmin(ConfigPage[Owner]):
         # Discovered is what nobody said anything of.
         return {"status": Owner.Status.REGISTERED, **super().register_initial(request)}
 
+    def owners_of(self, row: Owner) -> tuple[Owner]:
+        return (row,)
+
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         changes = super().get_changelist_instance(request)
         # One query for the whole page: the counts ride on the rows that are shown.
         rows = list(changes.result_list)
         counts = describe_counts([row.pk for row in rows])
-        look_alikes = find_look_alikes(row.owner_id for row in rows)
         for row in rows:
-            row.look_alikes = look_alikes
             row.counts_text = counts.get(row.pk, NOTHING)
         changes.result_list = rows
         return changes
@@ -135,7 +137,7 @@ class OwnerPageAdmin(ConfigPage[Owner]):
 
     @admin.display(description="owner id")
     def owner_id_shown(self, row: Owner) -> SafeString:
-        mark = format_look_alike(getattr(row, "look_alikes", {}), row.owner_id)
+        mark = self.mark(row, row)
         return format_html('<bdi class="dn-name">{}</bdi> {}', format_foreign(row.owner_id), mark)
 
     @admin.display(description="status")

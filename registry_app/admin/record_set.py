@@ -13,13 +13,12 @@ from django.utils.safestring import SafeString
 
 from registry_app.admin.actor import actor_of
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
-from registry_app.admin.list_page import ListPage
+from registry_app.admin.look_alikes import OwnerList
 from registry_app.admin.transfer_draft import sign_selection
 from registry_app.admin.wording import (
     NOTHING,
     format_badge,
     format_foreign,
-    format_look_alike,
     format_targets,
 )
 from registry_app.models import (
@@ -90,7 +89,7 @@ def read_prefix(text: str) -> str:
 
 
 @admin.register(RecordSet)
-class RecordSetPageAdmin(ListPage[RecordSet]):
+class RecordSetPageAdmin(OwnerList[RecordSet]):
     list_display = (
         "name_shown",
         "type_shown",
@@ -119,15 +118,8 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecordSet]:
         return super().get_queryset(request).defer(*PROVIDER_SECRETS)
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        changes = super().get_changelist_instance(request)
-        # One query for the whole page: what is found rides on the rows that are shown.
-        rows = list(changes.result_list)
-        look_alikes = find_look_alikes(row.owner.owner_id for row in rows if row.owner)
-        for row in rows:
-            row.look_alikes = look_alikes
-        changes.result_list = rows
-        return changes
+    def owners_of(self, row: RecordSet) -> tuple[Owner | None]:
+        return (row.owner,)
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         # Below a name, the order of the index that finds them: sorting a whole zone by name would not scale.
@@ -179,8 +171,7 @@ class RecordSetPageAdmin(ListPage[RecordSet]):
     def owner_shown(self, row: RecordSet) -> SafeString | str:
         if row.owner is None:
             return NOTHING
-        look_alikes: dict[str, str] = getattr(row, "look_alikes", {})
-        return format_html("{} {}", link_to(row.owner), format_look_alike(look_alikes, row.owner.owner_id))
+        return format_html("{} {}", link_to(row.owner), self.mark(row, row.owner))
 
     @admin.display(description="state")
     def state_shown(self, row: RecordSet) -> SafeString:

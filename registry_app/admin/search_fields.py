@@ -4,7 +4,7 @@ A drop-down list of 30,000 owners takes many seconds to build and to read. Witho
 suggested; with scripts (`search.js`) those that contain what was typed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
@@ -17,6 +17,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from registry_app.models import Cluster, Owner, Provider, RegistryProfile
+from registry_app.queries.look_alike import find_look_alikes
 
 MOST_SUGGESTED = 50
 _LONGEST_ID = 18
@@ -50,7 +51,8 @@ class SearchInput(forms.TextInput):
         if address := build_search_address(self.rows.model):
             shown["data-search"] = address
         field = super().render(name, value, shown, renderer)
-        return format_html("{}{}", field, build_suggestions(list_id, suggest(self.rows, self.column)))
+        names = suggest(self.rows, self.column)
+        return format_html("{}{}", field, build_suggestions(list_id, self.rows.model, names))
 
 
 class SearchField(forms.ModelChoiceField):  # type: ignore[type-arg]  # a runtime class, not generic
@@ -156,9 +158,19 @@ def suggest(rows: "QuerySet[Any]", column: str, containing: str = "") -> list[st
     return list(found.order_by(column).values_list(column, flat=True)[:MOST_SUGGESTED])
 
 
-def build_suggestions(list_id: str, names: Iterable[str]) -> SafeString:
+def describe_suggestions(model: type[Model], names: Iterable[str]) -> dict[str, str]:
+    """What a person must know before they choose one of these names: which may be taken for another."""
+    if model is not Owner:
+        return {}
+    found = find_look_alikes(names)
+    return {name: f"looks like {original}, is not registered" for name, original in found.items()}
+
+
+def build_suggestions(list_id: str, model: type[Model], names: Sequence[str]) -> SafeString:
     """The list of suggestions that a text field names."""
-    options = format_html_join("", '<option value="{}"></option>', ((name,) for name in names))
+    notes = describe_suggestions(model, names)
+    told = ((name, notes.get(name, "")) for name in names)
+    options = format_html_join("", '<option value="{}">{}</option>', told)
     return format_html('<datalist id="{}">{}</datalist>', list_id, options)
 
 

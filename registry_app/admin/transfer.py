@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
@@ -19,7 +20,8 @@ from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import refuse
 from registry_app.admin.fields import ThemedForm
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
-from registry_app.admin.list_page import ListPage, build_column
+from registry_app.admin.list_page import build_column
+from registry_app.admin.look_alikes import OwnerList
 from registry_app.admin.transfer_request_page import answer_transfer_request
 from registry_app.admin.transfer_undo_page import answer_undo
 from registry_app.admin.wording import NOTHING, format_ago, format_badge
@@ -108,7 +110,7 @@ class GroupFilter(TextFilter):
 
 
 @admin.register(Transfer)
-class TransferPageAdmin(ListPage[Transfer]):
+class TransferPageAdmin(OwnerList[Transfer]):
     list_display = (
         "id_shown",
         "kind_shown",
@@ -150,6 +152,9 @@ class TransferPageAdmin(ListPage[Transfer]):
             self.page_path("<int:pk>/<str:action>/act/", self.act_view, "act"),
         ]
 
+    def owners_of(self, row: Transfer) -> tuple[Owner | None, ...]:
+        return row.source_owner, row.target_owner
+
     # --- columns
 
     @admin.display(description="transfer")
@@ -165,12 +170,12 @@ class TransferPageAdmin(ListPage[Transfer]):
         return format_badge(row.status, row.get_status_display())
 
     @admin.display(description="from")
-    def from_shown(self, row: Transfer) -> str:
-        return str(row.source_owner or NOTHING)
+    def from_shown(self, row: Transfer) -> SafeString:
+        return format_html("{} {}", row.source_owner or NOTHING, self.mark(row, row.source_owner))
 
     @admin.display(description="to")
-    def to_shown(self, row: Transfer) -> str:
-        return str(row.target_owner or NOTHING)
+    def to_shown(self, row: Transfer) -> SafeString:
+        return format_html("{} {}", row.target_owner or NOTHING, self.mark(row, row.target_owner))
 
     @admin.display(description="requested")
     def created_shown(self, row: Transfer) -> SafeString:

@@ -13,8 +13,8 @@
             const address = `${field.dataset.search}?q=${encodeURIComponent(field.value)}`;
             const answer = await fetch(address, { headers: { Accept: "application/json" } }).catch(() => null);
             if (answer === null || !answer.ok || mine !== latest) return;
-            const { names } = await answer.json();
-            list.replaceChildren(...names.map((name) => new Option("", name)));
+            const { names, notes } = await answer.json();
+            list.replaceChildren(...names.map((name) => new Option(notes[name] ?? "", name)));
         };
         field.addEventListener("input", () => {
             clearTimeout(timer);

@@ -59,8 +59,19 @@ def test_what_is_typed_is_searched_and_found_in_any_place() -> None:
     found = client.get(address("owner_search"), {"q": "CLUSTER"}).json()
     none = client.get(address("owner_search"), {"q": "zebra\0"}).json()
 
-    assert found == {"names": ["blue-cluster", "green-cluster"]}
-    assert none == {"names": []}
+    assert found == {"names": ["blue-cluster", "green-cluster"], "notes": {}}
+    assert none == {"names": [], "notes": {}}
+
+
+def test_a_suggestion_that_looks_like_a_registered_owner_says_so() -> None:
+    make_owner("blue-cluster")
+    make_owner("Blue-Cluster", status="discovered")
+    client = sign_in(make_user("dora"))
+
+    found = client.get(address("owner_search"), {"q": "cluster"}).json()
+
+    assert found["names"] == ["Blue-Cluster", "blue-cluster"]
+    assert found["notes"] == {"Blue-Cluster": "looks like blue-cluster, is not registered"}
 
 
 def test_a_name_that_does_not_exist_is_refused_with_those_like_it() -> None:
