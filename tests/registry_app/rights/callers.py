@@ -1,5 +1,7 @@
 """Everybody who may come along, and what their grants cover, said apart from the code that decides it."""
 
+import itertools
+import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -87,7 +89,10 @@ def list_cells(
     action: str, only_reads: bool, sides: tuple[_Side, _Side], callers: list[Caller]
 ) -> Iterator[tuple[_Side, Caller]]:
     """Each cell that can tell something: grants of another action are tried as wide as they can be, and what
-    no grant narrows is tried at one side."""
+    no grant narrows is tried at one side. DNSADMIN_EVERY_CELL asks for all of them, before a release."""
+    if "DNSADMIN_EVERY_CELL" in os.environ:
+        yield from itertools.product(sides, callers)
+        return
     own, foreign = sides
     for caller in callers:
         granted = {reach.action for reach in caller.reaches}
