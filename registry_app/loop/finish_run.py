@@ -16,6 +16,7 @@ from registry_app.loop.run_rows import End, close_run, was_sent
 from registry_app.loop.step_changes import changes_of_step
 from registry_app.loop.steps import UNSETTLED, call_off
 from registry_app.mirror.place import name_place
+from registry_app.mirror.plausibility import NOTHING, Shown, count_shown
 from registry_app.models import LoopRun, LoopStep, Provider
 from registry_app.reconcile.failure import describe_failure
 from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease
@@ -96,7 +97,8 @@ def _finish_alone(run: LoopRun, provider: Provider, lease: Lease) -> None:
 def _settle_and_close(hold: Hold, run: LoopRun) -> None:
     unsettled = list(run.steps.filter(status__in=UNSETTLED).order_by("ordinal"))
     was_removed = hold.removed
-    hold.removed += sum(_count_removed(step) for step in unsettled)
+    for step in unsettled:
+        hold.removed = hold.removed.plus(_count_removed(step))
     for step in unsettled:
         look_and_settle(hold, step)
     hold.removed = was_removed
@@ -134,7 +136,8 @@ def _has_unsettled(run: LoopRun) -> bool:
     return run.steps.filter(status__in=UNSETTLED).exists()
 
 
-def _count_removed(step: LoopStep) -> int:
+def _count_removed(step: LoopStep) -> Shown:
     if step.registry_profile_id is not None:
-        return 0
-    return sum(1 for change in changes_of_step(step).values() if change.new is None)
+        return NOTHING
+    changes = changes_of_step(step).values()
+    return count_shown(change.old for change in changes if change.old and change.new is None)

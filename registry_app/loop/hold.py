@@ -15,10 +15,15 @@ from providers.wire.domain_filter import DomainFilter
 from providers.wire.property_values import ValuePair
 from registry_app.clock import fetch_now
 from registry_app.errors import RefusedBySafety, StateMoved
-from registry_app.mirror.believable import raise_if_stores_unbelievable, raise_if_unbelievable
+from registry_app.mirror.believable import (
+    raise_if_claims_are_gone,
+    raise_if_stores_unbelievable,
+    raise_if_unbelievable,
+)
 from registry_app.mirror.client import build_client
 from registry_app.mirror.domain_filter import fetch_domain_filter, read_known_filter
 from registry_app.mirror.open_stores import OpenStore, open_stores
+from registry_app.mirror.plausibility import NOTHING, Shown
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.mirror.registries import Registries, fetch_registries
 from registry_app.mirror.snapshot import Snapshot, fetch_snapshot
@@ -34,7 +39,7 @@ _MOST_QUESTIONS = 1_000
 class Hold:
     """A provider in the hands of the one worker that has its lease.
 
-    `removed` counts the endpoints that this run had deleted, or may have: they are not missed. `asked` are
+    `removed` counts what this run had deleted, or may have: it is not missed. `asked` are
     the pairs of property values that the provider was asked about.
     """
 
@@ -44,7 +49,7 @@ class Hold:
     profiles: tuple[TxtProfile, ...]
     registries: Registries
     stores: dict[str, OpenStore]
-    removed: int = 0
+    removed: Shown = NOTHING
     asked: set[ValuePair] = field(default_factory=set)
     _equal: frozenset[ValuePair] = frozenset()
     _neighbourhood: Neighbourhood | None = None
@@ -70,8 +75,11 @@ class Hold:
             self.stores.values(),
             view=self._build_view(names),
         )
-        raise_if_unbelievable(self.provider, snapshot.item_count + self.removed)
-        raise_if_stores_unbelievable(self.provider, snapshot)
+        raise_if_unbelievable(self.provider, snapshot.shown, self.removed)
+        if self.registries.stores or self.registries.aws_sd:
+            raise_if_stores_unbelievable(self.provider, snapshot)
+        else:
+            raise_if_claims_are_gone(self.provider, snapshot.shown, self.removed)
         return snapshot
 
     def _build_view(self, names: Collection[str] | None) -> View | None:

@@ -33,6 +33,7 @@ from registry_app.loop.plan_loop import LoopPlan
 from registry_app.loop.run_rows import note_left_alone
 from registry_app.loop.step_changes import StepItem, build_items, changes_in
 from registry_app.loop.steps import send_step, store_step
+from registry_app.mirror.plausibility import count_shown
 from registry_app.models import LoopRun, RegistryProfile
 
 _CONFIGMAP = RegistryProfile.Kind.CONFIGMAP
@@ -60,7 +61,7 @@ def _send(hold: Hold, run: LoopRun, plan: LoopPlan, batch: Batch, names: frozens
     raise_if_touches_more(batch, plan.snapshot, plan.settings)
     body = encode_change_set(batch.change_set, capitalized_keys=hold.provider.capitalized_changes)
     step = store_step(hold, run, body, build_items(batch))
-    hold.removed += len(batch.change_set.delete)
+    hold.removed = hold.removed.plus(count_shown(batch.change_set.delete))
     send_step(hold, step)
     places = {place.name for each in batch.claim_places.values() for place in each}
     return look_and_settle(hold, step, names | places)

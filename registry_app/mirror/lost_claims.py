@@ -17,12 +17,10 @@ from providers.registries.aws_sd_label import AWS_SD
 from providers.registries.claim import TXT_REGISTRY, ClaimVerdict, OwnershipState, PairedEndpoint
 from providers.registries.claim import Claim as FoundClaim
 from providers.wire.endpoint import EndpointKey
+from registry_app.mirror.plausibility import is_too_few
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Claim
 
-# As for the records of a provider: under 70 % of ten or more known.
-_SHRINK_FLOOR = 10
-_SHRINK_PERCENT = 70
 _CHUNK = 5_000
 _VERDICT = Claim.Verdict
 
@@ -91,7 +89,7 @@ class _Suspects:
         self._snapshot = snapshot
         self._shown = Counter(holding for holding, _ in _list_shown(snapshot)) if counted else Counter()
         self.known = {
-            holding: count for holding, count in counted.items() if _is_few(self._shown[holding], count)
+            holding: count for holding, count in counted.items() if is_too_few(self._shown[holding], count)
         }
 
     def judge(
@@ -124,14 +122,10 @@ class _Suspects:
         )
 
 
-def _is_few(shown: int, known: int) -> bool:
-    return not shown or (known >= _SHRINK_FLOOR and shown * 100 < _SHRINK_PERCENT * known)
-
-
 def _is_suspicious(lost: LostClaims) -> bool:
     if not lost.standing or not lost.shown:
         return bool(lost.standing)
-    return lost.known >= _SHRINK_FLOOR and lost.standing * 100 > (100 - _SHRINK_PERCENT) * lost.known
+    return is_too_few(lost.known - lost.standing, lost.known)
 
 
 def _is_lost(claim: KnownClaim, record: PairedEndpoint | None) -> bool:

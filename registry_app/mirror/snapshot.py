@@ -20,6 +20,7 @@ from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import SetAside, decode_records
 from providers.wire.media_type import MEDIA_TYPES, WEBHOOK_MEDIA_TYPE
 from registry_app.mirror.open_stores import OpenStore, StoreAnswer, fetch_contents
+from registry_app.mirror.plausibility import NOTHING, Shown, count_shown
 from registry_app.mirror.registries import NO_REGISTRIES, Registries
 from registry_app.mirror.view import View
 from registry_app.models import Owner, Provider
@@ -36,7 +37,7 @@ class Snapshot:
     `shadowed_names` are names of record sets that something set aside may be, or may speak for: they are
     neither absent nor unmanaged, they are not known. `profiles` and `registries` are those it was read
     under, `contents` what the registry stores beside it held. `body_digest` covers body and contents.
-    Read with a view, it holds the part of `records` and `claims` that is in it.
+    Read with a view, it holds the part of `records` and `claims` that is in it; `shown` counts all.
     """
 
     body: bytes
@@ -51,6 +52,7 @@ class Snapshot:
     profiles: tuple[TxtProfile, ...] = ()
     registries: Registries = NO_REGISTRIES
     contents: tuple[StoreContents, ...] = ()
+    shown: Shown = NOTHING
 
     @property
     def has_protocol_type(self) -> bool:
@@ -131,6 +133,7 @@ def decode_snapshot(
         profiles=tuple(profiles),
         registries=registries,
         contents=contents,
+        shown=count_shown(decoded.endpoints),
     )
 
 

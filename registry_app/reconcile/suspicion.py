@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from registry_app.mirror.lost_claims import LostClaims
+from registry_app.mirror.plausibility import FLOOR, is_too_few
 from registry_app.reconcile.rows.plan import Tally
 
-SHRINK_FLOOR = 10
-SHRINK_PERCENT = 70
 OWNERS_PERCENT = 30
 SET_ASIDE_PERCENT = 1
 # No company adds so many instances between two syncs; whoever may write TXT records can forge them.
@@ -76,7 +75,7 @@ def _find_losses(tally: Tally, around: Circumstances) -> list[Suspicion]:
     if around.item_count == 0:
         return [Suspicion("empty", f"The answer is empty; the mirror holds {known} record sets.")]
     found: list[Suspicion] = []
-    if known >= SHRINK_FLOOR and tally.still_there * 100 < SHRINK_PERCENT * known:
+    if known >= FLOOR and is_too_few(tally.still_there, known):
         found.append(
             Suspicion("shrunk", f"Only {tally.still_there} of {known} known record sets are still there.")
         )

@@ -24,6 +24,7 @@ from registry_app.errors import LeaseLost, SecretUnavailable
 from registry_app.mirror.believable import find_lost_claims, raise_if_unbelievable
 from registry_app.mirror.client import build_client
 from registry_app.mirror.open_stores import open_configmap_store
+from registry_app.mirror.plausibility import count_shown
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.mirror.registries import Registries
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
@@ -82,7 +83,7 @@ def _resync(profile: RegistryProfile, provider: Provider, lease: Lease) -> None:
         lease = renew_lease(lease, seconds=2 * provider.deadline_seconds)
         body = client.records().body
         endpoints = decode_records(body, max_items=provider.max_items).endpoints
-        raise_if_unbelievable(provider, len(endpoints))
+        raise_if_unbelievable(provider, count_shown(endpoints))
         store = open_configmap_store(profile, provider, remembers=True)
         snapshot = _read_all(profile, provider, store, body)
         losers = _find_losers(profile, provider, snapshot)

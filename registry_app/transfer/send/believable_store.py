@@ -4,12 +4,10 @@ from collections.abc import Collection, Iterable
 
 from providers.registries.stored_claim import StoredClaim
 from registry_app.mirror.believable import UnbelievableAnswer
+from registry_app.mirror.plausibility import is_too_few
 from registry_app.models import Claim, Transfer, TransferItem
 from registry_app.transfer.plan.claim_key import claim_key_of
 
-# As for the records of a provider: under 70 % of ten or more known.
-_SHRINK_FLOOR = 10
-_SHRINK_PERCENT = 70
 _CHUNK = 500
 _ITEM = TransferItem.Status
 
@@ -39,7 +37,7 @@ class KnownRows:
         """
         known = self._count_known(reference)
         shown = self._count_beside(claims) if known else 0
-        if known and (shown == 0 or (known >= _SHRINK_FLOOR and shown * 100 < known * _SHRINK_PERCENT)):
+        if is_too_few(shown, known):
             raise UnbelievableAnswer(
                 f"{name} shows {shown} claims beside those of this transfer, where {known} are known"
             )

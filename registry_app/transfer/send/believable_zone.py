@@ -5,22 +5,18 @@ from functools import cached_property
 from typing import NamedTuple
 
 from providers.registries.claim import TXT_REGISTRY
-from providers.registries.encryption import looks_encrypted
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint
 from registry_app.mirror.believable import UnbelievableAnswer
+from registry_app.mirror.plausibility import is_too_few, looks_like_claim
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Claim, RecordSet, Transfer
 from registry_app.transfer.plan.claim_key import ZONE, claim_key_of
 
-# As in a visit: under 70 % of ten or more known, or all of the claims.
-_SHRINK_FLOOR = 10
-_SHRINK_PERCENT = 70
 _CHUNK = 5_000
-_HERITAGE = "heritage="
 
 
-class Shown(NamedTuple):
+class ShownZone(NamedTuple):
     """How much an answer shows: record sets of other types than TXT, and the names of TXT records that look
     like claims, one for each."""
 
@@ -38,20 +34,18 @@ class KnownZone:
     def __init__(self, transfer: Transfer) -> None:
         self._transfer = transfer
 
-    def raise_if_unbelievable(self, shown: Shown) -> None:
+    def raise_if_unbelievable(self, shown: ShownZone) -> None:
         """Raise UnbelievableAnswer where too little is shown of what the transfer leaves alone."""
         known = self._transfer.provider.record_set_count
-        if _is_too_little(shown.record_count, known) and _is_too_little(
-            shown.record_count, self._record_count
-        ):
+        if is_too_few(shown.record_count, known) and is_too_few(shown.record_count, self._record_count):
             raise UnbelievableAnswer(
                 f"{shown.record_count} record sets are shown where {self._record_count} are known"
             )
         beside = sum(name not in self._own_names for name in shown.claim_names)
         # The claims of the whole provider first: mostly that is enough, and nothing is read.
-        if not _is_too_little(beside, self._transfer.provider.claim_count):
+        if not is_too_few(beside, self._transfer.provider.claim_count):
             return
-        if _is_too_little(beside, self._claim_count):
+        if is_too_few(beside, self._claim_count):
             raise UnbelievableAnswer(
                 f"{beside} claims are shown beside those of this transfer, where {self._claim_count} are "
                 "known"
@@ -76,29 +70,23 @@ class KnownZone:
         return sum(name not in self._own_names for name, _ in places.iterator(chunk_size=_CHUNK))
 
 
-def count_shown(endpoints: Iterable[Endpoint]) -> Shown:
+def count_shown_zone(endpoints: Iterable[Endpoint]) -> ShownZone:
     """What an answer shows, without reading its claims."""
     record_count, claim_names = 0, []
     for endpoint in endpoints:
         if endpoint.record_type.upper() != "TXT":
             record_count += 1
-        elif any(_HERITAGE in target or looks_encrypted(target) for target in endpoint.targets):
+        elif any(looks_like_claim(target) for target in endpoint.targets):
             claim_names.append(_canonical(endpoint.dns_name))
-    return Shown(record_count, claim_names)
+    return ShownZone(record_count, claim_names)
 
 
-def count_shown_in(snapshot: Snapshot) -> Shown:
+def count_shown_in(snapshot: Snapshot) -> ShownZone:
     """What a snapshot shows."""
     record_count = sum(record.key.record_type != "TXT" for record in snapshot.records)
     claims = (claim.endpoint for claim in snapshot.claims if claim.registry == TXT_REGISTRY)
     places = {(_canonical(each.dns_name), each.set_identifier) for each in claims}
-    return Shown(record_count, [name for name, _ in places])
-
-
-def _is_too_little(shown: int, known: int) -> bool:
-    if not known:
-        return False
-    return shown == 0 or (known >= _SHRINK_FLOOR and shown * 100 < known * _SHRINK_PERCENT)
+    return ShownZone(record_count, [name for name, _ in places])
 
 
 def _canonical(name: str) -> str:

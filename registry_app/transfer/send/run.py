@@ -16,11 +16,12 @@ from providers.wire.json_codec import decode_records
 from registry_app.crash_point import crash_point
 from registry_app.mirror.believable import raise_if_unbelievable
 from registry_app.mirror.open_stores import OpenStore
+from registry_app.mirror.plausibility import count_shown
 from registry_app.models import Provider, Transfer, TransferItem
 from registry_app.reconcile.lease import Lease, raise_if_lost, renew_lease
 from registry_app.transfer.plan.claim_key import ZONE
 from registry_app.transfer.send.believable_store import KnownRows
-from registry_app.transfer.send.believable_zone import KnownZone, count_shown
+from registry_app.transfer.send.believable_zone import KnownZone, count_shown_zone
 from registry_app.transfer.send.live_zone import LiveZone, build_live_zone
 from registry_app.transfer.send.store_changes import list_changes_to_make
 
@@ -84,9 +85,9 @@ class Run(Hold):
         self.renew()
         answer = self.client.records()
         decoded = decode_records(answer.body, max_items=self.provider.max_items)
-        raise_if_unbelievable(self.provider, len(decoded.endpoints))
+        raise_if_unbelievable(self.provider, count_shown(decoded.endpoints))
         if decoded.endpoints:
-            self.known_zone.raise_if_unbelievable(count_shown(decoded.endpoints))
+            self.known_zone.raise_if_unbelievable(count_shown_zone(decoded.endpoints))
         zone = build_live_zone(decoded.endpoints, names)
         for reference in self.transfer.premises.get("stores", {}):
             self.renew()

@@ -201,7 +201,7 @@ def _is_as_reviewed(run: Run) -> bool:
     snapshot = fetch_snapshot(
         run.provider, run.client, list(run.profiles.values()), registries, run.stores.values()
     )
-    raise_if_unbelievable(run.provider, snapshot.item_count)
+    raise_if_unbelievable(run.provider, snapshot.shown)
     if snapshot.item_count:
         run.known_zone.raise_if_unbelievable(count_shown_in(snapshot))
     for read in snapshot.contents:

@@ -5,10 +5,13 @@ import pytest
 from providers.backends.memory import ApplyMode
 from providers.servers import read_faults, write_faults
 from providers.servers.faults import Fault
+from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import encode_endpoints
+from registry_app.actor import SYSTEM
 from registry_app.loop.finish_run import finish_loop_run
-from registry_app.models import LoopRun, LoopStep
+from registry_app.models import HeldSnapshot, LoopRun, LoopStep, SyncRun
 from registry_app.queries.loop import unfinished_loop_runs
+from registry_app.reconcile.visit import visit_provider
 from tests.reference_server import make_record
 from tests.registry_app.loop.world import (
     API,
@@ -177,6 +180,35 @@ def test_a_provider_that_cannot_be_asked_is_sent_nothing(route: str, code: int) 
         assert ended.status == STATUS.FAILED
         assert str(code) in ended.reason
         assert world.change_sets() == []
+
+
+def _is_text(endpoint: Endpoint) -> bool:
+    return endpoint.record_type == "TXT"
+
+
+@pytest.mark.parametrize("count", [3, 12])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        read_faults.without(lambda each: not _is_text(each), name="texts only"),
+        read_faults.without(_is_text, name="no claims"),
+        read_faults.without(lambda each: each.dns_name != "beside.example.net", name="one left"),
+        read_faults.empty_list(),
+    ],
+    ids=lambda fault: fault.name,
+)
+def test_a_response_that_a_sync_holds_plans_nothing(fault: Fault, count: int) -> None:
+    names = [f"app-{number}.example.org" for number in range(count)]
+    with open_parking([each for name in names for each in owned(name)]) as world:
+        world.reference.faults.plan("GET /records", fault, times=None)
+
+        ended = run(world, [wanted(name) for name in names])
+        visit_provider(world.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
+
+        assert ended.status == STATUS.FAILED
+        assert "known" in ended.reason
+        assert world.change_sets() == []
+        assert HeldSnapshot.objects.count() == 1
 
 
 _EXTRA = b'[{"dnsName":"extra.example.org","recordType":"A","targets":["192.0.2.99"]}]'

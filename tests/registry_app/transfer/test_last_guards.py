@@ -8,9 +8,8 @@ import pytest
 
 from providers.planning.planned_changes import Policy
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
-from registry_app.mirror.believable import UnbelievableAnswer, raise_if_unbelievable
 from registry_app.mirror.written import Change, is_as_written
-from registry_app.models import Provider, TransferItem
+from registry_app.models import TransferItem
 from registry_app.transfer.plan.claim_key import ClaimKey, build_claim_dict, build_txt_key
 from registry_app.transfer.plan.fingerprint import PlanHead, compute_fingerprint
 from registry_app.transfer.plan.provider_plan import PlannedItem
@@ -160,22 +159,6 @@ def test_a_policy_that_never_deletes_creates_no_cname_in_the_place_of_what_stand
     assert (upsert.creates, upsert.deletes) == ((), ())
     assert reasons(upsert)[f"{name} CNAME"] == "A CNAME cannot stand beside A."
     assert [each.record_type for each in sync.creates] == ["CNAME"]
-
-
-def test_an_answer_is_believed_from_seven_tenths_of_what_is_known() -> None:
-    for known, shown, is_believed in (
-        (10, 7, True),
-        (10, 6, False),
-        (100, 69, False),
-        (9, 1, True),
-        (9, 0, False),
-    ):
-        provider = Provider(record_set_count=known)
-        if is_believed:
-            raise_if_unbelievable(provider, shown)
-            continue
-        with pytest.raises(UnbelievableAnswer):
-            raise_if_unbelievable(provider, shown)
 
 
 @pytest.mark.parametrize(
