@@ -40,6 +40,10 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     # What is kept beside a database is for that database: those of tests come and go.
     settings.DNSADMIN_STATE_DIR = config.stash[_STATE_FOLDER] = tempfile.mkdtemp(prefix="dnsadmin-state-")
+    if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+        # A file, for processes that a test starts, and since the in-memory default would hide what WAL does;
+        # in a folder of this run, so that another run in the same checkout does not write to it.
+        settings.DATABASES["default"]["TEST"]["NAME"] = f"{settings.DNSADMIN_STATE_DIR}/test.sqlite3"
     if "REDIS_URL" not in os.environ:
         _use_embedded_broker(config)
     # Each process of a parallel run has its own keys.
