@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from providers.registries.claim import DEFAULT_PROFILE, TxtProfile
-from providers.registries.txt_changes import build_new_claim
+from providers.registries.new_claim import build_new_claim
 from providers.wire.endpoint import Endpoint
 
 SERVICES = (

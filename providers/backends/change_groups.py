@@ -15,7 +15,7 @@ from providers.backends.claim_text import is_claim
 from providers.backends.errors import BackendError, ChangeRefused, Reason, RefusedChange
 from providers.backends.single_change import SingleChange, describe
 from providers.registries.claim import DEFAULT_PROFILE
-from providers.registries.txt_changes import OWNED_RECORD
+from providers.registries.new_claim import OWNED_RECORD
 from providers.registries.txt_names import parse_txt_name
 from providers.wire.canonical_name import InvalidName, canonical_name
 

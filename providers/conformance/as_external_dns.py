@@ -13,7 +13,7 @@ from providers.conformance.observation import Observation, Verdict
 from providers.conformance.subject import Said
 from providers.conformance.workplace import Workplace
 from providers.registries.labels import OWNER, RESOURCE, format_labels, parse_labels
-from providers.registries.txt_changes import OWNED_RECORD
+from providers.registries.new_claim import OWNED_RECORD
 from providers.wire.canonical_name import canonical_targets
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from providers.http.address import ProviderAddress, parse_provider_url
+from providers.http.address import ProviderAddress
 from providers.http.errors import AddressForbidden, NameUnresolved
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -20,7 +20,6 @@ IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolver = Callable[[str, int], Sequence[str]]
 
 MAX_ADDRESSES = 16
-RESOLVE_SECONDS = 10.0
 
 # Spelled out, because the standard library's is_global and is_private call NAT64 and multicast global.
 ALWAYS_REFUSED: Final[tuple[IPNetwork, ...]] = tuple(
@@ -109,14 +108,6 @@ def _is_always_refused(address: IPAddress) -> bool:
         if address in _COMPATIBLE and not address.is_loopback:
             return True
     return any(address in network for network in ALWAYS_REFUSED)
-
-
-def raise_if_forbidden(url: str, policy: AddressPolicy) -> None:
-    """Raise InvalidAddress, NameUnresolved or AddressForbidden unless `url` may be visited now.
-
-    For a form that wants to refuse early. A visit looks again: a name can move in between.
-    """
-    fetch_checked_addresses(parse_provider_url(url), policy, seconds=RESOLVE_SECONDS)
 
 
 def fetch_checked_addresses(

@@ -15,7 +15,7 @@ from providers.planning.planned_changes import LeftAlone, PlannedChanges, Update
 from providers.registries.claim import TXT_REGISTRY, Claim, PairedEndpoint, Pairing, TxtProfile
 from providers.registries.errors import RegistryError
 from providers.registries.labels import OWNER, RESOURCE, labels_beside_owner
-from providers.registries.txt_changes import build_new_claim
+from providers.registries.new_claim import build_new_claim
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, EndpointKey

@@ -16,7 +16,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from providers.registries.compression.gzip_text import MAX_BYTES, compress, has_form_of_gzip_text
-from providers.registries.errors import InvalidEncryptionKey, UndecryptableClaim, UnwritableLabel
+from providers.registries.errors import InvalidEncryptionKey, UnwritableLabel
 from providers.registries.labels import rebuild_text
 
 KEY_BYTES = 32
@@ -108,24 +108,6 @@ def seems_to_differ_from_external_dns(text: str, key: bytes) -> bool:
     return rebuilt is not None and not (
         rebuilt == decrypted.plain and has_form_of_gzip_text(decrypted.compressed)
     )
-
-
-def reencrypt(old_text: str, new_plain: str, key: bytes) -> str:
-    """The encrypted text, quoted as the old one, that says `new_plain` from now on.
-
-    The old text itself comes back, byte for byte, if it says so already: a claim that does not change
-    must not change at its provider. Otherwise the nonce is fresh.
-    Raises UndecryptableClaim if the key does not open the old text.
-    """
-    old = decrypt_labels_text(old_text, key)
-    if old is None:
-        raise UndecryptableClaim(
-            "The encryption key of this registry profile does not open the claim; it was left as it is."
-        )
-    if old.plain == new_plain:
-        return old_text
-    body = old_text.strip('"')
-    return old_text.replace(body, encrypt_labels_text(new_plain, key), 1)
 
 
 def looks_encrypted(text: str) -> bool:

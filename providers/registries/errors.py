@@ -23,7 +23,3 @@ class UnclaimableRecord(RegistryError):
 
 class InvalidEncryptionKey(RegistryError):
     """A text that is not a TXT encryption key."""
-
-
-class UndecryptableClaim(RegistryError):
-    """An encrypted claim that the key at hand does not open."""

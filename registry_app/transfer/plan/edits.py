@@ -18,7 +18,7 @@ from providers.registries.labels import (
     rebuild_text,
     replace_owner,
 )
-from providers.registries.txt_changes import build_new_claim
+from providers.registries.new_claim import build_new_claim
 from providers.registries.txt_names import format_txt_name, parse_txt_name
 from providers.wire.endpoint import Endpoint
 from registry_app.mirror.owner_registry import OwnerRegistry

@@ -4,8 +4,8 @@ import ipaddress
 
 import pytest
 
-from providers.http.address import ProviderAddress
-from providers.http.address_policy import AddressPolicy, raise_if_forbidden
+from providers.http.address import ProviderAddress, parse_provider_url
+from providers.http.address_policy import AddressPolicy, fetch_checked_addresses
 from providers.http.errors import AddressForbidden, InvalidAddress
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import answer, raw_server
@@ -46,12 +46,16 @@ NEVER = [
 ]
 
 
+def _check(url: str, policy: AddressPolicy) -> None:
+    fetch_checked_addresses(parse_provider_url(url), policy, seconds=10.0)
+
+
 @pytest.mark.parametrize("text", NEVER)
 def test_some_addresses_are_refused_whatever_the_deployment_allows(text: str) -> None:
     policy = AddressPolicy(networks=EVERYTHING, allow_loopback=True, resolve=lambda host, port: [text])
 
     with pytest.raises(AddressForbidden) as caught:
-        raise_if_forbidden("http://dns.example.org:8888", policy)
+        _check("http://dns.example.org:8888", policy)
 
     assert caught.value.code == "address_forbidden"
     assert text not in str(caught.value) + caught.value.hint
@@ -63,14 +67,14 @@ def test_the_same_addresses_are_refused_when_written_in_the_url(text: str) -> No
     policy = AddressPolicy(networks=EVERYTHING, allow_loopback=True)
 
     with pytest.raises(AddressForbidden):
-        raise_if_forbidden(f"http://{host}:8888", policy)
+        _check(f"http://{host}:8888", policy)
 
 
 @pytest.mark.parametrize("text", ["192.0.2.1", "10.0.0.1", "2001:db8::1", "fd12:3456::1"])
 def test_other_addresses_are_allowed_where_nothing_is_said(text: str) -> None:
     host = f"[{text}]" if ":" in text else text
 
-    raise_if_forbidden(f"http://{host}:8888", AddressPolicy())
+    _check(f"http://{host}:8888", AddressPolicy())
 
     assert AddressPolicy().may_visit(ipaddress.ip_address(text))
 
@@ -130,11 +134,11 @@ def test_a_scheme_that_is_not_allowed_is_refused() -> None:
     policy = AddressPolicy(schemes=frozenset({"https"}))
 
     with pytest.raises(AddressForbidden, match=r"http://192\.0\.2\.1"):
-        raise_if_forbidden("http://192.0.2.1", policy)
-    raise_if_forbidden("https://192.0.2.1", policy)
+        _check("http://192.0.2.1", policy)
+    _check("https://192.0.2.1", policy)
 
     with pytest.raises(InvalidAddress):
-        raise_if_forbidden("ftp://192.0.2.1", policy)
+        _check("ftp://192.0.2.1", policy)
 
 
 def test_the_refusal_is_the_same_for_open_and_closed_ports() -> None:

@@ -18,10 +18,9 @@ from providers.registries.encryption import (
     encrypt_labels_text,
     looks_encrypted,
     parse_encryption_key,
-    reencrypt,
     seems_to_differ_from_external_dns,
 )
-from providers.registries.errors import InvalidEncryptionKey, UndecryptableClaim, UnwritableLabel
+from providers.registries.errors import InvalidEncryptionKey, UnwritableLabel
 from tests.providers.registries.zone import KEY, OTHER_KEY
 
 _PLAIN = "heritage=external-dns,external-dns/owner=blue-cluster,external-dns/resource=ingress/shop/web"
@@ -95,33 +94,6 @@ def test_every_encryption_has_a_nonce_of_its_own() -> None:
     texts = [encrypt_labels_text(_PLAIN, KEY) for _ in range(50)]
 
     assert len({text[:16] for text in texts}) == 50
-
-
-def test_a_changed_text_gets_a_fresh_nonce_and_keeps_its_quotes() -> None:
-    old_text = f'"{encrypt_labels_text(_PLAIN, KEY)}"'
-    new_plain = _PLAIN.replace("blue", "green")
-
-    new_text = reencrypt(old_text, new_plain, KEY)
-
-    old, new = decrypt_labels_text(old_text, KEY), decrypt_labels_text(new_text, KEY)
-    assert old is not None
-    assert new is not None
-    assert new.plain == new_plain
-    assert new.nonce != old.nonce
-    assert new_text[0] == new_text[-1] == '"'
-
-
-def test_an_unchanged_text_keeps_its_bytes() -> None:
-    old_text = f'"{encrypt_labels_text(_PLAIN, KEY)}"'
-
-    assert reencrypt(old_text, _PLAIN, KEY) == old_text
-
-
-def test_it_does_not_rewrite_what_it_cannot_open() -> None:
-    old_text = encrypt_labels_text(_PLAIN, KEY)
-
-    with pytest.raises(UndecryptableClaim, match="left as it is"):
-        reencrypt(old_text, _PLAIN, OTHER_KEY)
 
 
 def test_a_decompression_bomb_is_unreadable() -> None:
