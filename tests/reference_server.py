@@ -5,7 +5,7 @@
     assert provider.zone_bytes() == before
 
 It refuses an `updateOld` or a delete that is not what it holds. Its faults are in
-`providers.servers.read_faults`, `framing_faults`, `write_faults` and, all of them, `fault_catalogue`.
+`tests.faults.read_faults`, `framing_faults`, `write_faults` and, all of them, `fault_catalogue`.
 """
 
 import base64
@@ -22,14 +22,14 @@ from providers.backends.memory import ApplyMode, MemoryBackend
 from providers.backends.single_change import key_of
 from providers.registries.claim import DEFAULT_PROFILE, TxtProfile
 from providers.servers.authentication import RequiredCredential
-from providers.servers.faults import FaultPlan
-from providers.servers.history import History
 from providers.servers.limits import ServerLimits
 from providers.servers.provider_server import ProviderServer
 from providers.servers.webhook_server import WebhookServer
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import encode_endpoints
+from tests.faults.fault import FaultPlan
+from tests.faults.history import History
 
 _TEMPLATE = "%{record_type}"
 

@@ -20,9 +20,6 @@ import requests
 from moto.server import ThreadedMotoServer
 
 from providers.servers.exchange import Answer, Exchange, Request
-from providers.servers.faults import Fault, FaultPlan
-from providers.servers.framing_faults import reset_connection
-from providers.servers.history import History
 from providers.servers.http_server import HttpServer
 from providers.servers.limits import ServerLimits
 from tests.dynamodb_rules import (
@@ -35,6 +32,9 @@ from tests.dynamodb_rules import (
     raise_if_not_signed,
     raise_if_untakable,
 )
+from tests.faults.fault import Fault, FaultPlan
+from tests.faults.framing_faults import reset_connection
+from tests.faults.history import History
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

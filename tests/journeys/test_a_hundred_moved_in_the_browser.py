@@ -5,8 +5,8 @@ from threading import Event
 import pytest
 from playwright.sync_api import Page, expect
 
-from providers.servers.write_faults import meanwhile
 from providers.wire.endpoint import EndpointKey
+from tests.faults.write_faults import meanwhile
 from tests.journeys.browser import (
     Desk,
     begin,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from providers.servers.read_faults import empty_list
+from tests.faults.read_faults import empty_list
 from tests.journeys.running import RunningDnsadmin
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.waiting import wait_until

@@ -1,10 +1,10 @@
-"""Ways in which a Kubernetes API fails. Below HTTP they are in `providers.servers.framing_faults`."""
+"""Ways in which a Kubernetes API fails. Below HTTP they are in `tests.faults.framing_faults`."""
 
 from collections.abc import Callable, Collection
 
 from providers.servers.exchange import Exchange
-from providers.servers.faults import Fault, FaultPlan
-from providers.servers.framing_faults import reset_connection
+from tests.faults.fault import Fault, FaultPlan
+from tests.faults.framing_faults import reset_connection
 from tests.kubernetes_api.application import find_route
 from tests.kubernetes_api.objects import Kind
 from tests.kubernetes_api.status import ApiError

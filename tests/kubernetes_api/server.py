@@ -17,10 +17,10 @@ from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import Limits
 from providers.http.credentials import BearerLogin, Credentials
 from providers.registries.kubernetes_object import KubernetesObject
-from providers.servers.history import History
 from providers.servers.http_server import HttpServer
 from providers.servers.limits import ServerLimits
 from providers.stores.kubernetes.client import KubernetesClient
+from tests.faults.history import History
 from tests.kubernetes_api.application import KubernetesApplication
 from tests.kubernetes_api.faults import KubernetesFaults
 from tests.kubernetes_api.objects import Kind, ObjectStore

@@ -4,8 +4,8 @@ import time
 
 from providers.registries.kubernetes_object import KubernetesObject
 from providers.servers.exchange import Exchange
-from providers.servers.faults import FaultPlan
 from providers.stores.kubernetes.json_values import encode_object
+from tests.faults.fault import FaultPlan
 from tests.kubernetes_api.application import KubernetesApplication, Route, read_query
 from tests.kubernetes_api.objects import ObjectStore
 from tests.kubernetes_api.status import JSON_HEADERS, ApiError

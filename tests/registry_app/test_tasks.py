@@ -6,10 +6,10 @@ import pytest
 from celery import current_app
 
 from dnsadmin.beat_schedule import BEAT_SCHEDULE
-from providers.servers import read_faults
 from registry_app import tasks
 from registry_app.models import RecordSet, SyncRun
 from tests.factories import make_provider
+from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_zone
 
 

@@ -16,12 +16,12 @@ from providers.http.errors import (
     RefusedByProvider,
     UnwelcomeStatus,
 )
-from providers.servers import read_faults, write_faults
 from providers.servers.plugin_server import PluginServer
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_endpoints_strict, encode_change_set
 from providers.wire.media_type import PLUGIN_MEDIA_TYPE
+from tests.faults import read_faults, write_faults
 from tests.providers.client.making import LOOPBACK, PATIENT
 from tests.providers.client.raw_server import answer, raw_server
 from tests.reference_server import ReferenceProvider, make_record, make_zone

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from providers.servers import framing_faults
-from providers.servers.faults import Fault
-from providers.servers.framing_faults import Framing
+from tests.faults import framing_faults
+from tests.faults.fault import Fault
+from tests.faults.framing_faults import Framing
 from tests.providers.servers.calls import (
     exchange_bytes,
     fetch_endpoints,

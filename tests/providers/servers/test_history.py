@@ -3,9 +3,9 @@
 import pytest
 
 from providers.servers.exchange import Request
-from providers.servers.history import History
 from providers.wire.change_set import ChangeSet
 from providers.wire.json_codec import encode_change_set
+from tests.faults.history import History
 from tests.providers.servers.calls import MEDIA_TYPE, fetch_records, post_body
 from tests.reference_server import ReferenceProvider, make_record
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from providers.servers import read_faults
-from providers.servers.fault_catalogue import POISONED_READS, READABLE_READS, REFUSED_READS, WRITES
-from providers.servers.faults import Fault, FaultPlan
 from providers.wire.json_codec import decode_records
+from tests.faults import read_faults
+from tests.faults.catalogue import POISONED_READS, READABLE_READS, REFUSED_READS, WRITES
+from tests.faults.fault import Fault, FaultPlan
 from tests.providers.servers.calls import (
     exchange_bytes,
     fetch_endpoints,

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 import requests
 
-from providers.servers import framing_faults, write_faults
-from providers.servers.faults import Fault
 from providers.wire.change_set import ChangeSet
+from tests.faults import framing_faults, write_faults
+from tests.faults.fault import Fault
 from tests.providers.servers.calls import fetch_endpoints, post_changes
 from tests.reference_server import ReferenceProvider, make_claim, make_record
 

@@ -13,11 +13,11 @@ from providers.registries.kubernetes_object import (
     read_texts,
 )
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
-from providers.servers import framing_faults
-from providers.servers.faults import Fault
 from providers.stores.crd_store import CrdStore
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
+from tests.faults import framing_faults
+from tests.faults.fault import Fault
 from tests.kubernetes_api import faults
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 from tests.reference_server import make_record

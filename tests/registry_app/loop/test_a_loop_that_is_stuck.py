@@ -6,12 +6,12 @@ import pytest
 from django.utils import timezone
 
 from providers.planning.planned_changes import Policy
-from providers.servers import read_faults, write_faults
 from registry_app.inventory.change_loop import change_loop
 from registry_app.loop.note_unreadable_manifests import note_unreadable_manifests
 from registry_app.models import Finding, Freeze, Loop, LoopRun, Owner, Provider
 from registry_app.reconcile.findings.draft import Severity
 from tests.factories import make_administrator
+from tests.faults import read_faults, write_faults
 from tests.registry_app.loop.world import (
     OLD,
     PARKED,

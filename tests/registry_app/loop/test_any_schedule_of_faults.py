@@ -7,14 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from providers.backends.memory import ApplyMode
-from providers.servers import framing_faults, read_faults, write_faults
-from providers.servers.faults import Fault
 from registry_app.audit import verify_audit
 from registry_app.loop.finish_run import finish_loop_run
 from registry_app.loop.run_loop import run_loop
 from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner
 from registry_app.queries.loop import due_loops, unfinished_loop_runs
 from registry_app.queries.loop_invariants import LOOP_INVARIANTS
+from tests.faults import framing_faults, read_faults, write_faults
+from tests.faults.fault import Fault
 from tests.registry_app.loop.world import (
     BYSTANDERS,
     PARKED,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pytest
 
 from providers.registries.aws_sd_label import write_description
-from providers.servers import write_faults
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.models import LoopRun, LoopStep, Provider
+from tests.faults import write_faults
 from tests.reference_server import make_record
 from tests.registry_app.loop.test_killed_workers import tick
 from tests.registry_app.loop.world import API, BYSTANDERS, OLD, PARKED, WWW, declare, run, wanted

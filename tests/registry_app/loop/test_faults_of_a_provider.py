@@ -3,8 +3,6 @@
 import pytest
 
 from providers.backends.memory import ApplyMode
-from providers.servers import read_faults, write_faults
-from providers.servers.faults import Fault
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import encode_endpoints
 from registry_app.actor import SYSTEM
@@ -12,6 +10,8 @@ from registry_app.loop.finish_run import finish_loop_run
 from registry_app.models import HeldSnapshot, LoopRun, LoopStep, SyncRun
 from registry_app.queries.loop import unfinished_loop_runs
 from registry_app.reconcile.visit import visit_provider
+from tests.faults import read_faults, write_faults
+from tests.faults.fault import Fault
 from tests.reference_server import make_record
 from tests.registry_app.loop.world import (
     API,

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from providers.backends.memory import MemoryBackend
-from providers.servers import read_faults
 from providers.servers.plugin_server import PluginServer
 from providers.servers.provider_server import ProviderServer
 from providers.servers.webhook_server import WebhookServer
@@ -15,6 +14,7 @@ from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from registry_app.loop.preview_loop import preview_loop
 from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner, Provider
 from registry_app.transfer.plan.selection import Selection
+from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_claim, make_record
 from tests.registry_app.loop.world import API, BYSTANDERS, PARKED, WWW, make_request, run, wanted
 from tests.registry_app.transfer.world import (

@@ -9,7 +9,6 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from providers.servers import write_faults
 from providers.wire.change_set import ChangeSet
 from registry_app import tasks
 from registry_app.inventory.declare_endpoints import declare_endpoint
@@ -19,6 +18,7 @@ from registry_app.models import Freeze, Loop, LoopRun, Provider
 from registry_app.queries.loop import due_loops
 from registry_app.reconcile.lease import take_lease
 from tests.factories import make_administrator
+from tests.faults import write_faults
 from tests.registry_app.loop.world import (
     API,
     PARKED,

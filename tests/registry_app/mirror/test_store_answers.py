@@ -7,11 +7,11 @@ import pytest
 
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_object
 from providers.registries.stored_claim import StoredClaimChange
-from providers.servers import read_faults
 from providers.stores.configmap.store import ConfigMapStore
 from providers.stores.crd_store import CrdStore
 from providers.wire.endpoint import Endpoint
 from registry_app.mirror.open_stores import OpenStore, StoreAnswer, fetch_answers, fetch_contents
+from tests.faults import read_faults
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 from tests.providers.stores.dynamodb.rows import make_store
 from tests.reference_server import make_record

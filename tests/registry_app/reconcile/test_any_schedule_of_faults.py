@@ -15,8 +15,6 @@ from django.db import connection
 from django.db.models import DateTimeField, F, Model
 from django.utils import timezone
 
-from providers.servers.fault_catalogue import POISONED_READS, READABLE_READS, REFUSED_READS
-from providers.servers.faults import Fault
 from registry_app.actor import SYSTEM
 from registry_app.audit import verify_audit
 from registry_app.models import (
@@ -40,6 +38,8 @@ from registry_app.reconcile.request_visit import request_visit
 from registry_app.reconcile.sync_run import open_run
 from registry_app.reconcile.visit import visit_provider
 from tests.factories import make_provider
+from tests.faults.catalogue import POISONED_READS, READABLE_READS, REFUSED_READS
+from tests.faults.fault import Fault
 from tests.reference_server import ReferenceProvider
 from tests.registry_app.reconcile.changing_zone import BLUE, GREEN, KEY, PREFIX, RED, Found, Known, Zone, show
 from tests.registry_app.reconcile.interrupting import AfterReading

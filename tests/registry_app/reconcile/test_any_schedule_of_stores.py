@@ -13,9 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from providers.backends.memory import ApplyMode
-from providers.servers import write_faults
-from providers.servers.fault_catalogue import REFUSED_READS
-from providers.servers.faults import Fault
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from registry_app.actor import SYSTEM
@@ -26,6 +23,9 @@ from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
 from registry_app.reconcile.visit import visit_provider
 from tests.factories import make_provider
+from tests.faults import write_faults
+from tests.faults.catalogue import REFUSED_READS
+from tests.faults.fault import Fault
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.reconcile.visiting import mirrored
 from tests.registry_app.transfer.recording import RecordingProvider

@@ -6,7 +6,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from providers.registries.claim import TxtProfile
-from providers.servers import read_faults
 from providers.wire.json_codec import encode_endpoints
 from registry_app.mirror.client import build_client
 from registry_app.mirror.profiles import fetch_txt_profiles
@@ -23,6 +22,7 @@ from registry_app.models import (
 from registry_app.reconcile.lease import take_lease
 from registry_app.reconcile.visit import visit_under_lease
 from tests.factories import make_provider
+from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.reconcile.serving import serve
 from tests.registry_app.reconcile.visiting import mirrored, visit

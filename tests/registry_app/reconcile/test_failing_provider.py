@@ -6,13 +6,13 @@ import msgspec
 import pytest
 from django.utils import timezone
 
-from providers.servers import read_faults
 from registry_app.actor import SYSTEM
 from registry_app.models import Finding, Provider, SyncRun
 from registry_app.reconcile.note_silent_providers import note_silent_providers
 from registry_app.reconcile.request_visit import request_visit
 from registry_app.reconcile.schedule import LONGEST_BACKOFF, compute_next_try, compute_next_visit
 from tests.factories import make_provider
+from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.reconcile.visiting import visit
 

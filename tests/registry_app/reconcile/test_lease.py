@@ -7,7 +7,6 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from providers.servers import read_faults
 from registry_app.errors import LeaseLost
 from registry_app.models import HeldSnapshot, Provider, RecordSet, SyncRun
 from registry_app.queries.provider import find_due
@@ -17,6 +16,7 @@ from registry_app.reconcile.rows.slices import Write, store_in_slices
 from registry_app.reconcile.sync_run import open_run
 from registry_app.reconcile.visit import visit_under_lease
 from tests.factories import make_provider
+from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.reconcile.interrupting import AfterReading
 from tests.registry_app.reconcile.visiting import visit

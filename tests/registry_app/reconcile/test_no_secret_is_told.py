@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 from django.core import serializers
 
-from providers.servers import framing_faults, read_faults
-from providers.servers.faults import Fault
 from registry_app.actor import SYSTEM
 from registry_app.inventory.register_provider import register_provider
 from registry_app.models import AuditEntry, Finding, Provider, RegistryProfile, SyncRun
+from tests.faults import framing_faults, read_faults
+from tests.faults.fault import Fault
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.reconcile.visiting import visit
 

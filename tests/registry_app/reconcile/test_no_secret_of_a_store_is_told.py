@@ -7,8 +7,6 @@ import pytest
 from django.core import serializers
 from django.test import Client
 
-from providers.servers import framing_faults
-from providers.servers.faults import Fault
 from registry_app.actor import SYSTEM
 from registry_app.inventory.change_cluster import change_cluster
 from registry_app.inventory.change_registry_profile import change_registry_profile
@@ -17,6 +15,8 @@ from registry_app.inventory.probe_registry import probe_registry
 from registry_app.models import AuditEntry, Cluster, Finding, Provider, RegistryProfile, SyncRun
 from registry_app.resync.resync_registry import resync_registry
 from tests.factories import make_administrator, make_cluster, make_provider
+from tests.faults import framing_faults
+from tests.faults.fault import Fault
 from tests.kubernetes_api import faults as kubernetes_faults
 from tests.kubernetes_api.server import KubernetesApi
 from tests.reference_server import make_record

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from providers.servers import read_faults
 from registry_app.models import Finding, Provider, RecordEvent, RegistryProfile
 from tests.factories import make_owner, make_provider
+from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.reconcile.serving import serve
 from tests.registry_app.reconcile.visiting import visit

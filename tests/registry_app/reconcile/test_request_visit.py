@@ -7,14 +7,14 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from providers.servers import read_faults
-from providers.servers.faults import Fault
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import NotAllowed, RefusedBySafety
 from registry_app.models import AuditEntry
 from registry_app.queries.provider import find_due
 from registry_app.reconcile.request_visit import request_visit
 from tests.factories import make_provider
+from tests.faults import read_faults
+from tests.faults.fault import Fault
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.reconcile.interrupting import AfterReading
 from tests.registry_app.reconcile.visiting import visit

@@ -8,12 +8,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from providers.servers import read_faults
 from registry_app.actor import SYSTEM
 from registry_app.models import Owner, Provider, RecordSet, SyncRun
 from registry_app.queries.provider import find_due
 from registry_app.reconcile.visit import visit_provider
 from tests.factories import make_provider
+from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_zone
 
 pytestmark = pytest.mark.django_db(transaction=True)

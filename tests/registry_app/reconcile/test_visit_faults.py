@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from providers.servers import read_faults
-from providers.servers.fault_catalogue import POISONED_READS, REFUSED_READS
-from providers.servers.faults import Fault
 from providers.wire.endpoint import Endpoint
 from registry_app.actor import SYSTEM
 from registry_app.models import Finding, HeldSnapshot, Provider, SyncRun
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from tests.factories import make_provider
+from tests.faults import read_faults
+from tests.faults.catalogue import POISONED_READS, REFUSED_READS
+from tests.faults.fault import Fault
 from tests.reference_server import ReferenceProvider, make_record, make_zone
 from tests.registry_app.reconcile.visiting import mirrored, visit
 

@@ -4,11 +4,11 @@ import msgspec
 import pytest
 
 from providers.registries.claim import TxtProfile
-from providers.servers import read_faults
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from providers.wire.json_codec import encode_endpoints
 from registry_app.models import Finding, Provider, RegistryProfile
 from tests.factories import make_owner, make_provider
+from tests.faults import read_faults
 from tests.reference_server import (
     ReferenceProvider,
     make_claim,

@@ -7,12 +7,12 @@ import msgspec
 
 from providers.registries.aws_sd_label import AWS_SD_DESCRIPTION, read_claims
 from providers.registries.stored_claim import StoredClaim
-from providers.servers import framing_faults, read_faults, write_faults
-from providers.servers.faults import Fault
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.models import Provider, RegistryProfile
+from tests.faults import framing_faults, read_faults, write_faults
+from tests.faults.fault import Fault
 from tests.reference_server import make_claim, make_claim_name
 from tests.registry_app.transfer.recording import RecordingProvider
 

@@ -9,8 +9,6 @@ from providers.registries.dynamodb_item import format_key, read_items
 from providers.registries.kubernetes_object import read_metadata
 from providers.registries.labels import OWNER, parse_labels
 from providers.registries.stored_claim import StoredClaimChange
-from providers.servers import framing_faults, write_faults
-from providers.servers.faults import Fault
 from providers.stores.configmap.store import ConfigMapStore
 from providers.stores.crd_store import CrdStore
 from providers.stores.store import RegistryStore
@@ -18,6 +16,8 @@ from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.models import Cluster, Provider, RegistryProfile
 from tests import strict_dynamodb as dynamodb
+from tests.faults import framing_faults, write_faults
+from tests.faults.fault import Fault
 from tests.kubernetes_api import faults as kubernetes_faults
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 from tests.registry_app.transfer.recording import RecordingProvider

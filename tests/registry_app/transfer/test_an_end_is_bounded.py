@@ -11,7 +11,6 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from providers.registries.claim import TxtProfile
-from providers.servers import read_faults, write_faults
 from registry_app.inventory.freeze import freeze
 from registry_app.mirror.client import build_client
 from registry_app.mirror.written import Change
@@ -24,6 +23,7 @@ from registry_app.transfer.send.look import look
 from registry_app.transfer.send.run import Run
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator
+from tests.faults import read_faults, write_faults
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.transfer.world import (
     BLUE,

@@ -15,8 +15,6 @@ from providers.backends.memory import ApplyMode
 from providers.registries.claim import OwnershipState, Pairing, TxtProfile
 from providers.registries.encryption import encrypt_labels_text
 from providers.registries.pairing import pair
-from providers.servers import framing_faults, read_faults, write_faults
-from providers.servers.faults import Fault
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.mirror.profiles import fetch_txt_profiles
@@ -24,6 +22,8 @@ from registry_app.models import RegistryProfile, Transfer, TransferItem, Transfe
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.faults import framing_faults, read_faults, write_faults
+from tests.faults.fault import Fault
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.neighbour import Neighbour
 from tests.registry_app.transfer.recording import RecordingProvider

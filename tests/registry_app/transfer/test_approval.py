@@ -212,7 +212,7 @@ def test_a_freeze_holds_up_approval_and_sending_and_warns_at_the_request() -> No
 
 
 def test_a_freeze_in_the_middle_stops_before_the_next_batch_and_says_how_far_it_came() -> None:
-    from providers.servers import write_faults
+    from tests.faults import write_faults
 
     alice = make_alice()
     with open_world(batch_size=4) as world:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 
 from providers.backends.memory import ApplyMode
-from providers.servers import framing_faults, read_faults, write_faults
-from providers.servers.faults import Fault
 from providers.wire.change_set import ChangeSet
 from registry_app.models import Finding, RegistryProfile, SyncRun, Transfer, TransferItem
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.faults import framing_faults, read_faults, write_faults
+from tests.faults.fault import Fault
 from tests.reference_server import make_zone
 from tests.registry_app.transfer.world import (
     BLUE,

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from providers.servers import write_faults
 from registry_app.audit import verify_audit
 from registry_app.models import AuditEntry, Transfer, TransferItem
 from registry_app.queries.transfer import due_transfers
 from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.faults import write_faults
 from tests.registry_app.transfer.forking import Forks
 from tests.registry_app.transfer.test_killed_workers import resume
 from tests.registry_app.transfer.world import (

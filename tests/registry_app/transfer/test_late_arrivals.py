@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from providers.servers import write_faults
 from registry_app.audit import verify_audit
 from registry_app.models import AuditEntry, HeldSnapshot, Provider, RegistryProfile, Transfer, TransferItem
 from registry_app.queries.late_arrivals import providers_with_late_arrivals
@@ -16,6 +15,7 @@ from registry_app.transfer.decide_transfer import decide_transfer
 from registry_app.transfer.late_arrivals import reopen_late_arrivals
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.faults import write_faults
 from tests.registry_app.transfer.world import (
     BLUE,
     GREEN,

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 from django.db import connection
 
-from providers.servers.faults import Fault
 from registry_app.models import RegistryProfile, Transfer, TransferItem
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests import strict_dynamodb as dynamodb
+from tests.faults.fault import Fault
 from tests.registry_app.reconcile.interrupting import AfterReading
 from tests.registry_app.transfer.registries import heritage
 from tests.registry_app.transfer.stored_registries import DynamoDbRegistry

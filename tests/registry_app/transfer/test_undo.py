@@ -2,7 +2,6 @@
 
 import pytest
 
-from providers.servers import read_faults, write_faults
 from providers.wire.change_set import ChangeSet
 from registry_app.errors import RefusedBySafety, StateMoved
 from registry_app.models import Provider, Transfer
@@ -10,6 +9,7 @@ from registry_app.transfer.cancel_transfer import cancel_transfer
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.faults import read_faults, write_faults
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (
     BLUE,

@@ -9,7 +9,6 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from providers.servers import write_faults
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from providers.wire.json_codec import encode_change_set
@@ -23,6 +22,7 @@ from registry_app.transfer.send.item_plan import Leg
 from registry_app.transfer.send.run import Run
 from registry_app.transfer.send.run_transfer import run_transfer
 from registry_app.transfer.send.steps import send_step, store_step
+from tests.faults import write_faults
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (
     BLUE,

@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from providers.servers import read_faults, write_faults
-from providers.servers.faults import Fault
 from providers.wire.endpoint import Endpoint
 from registry_app.models import Transfer
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.faults import read_faults, write_faults
+from tests.faults.fault import Fault
 from tests.reference_server import make_claim, make_zone
 from tests.registry_app.transfer.world import BLUE, World, ask, make_alice, open_world, plan, request
 

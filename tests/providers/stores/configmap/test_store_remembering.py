@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from providers.http.errors import ProviderError
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 from providers.servers.exchange import Answer, Exchange
-from providers.servers.faults import Fault, FaultPlan
 from providers.stores.configmap.store import ConfigMapStore
+from tests.faults.fault import Fault, FaultPlan
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 from tests.kubernetes_api.status import JSON_HEADERS
 from tests.providers.stores.configmap.maps import (

@@ -11,9 +11,9 @@ from providers.http.errors import (
     OutcomeUnknown,
 )
 from providers.registries.stored_claim import StoredClaimChange
-from providers.servers.faults import Fault
-from providers.servers.framing_faults import closed, reset, silence
 from providers.stores.dynamodb.refusals import RowConflict, Throttled
+from tests.faults.fault import Fault
+from tests.faults.framing_faults import closed, reset, silence
 from tests.providers.stores.dynamodb.rows import (
     BLUE,
     GREEN,

@@ -16,7 +16,6 @@ from providers.http.errors import (
     Unreachable,
 )
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_texts
-from providers.servers.faults import Fault
 from providers.stores.kubernetes.client import (
     CONFIG_MAPS,
     DNS_RECORDS,
@@ -24,6 +23,7 @@ from providers.stores.kubernetes.client import (
     InvalidObjectName,
     KubernetesClient,
 )
+from tests.faults.fault import Fault
 from tests.kubernetes_api import faults
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 from tests.providers.client.certificates import Authority, key_pem

@@ -19,9 +19,9 @@ from providers.http.errors import (
     Unreachable,
 )
 from providers.registries.kubernetes_object import KubernetesObject
-from providers.servers import framing_faults, read_faults
-from providers.servers.faults import Fault
 from providers.stores.kubernetes.client import CONFIG_MAPS, DNS_RECORDS, Conflict
+from tests.faults import framing_faults, read_faults
+from tests.faults.fault import Fault
 from tests.kubernetes_api import faults
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 

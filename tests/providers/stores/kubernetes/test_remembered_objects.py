@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from providers.http.errors import MalformedAnswer, NothingSent, ProviderError, RefusedByProvider
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_texts
-from providers.servers.faults import Fault
-from providers.servers.read_faults import body
 from providers.stores.kubernetes.client import CONFIG_MAPS
 from providers.stores.kubernetes.remembered import RememberedObjects
+from tests.faults.fault import Fault
+from tests.faults.read_faults import body
 from tests.kubernetes_api import faults
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 

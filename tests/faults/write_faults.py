@@ -6,11 +6,11 @@ import msgspec
 
 from providers.backends.single_change import join_changes, single_changes
 from providers.servers.exchange import Answer, Exchange, plain_answer
-from providers.servers.faults import Fault, FaultPlan
-from providers.servers.framing_faults import reset_connection
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_change_set_strict, encode_change_set
+from tests.faults.fault import Fault, FaultPlan
+from tests.faults.framing_faults import reset_connection
 
 _MOST_ITEMS = 200_000
 _DONE = Answer(204)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import msgspec
 
 from providers.servers.exchange import Answer, Exchange, plain_answer
-from providers.servers.faults import Fault, FaultPlan
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import encode_endpoints
 from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from tests.faults.fault import Fault, FaultPlan
 
 _BOMB_PIECE_BYTES = 16 * 2**20
 _OWNER = "external-dns/owner="
@@ -136,7 +136,7 @@ def shuffled(seed: int = 1) -> Fault:
     """The right records in another order."""
 
     def changed(endpoints: list[Endpoint]) -> list[Endpoint]:
-        random.Random(seed).shuffle(endpoints)  # noqa: S311  # an order, not a secret
+        random.Random(seed).shuffle(endpoints)  # an order, not a secret
         return endpoints
 
     return _rearranged("shuffled", changed)

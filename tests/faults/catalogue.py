@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from providers.servers import framing_faults, read_faults, write_faults
-from providers.servers.faults import Fault
-from providers.servers.framing_faults import Framing
+from tests.faults import framing_faults, read_faults, write_faults
+from tests.faults.fault import Fault
+from tests.faults.framing_faults import Framing
 
 # Answers to `GET /records` that a client must refuse, or report as a failure.
 REFUSED_READS: Mapping[str, Callable[[], Fault]] = MappingProxyType(

@@ -5,8 +5,8 @@ import struct
 from enum import StrEnum
 
 from providers.servers.exchange import Exchange
-from providers.servers.faults import Fault, FaultPlan
 from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from tests.faults.fault import Fault, FaultPlan
 
 _CONTENT_TYPE = ("Content-Type", WEBHOOK_MEDIA_TYPE)
 _CHUNKED = ("Transfer-Encoding", "chunked")
