@@ -97,7 +97,7 @@ def test_an_empty_answer_is_no_reason_to_make_everything_anew() -> None:
         ended = run(world, [wanted(WWW)])
 
         assert ended.status == STATUS.FAILED
-        assert "0 endpoints are shown" in ended.reason
+        assert "0 record sets are shown" in ended.reason
         assert world.change_sets() == []
 
 
