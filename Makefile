@@ -7,7 +7,7 @@ BIN := .venv/bin
 TEST_STATE := $(CURDIR)/.state/test
 PYTEST := DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m pytest -n auto --dist loadgroup
 
-.PHONY: help run web worker beat migrate test test-services check format bench clean
+.PHONY: help run web worker beat migrate test test-services check format bench measure clean
 
 help:
 	@echo "make run            everything on this machine, at http://127.0.0.1:$${PORT:-8000}/ (SAMPLE=0: start empty)"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-services  what a database, a broker or a browser can change: on private PostgreSQL and Redis"
 	@echo "make check          format, lint, types, import contracts, migrations, deployment checks"
 	@echo "make bench          the measured figures"
+	@echo "make measure        the size of the code, and how many files a sync and a transfer pass through"
 	@echo "make web | worker | beat | migrate   one role, settings from the environment"
 
 .venv/python:
@@ -66,6 +67,9 @@ format: .venv/development
 
 bench: prepared
 	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m bench
+
+measure: prepared
+	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m bench.measure
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
