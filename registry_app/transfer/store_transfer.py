@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 
@@ -46,6 +47,21 @@ def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transf
 
     Must run inside a transaction. Raises IntegrityError where a name is locked by another open transfer.
     """
+    transfer = _insert(actor, plan, purpose)
+    crash_point("transfer.storing")
+    after = _describe(transfer, plan)
+    record_audit(actor, "transfer.requested", transfer, reason=purpose.reason, after=after)
+    if plan.approval_policy != Provider.ApprovalPolicy.NONE:
+        return transfer
+    if purpose.is_reviewed and actor.has_scope("apply"):
+        return _approve_by_policy(transfer)
+    why = _NOT_REVIEWED if not purpose.is_reviewed else _MAY_NOT_APPLY
+    Transfer.objects.filter(pk=transfer.pk).update(status_reason=why)
+    transfer.refresh_from_db()
+    return transfer
+
+
+def _insert(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transfer:
     transfer = Transfer.objects.create(
         group=purpose.group,
         kind=purpose.kind,
@@ -71,32 +87,22 @@ def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transf
         expires_at=fetch_now() + settings.DNSADMIN_TRANSFER_EXPIRY,
     )
     TransferItem.objects.bulk_create(_build_items(transfer, plan), batch_size=_ROWS)
-    crash_point("transfer.storing")
-    record_audit(
-        actor,
-        "transfer.requested",
-        transfer,
-        reason=purpose.reason,
-        after={
-            "status": transfer.status,
-            "kind": transfer.kind,
-            "provider": plan.provider.name,
-            "source": plan.source_owner.owner_id if plan.source_owner else None,
-            "target": plan.target_owner.owner_id if plan.target_owner else None,
-            "items": transfer.item_count,
-            "left_out": len(plan.left_out),
-            "fingerprint": plan.fingerprint,
-            "ticket": purpose.ticket,
-        },
-    )
-    if plan.approval_policy != Provider.ApprovalPolicy.NONE:
-        return transfer
-    if purpose.is_reviewed and actor.has_scope("apply"):
-        return _approve_by_policy(transfer)
-    why = _NOT_REVIEWED if not purpose.is_reviewed else _MAY_NOT_APPLY
-    Transfer.objects.filter(pk=transfer.pk).update(status_reason=why)
-    transfer.refresh_from_db()
     return transfer
+
+
+def _describe(transfer: Transfer, plan: ProviderPlan) -> dict[str, Any]:
+    """What the audit trail says of it."""
+    return {
+        "status": transfer.status,
+        "kind": transfer.kind,
+        "provider": plan.provider.name,
+        "source": plan.source_owner.owner_id if plan.source_owner else None,
+        "target": plan.target_owner.owner_id if plan.target_owner else None,
+        "items": transfer.item_count,
+        "left_out": len(plan.left_out),
+        "fingerprint": plan.fingerprint,
+        "ticket": transfer.ticket,
+    }
 
 
 def _build_items(transfer: Transfer, plan: ProviderPlan) -> list[TransferItem]:
