@@ -1,4 +1,4 @@
-"""The Celery application: an alarm clock for work that lives in database rows."""
+"""The Celery application. The work itself is in database rows."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where the doors are."""
+"""The addresses of the web admin and the API."""
 
 from django.contrib import admin
 from django.urls import include, path

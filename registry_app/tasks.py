@@ -1,5 +1,5 @@
-"""The only room that has heard of Celery. A task is an alarm: rows say what there is to do, and ringing
-twice, late or not at all comes to the same. Arguments are ids only.
+"""The only module that imports Celery. Rows say what there is to do; a task only starts it. A task that is
+delivered twice, late or never changes nothing in the end. Arguments are ids only.
 """
 
 from celery import shared_task
@@ -36,8 +36,8 @@ VISIT_EXPIRES_SECONDS = 60
 
 @shared_task
 def tick() -> None:
-    """Every few seconds: find what is due and ring for each. Rings only, so that nothing it calls for can
-    keep the rest from being called."""
+    """Every few seconds: find what is due and enqueue a task for each. It does nothing else, so that no work
+    can keep other work from being enqueued."""
     for provider_id in find_due(fetch_now()):
         visit.apply_async((provider_id,), expires=VISIT_EXPIRES_SECONDS)
     for provider_id in providers_with_late_arrivals(fetch_now()):

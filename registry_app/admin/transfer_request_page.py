@@ -148,15 +148,15 @@ def _describe_move(draft: Draft, plans: Sequence[ProviderPlan]) -> str:
     if not draft.fingerprints or draft.fingerprints == now:
         return ""
     if not draft.digests:
-        return "The plan is another one than you saw before; it is too large to say line by line where."
+        return "The plan changed since you saw it. It is too large to show which lines changed."
     current = [compute_item_digest(item) for plan in plans for item in plan.items]
     gone = len(set(draft.digests) - set(current))
     new = len(set(current) - set(draft.digests))
     if not (gone or new):
-        return "The plan is another one than you saw before, though its lines are the same."
+        return "The plan changed since you saw it, but its lines are the same."
     return (
-        f"The plan is another one than you saw before: {_count(new, 'line')} new or different (marked), "
-        f"{_count(gone, 'line')} of before no longer there."
+        f"The plan changed since you saw it: {_count(new, 'line')} new or different (marked), "
+        f"{_count(gone, 'line')} removed."
     )
 
 

@@ -1,1 +1,1 @@
-"""Reads: what the doors and the cycles ask of the rows. Nothing here writes."""
+"""Reads for the interfaces, the use cases and the scheduler. Nothing here writes."""

@@ -26,7 +26,7 @@ def find_same_people(transfer: Transfer, actor: Actor) -> str:
     if not requesters or not actor.people:
         return "This provider asks for another person's approval, and it is not known who asks or asked."
     if actor.user_id == transfer.requested_by_id:
-        return "Who requested a transfer does not approve it."
+        return "A transfer cannot be approved by the person who requested it."
     if common := requesters & actor.people:
         return (
             f"{_name(common)} issued the token it was requested or is approved with, and is on the other "

@@ -24,7 +24,7 @@ def find_due(now: datetime, *, limit: int = 500) -> list[int]:
 
 
 def is_visit_due(provider_id: int, now: datetime) -> bool:
-    """Whether its next visit is due: a ring may come when another has had its effect already."""
+    """Whether its next visit is due: a task may start when another one has done the work already."""
     return _due(now).filter(pk=provider_id).exists()
 
 

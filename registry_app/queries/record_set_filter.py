@@ -1,4 +1,4 @@
-"""Record sets by what is known of them: one filter for the doors that list them."""
+"""Record sets by what is known of them: one filter for the interfaces that list them."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -40,8 +40,8 @@ from registry_app.reconcile.sync_run import open_run
 
 def visit_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun | None:
     """Visit once, if the lease is to be had; None if it is not (somebody else is there), and None where
-    the schedule asks for a provider that is not due any more: another ring was first, or it was switched
-    off. A provider that asked for time gets it, however many rings are left over.
+    the schedule asks for a provider that is not due any more: another task was first, or it was switched
+    off. A provider that asked for time gets it, however many tasks are left over.
 
     What goes wrong between us and the provider ends in a failed run, not in an exception. Anything
     unexpected also fails the run, and is raised again for the log.

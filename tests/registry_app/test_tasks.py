@@ -1,4 +1,4 @@
-"""The tasks: alarms that may ring twice, late, or not at all."""
+"""The tasks, which may be delivered twice, late, or never."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_zone
 
 
-def test_every_alarm_of_the_schedule_is_a_task() -> None:
+def test_every_entry_of_the_schedule_is_a_task() -> None:
     known = set(current_app.tasks)
 
     assert {entry["task"] for entry in BEAT_SCHEDULE.values()} <= known

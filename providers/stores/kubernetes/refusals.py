@@ -41,7 +41,7 @@ _EXPLAINED: Final[Mapping[int, tuple[str, str]]] = MappingProxyType(
             "refuses to {question} (422): the object is not valid to it",
             "What it said tells which field it does not take, or that the object is too large.",
         ),
-        429: ("asks to be left alone for a while (429)", "Visit it less often."),
+        429: ("rejects requests because there were too many (429)", "Visit it less often."),
     }
 )
 

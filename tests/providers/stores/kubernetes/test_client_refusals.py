@@ -59,7 +59,11 @@ def page(
         (faults.error(413, "RequestEntityTooLarge", "no"), RefusedByProvider, r"\(413\): the request is too"),
         (faults.error(418, "Teapot", "no"), RefusedByProvider, r"answered 418 when asked to list configmaps"),
         (faults.error(422, "Invalid", "no"), RefusedByProvider, r"\(422\): the object is not valid"),
-        (read_faults.too_many_requests("7"), TooManyRequests, r"asks to be left alone for a while \(429\)"),
+        (
+            read_faults.too_many_requests("7"),
+            TooManyRequests,
+            r"rejects requests because there were too many \(429\)",
+        ),
         (faults.error(500), FailedAtProvider, r"failed \(500\).* It said: etcdserver: leader changed"),
         (read_faults.status(503, "later"), FailedAtProvider, r"failed \(503\) .* It said: later"),
         (
