@@ -34,7 +34,7 @@ def test_a_preview_that_is_no_longer_true_is_refused_with_what_changed(
 
     page.get_by_role("button", name="Request 3 record sets").click()
 
-    expect(page.get_by_text("1 line new or different (marked), 1 line of before")).to_be_visible()
+    expect(page.get_by_text("1 line new or different (marked), 1 line removed")).to_be_visible()
     expect(page.locator("tr.dn-moved")).to_contain_text(names[1])
     expect(page.get_by_text("Reason: moved after the audit")).to_be_visible()
     expect(page.get_by_role("button", name="Request 2 record sets")).to_be_visible()
