@@ -1,30 +1,26 @@
 """Finishing what an earlier run began, by looking: nothing is ever sent from here."""
 
-from datetime import timedelta
-
 import structlog
-from django.db import transaction
 
 from providers.http.errors import ProviderError
 from providers.wire.errors import WireError
 from registry_app.actor import SYSTEM
 from registry_app.clock import fetch_now
-from registry_app.errors import LeaseLost, SecretUnavailable, StateMoved
-from registry_app.loop.hold import Hold, holding, take_lease_or_leave
-from registry_app.loop.look import look_and_settle
+from registry_app.errors import LeaseLost, SecretUnavailable
+from registry_app.loop.read_back import read_back_and_settle
 from registry_app.loop.run_rows import End, close_run, was_sent
+from registry_app.loop.session import LoopSession
 from registry_app.loop.step_changes import changes_of_step
-from registry_app.loop.steps import UNSETTLED, call_off
 from registry_app.mirror.place import name_place
 from registry_app.mirror.plausibility import NOTHING, Shown, count_shown
-from registry_app.models import LoopRun, LoopStep, Provider
+from registry_app.models import UNSETTLED, LoopRun, LoopStep, Provider
 from registry_app.reconcile.failure import describe_failure
-from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease
+from registry_app.reconcile.lease import Lease
+from registry_app.writes.retry import MOST_ATTEMPTS, compute_pause
+from registry_app.writes.session import LeasedProvider, ProviderBusy, leased_provider, open_session
+from registry_app.writes.step import resume_steps
 
 _logger = structlog.get_logger(__name__)
-_FIRST_RETRY = timedelta(seconds=10)
-_LONGEST_RETRY = timedelta(minutes=5)
-_MOST_ATTEMPTS = 6
 _STOPPED = "Its worker stopped on the way."
 
 
@@ -36,90 +32,85 @@ def finish_loop_run(run_id: int) -> None:
     run = LoopRun.objects.filter(pk=run_id, status=LoopRun.Status.RUNNING).first()
     if run is None:
         return
-    provider = Provider.objects.get(pk=run.provider_id)
     try:
-        lease = take_lease_or_leave(provider)
-    except StateMoved:
+        with leased_provider(run.provider_id, "loop") as leased:
+            _finish_alone(run, leased)
+    except ProviderBusy:
         return
-    try:
-        _finish_alone(run, provider, lease)
     except LeaseLost as error:
         _logger.warning("loop.left_to_another_run", run=run.pk, error=str(error))
-    finally:
-        release_lease(lease)
 
 
-def finish_left_behind(hold: Hold, beside: LoopRun) -> None:
+def finish_left_behind(session: LoopSession, beside: LoopRun) -> None:
     """End every run at this provider that is not over but for the one under way: we have the lease, so
     nobody is at them. Raises ProviderError, WireError, LeaseLost."""
-    left = LoopRun.objects.filter(provider=hold.provider, status=LoopRun.Status.RUNNING)
+    left = LoopRun.objects.filter(provider=session.provider, status=LoopRun.Status.RUNNING)
     for run in left.exclude(pk=beside.pk).order_by("pk"):
-        moved = _find_moved_place(run, hold.provider)
+        moved = _find_moved_place(run, session.provider)
         if moved and _has_unsettled(run):
-            _give_up(run, hold.lease, moved)
+            _give_up(run, session, moved)
         else:
-            _settle_and_close(hold, run)
+            _settle_and_close(session, run)
 
 
-def postpone(run: LoopRun, lease: Lease, problem: str) -> None:
+def postpone(run: LoopRun, leased: LeasedProvider, problem: str) -> None:
     """It cannot be read back now: later, more and more seldom, and in the end never. Raises LeaseLost."""
     run.refresh_from_db()
-    if run.attempt >= _MOST_ATTEMPTS:
-        _give_up(run, lease, problem)
+    if run.attempt >= MOST_ATTEMPTS:
+        _give_up(run, leased, problem)
         return
-    pause = min(_FIRST_RETRY * 2**run.attempt, _LONGEST_RETRY)
     LoopRun.objects.filter(pk=run.pk, status=LoopRun.Status.RUNNING).update(
         attempt=run.attempt + 1,
-        next_look_at=fetch_now() + pause,
+        next_look_at=fetch_now() + compute_pause(run.attempt),
         reason=f"It was sent, or may have been, and cannot be read back now: {problem}"[:2_000],
     )
 
 
-def _finish_alone(run: LoopRun, provider: Provider, lease: Lease) -> None:
+def _finish_alone(run: LoopRun, leased: LeasedProvider) -> None:
     # Read under the lease: whoever had it before may have ended the run.
     run.refresh_from_db()
     if run.status != LoopRun.Status.RUNNING:
         return
-    if not _has_unsettled(run):
-        _call_off_and_close(run, lease)
-        return
     try:
-        moved = _find_moved_place(run, provider)
-        if moved:
-            _give_up(run, lease, moved)
+        if not _has_unsettled(run):
+            resume_steps(leased, run.steps.all(), lambda _: None)  # there is nothing to settle
+            _close_stopped(run, leased.lease)
             return
-        with holding(provider, lease) as hold:
-            _settle_and_close(hold, run)
+        moved = _find_moved_place(run, leased.provider)
+        if moved:
+            _give_up(run, leased, moved)
+            return
+        with open_session(leased, LoopSession) as session:
+            _settle_and_close(session, run)
     except (ProviderError, WireError, SecretUnavailable) as error:
-        postpone(run, lease, describe_failure(error)[1])
+        postpone(run, leased, describe_failure(error)[1])
 
 
-def _settle_and_close(hold: Hold, run: LoopRun) -> None:
-    unsettled = list(run.steps.filter(status__in=UNSETTLED).order_by("ordinal"))
-    was_removed = hold.removed
-    for step in unsettled:
-        hold.removed = hold.removed.plus(_count_removed(step))
-    for step in unsettled:
-        look_and_settle(hold, step)
-    hold.removed = was_removed
-    _call_off_and_close(run, hold.lease)
+def _settle_and_close(session: LoopSession, run: LoopRun) -> None:
+    was_removed = session.removed
+    for step in run.steps.filter(status__in=UNSETTLED):
+        session.removed = session.removed.plus(_count_removed(step))
+
+    def settle(step: LoopStep) -> None:
+        read_back_and_settle(session, step)
+
+    resume_steps(session, run.steps.all(), settle)
+    session.removed = was_removed
+    _close_stopped(run, session.lease)
 
 
-def _call_off_and_close(run: LoopRun, lease: Lease) -> None:
-    for step in run.steps.filter(status=LoopStep.Status.STORED).order_by("ordinal"):
-        call_off(lease, step)
+def _close_stopped(run: LoopRun, lease: Lease) -> None:
     status = LoopRun.Status.INCOMPLETE if was_sent(run) else LoopRun.Status.FAILED
-    told = "What was sent was read back." if was_sent(run) else "Nothing was sent."
-    reason = f"{_STOPPED} {told} The next run plans from what is true then."
+    outcome = "What was sent was read back." if was_sent(run) else "Nothing was sent."
+    reason = f"{_STOPPED} {outcome} The next run plans from what is true then."
     close_run(run, lease, SYSTEM, End(status, reason))
 
 
-def _give_up(run: LoopRun, lease: Lease, problem: str) -> None:
-    with transaction.atomic():
-        raise_if_lost(lease)
+def _give_up(run: LoopRun, leased: LeasedProvider, problem: str) -> None:
+    with leased.fenced():
         run.steps.filter(status__in=UNSETTLED).update(status=LoopStep.Status.UNSEEN)
     reason = f"It was sent, or may have been, and could not be read back: {problem}"
-    close_run(run, lease, SYSTEM, End(LoopRun.Status.INCOMPLETE, reason))
+    close_run(run, leased.lease, SYSTEM, End(LoopRun.Status.INCOMPLETE, reason))
 
 
 def _find_moved_place(run: LoopRun, provider: Provider) -> str:
@@ -137,7 +128,7 @@ def _has_unsettled(run: LoopRun) -> bool:
 
 
 def _count_removed(step: LoopStep) -> Shown:
-    if step.registry_profile_id is not None:
+    if step.store:
         return NOTHING
     changes = changes_of_step(step).values()
     return count_shown(change.old for change in changes if change.old and change.new is None)

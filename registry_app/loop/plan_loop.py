@@ -10,8 +10,8 @@ from providers.registries.claim import ClaimVerdict, OwnershipState, PairedEndpo
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.loop.confirmation import Circumstances, build_confirmation_text, find_excess
-from registry_app.loop.hold import Hold
 from registry_app.loop.loop_request import LoopRequest
+from registry_app.loop.session import LoopSession
 from registry_app.mirror.owner_registry import fetch_owner_registry
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.queries.loop import is_first_contact, names_held_by_transfers
@@ -44,16 +44,16 @@ class LoopPlan:
         return Pairing(records=self.snapshot.records, claims=self.snapshot.claims)
 
 
-def plan_loop(hold: Hold, request: LoopRequest) -> LoopPlan:
+def plan_loop(session: LoopSession, request: LoopRequest) -> LoopPlan:
     """Read the provider, have it adjust what is wanted, and plan. Sends no change.
 
     Raises ProviderError, WireError, SecretUnavailable, RefusedBySafety, LeaseLost.
     """
-    registry = fetch_owner_registry(request.owner, request.provider, hold.profiles)
-    domain_filter = hold.negotiate()
-    snapshot = hold.read()
-    hold.renew()
-    desired, missing = _adjust(hold, request.desired)
+    registry = fetch_owner_registry(request.owner, request.provider, session.profiles)
+    domain_filter = session.negotiate()
+    snapshot = session.read()
+    session.renew()
+    desired, missing = _adjust(session, request.desired)
     plan = LoopPlan(
         changes=PlannedChanges(),
         snapshot=snapshot,
@@ -69,19 +69,19 @@ def plan_loop(hold: Hold, request: LoopRequest) -> LoopPlan:
         left_out_by_provider=missing,
         store="" if registry.is_blind else registry.store,
     )
-    return _judge_size(plan_again(hold, plan, snapshot), request)
+    return _judge_size(plan_again(session, plan, snapshot), request)
 
 
 def plan_again(
-    hold: Hold, plan: LoopPlan, snapshot: Snapshot, names: Collection[str] | None = None
+    session: LoopSession, plan: LoopPlan, snapshot: Snapshot, names: Collection[str] | None = None
 ) -> LoopPlan:
     """The same plan over another reading, with what the provider says of property values in it; with
     `names`, only what is to change at these. Raises LeaseLost."""
     desired = plan.desired if names is None else keep_names(plan, names).desired
     pairing = Pairing(records=snapshot.records, claims=snapshot.claims)
-    equal = hold.find_equal_values(list_questions(desired, pairing, plan.settings.managed_types))
+    equal = session.find_equal_values(list_questions(desired, pairing, plan.settings.managed_types))
     changes = compute_plan(desired, pairing, plan.settings, equal)
-    return _leave_out(plan, changes, snapshot, names_held_by_transfers(hold.provider.pk))
+    return _leave_out(plan, changes, snapshot, names_held_by_transfers(session.provider.pk))
 
 
 def keep_names(plan: LoopPlan, names: Collection[str]) -> LoopPlan:
@@ -157,7 +157,9 @@ def _leave_more_alone(changes: PlannedChanges, reasons: _Reasons) -> PlannedChan
     return PlannedChanges(creates, updates, deletes, tuple(told))
 
 
-def _adjust(hold: Hold, desired: Sequence[Endpoint]) -> tuple[tuple[Endpoint, ...], frozenset[EndpointKey]]:
+def _adjust(
+    session: LoopSession, desired: Sequence[Endpoint]
+) -> tuple[tuple[Endpoint, ...], frozenset[EndpointKey]]:
     """What is wanted in the form the provider would store it, and what it left out.
 
     It may give other types at a name that was asked for, as Route 53 does with a CNAME that becomes an alias
@@ -165,7 +167,7 @@ def _adjust(hold: Hold, desired: Sequence[Endpoint]) -> tuple[tuple[Endpoint, ..
     """
     if not desired:
         return (), frozenset()
-    adjusted = [(_key_of(each), each) for each in hold.client.adjust_endpoints(desired)]
+    adjusted = [(_key_of(each), each) for each in session.client.adjust_endpoints(desired)]
     asked = _keys_of(desired)
     places = {_place_of(key) for key in asked}
     kept = {key: each for key, each in adjusted if key is not None and _place_of(key) in places}

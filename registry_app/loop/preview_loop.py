@@ -2,11 +2,12 @@
 
 from registry_app.errors import RefusedBySafety
 from registry_app.loop.failures import telling_failures
-from registry_app.loop.hold import leased
 from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.plan_loop import LoopPlan, plan_loop
 from registry_app.loop.refusals import find_sending_refusals, raise_if_unplannable
 from registry_app.loop.rights import find_rights_refusals
+from registry_app.loop.session import LoopSession
+from registry_app.writes.session import leased_provider, open_session
 
 
 def preview_loop(request: LoopRequest) -> tuple[LoopPlan, list[RefusedBySafety]]:
@@ -16,6 +17,10 @@ def preview_loop(request: LoopRequest) -> tuple[LoopPlan, list[RefusedBySafety]]
     ProviderTrouble in the provider's own words.
     """
     raise_if_unplannable(request)
-    with telling_failures(request.provider), leased(request.provider) as hold:
-        plan = plan_loop(hold, request)
+    with (
+        telling_failures(request.provider),
+        leased_provider(request.provider.pk, "loop") as leased,
+        open_session(leased, LoopSession) as session,
+    ):
+        plan = plan_loop(session, request)
     return plan, [*find_rights_refusals(request, plan), *find_sending_refusals(request)]

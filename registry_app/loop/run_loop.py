@@ -12,7 +12,6 @@ from registry_app.errors import ConfirmationNeeded, LeaseLost, RefusedBySafety, 
 from registry_app.loop.confirmation import is_confirmed
 from registry_app.loop.declared import build_request, find_loop
 from registry_app.loop.finish_run import finish_left_behind, postpone
-from registry_app.loop.hold import Hold, holding, take_lease_or_leave
 from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.plan_loop import LoopPlan, plan_loop
 from registry_app.loop.refusals import find_sending_refusals, raise_if_unplannable
@@ -21,13 +20,13 @@ from registry_app.loop.run_rows import End, audit_sending, close_run, note_plan,
 from registry_app.loop.second_person import raise_if_second_person_is_missing
 from registry_app.loop.send_batch import list_rows_to_tidy, tidy_rows
 from registry_app.loop.send_plan import send_plan
-from registry_app.loop.steps import UNSETTLED
-from registry_app.models import Loop, LoopRun, LoopStep
+from registry_app.loop.session import LoopSession
+from registry_app.models import UNSETTLED, Loop, LoopRun, LoopStep
 from registry_app.queries.declared import fetch_declared
 from registry_app.queries.loop import is_loop_due
 from registry_app.queries.person import fetch_person
 from registry_app.reconcile.failure import describe_failure
-from registry_app.reconcile.lease import Lease, release_lease
+from registry_app.writes.session import LeasedProvider, leased_provider, open_session
 
 _logger = structlog.get_logger(__name__)
 _STATUS = LoopRun.Status
@@ -71,29 +70,27 @@ def run_request(
     and reason; one that cannot be read back yet stays running and is finished by looking. Raises StateMoved
     where somebody else has the provider.
     """
-    lease = take_lease_or_leave(request.provider)
-    try:
-        return _run_under_lease(request, lease, actor, trigger, show)
-    finally:
-        release_lease(lease)
+    with leased_provider(request.provider.pk, "loop") as leased:
+        return _run_under_lease(request, leased, actor, trigger, show)
 
 
 def _run_under_lease(
     request: LoopRequest,
-    lease: Lease,
+    leased: LeasedProvider,
     actor: Actor,
     trigger: LoopRun.Trigger,
     show: Callable[[LoopPlan], object],
 ) -> LoopRun:
-    # Read under the lease: a run that just ended may have moved it, and somebody may have declared anew.
-    request.provider.refresh_from_db()
+    # As they are under the lease: a run that just ended may have changed the provider, and somebody may have
+    # declared anew.
+    request = replace(request, provider=leased.provider)
     if request.loop is not None:
         request = replace(request, desired=fetch_declared(request.loop))
-    run = open_run(request, lease, actor, trigger)
+    run = open_run(request, leased.lease, actor, trigger)
     try:
-        end = _run(_Work(request, run, lease, actor, show))
+        end = _run(_Work(request, run, leased, actor, show))
         if end is not None:
-            close_run(run, lease, actor, end)
+            close_run(run, leased.lease, actor, end)
     except LeaseLost as error:
         _logger.warning("loop.left_to_another_run", run=run.pk, error=str(error))
     run.refresh_from_db()
@@ -104,7 +101,7 @@ def _run_under_lease(
 class _Work:
     request: LoopRequest
     run: LoopRun
-    lease: Lease
+    leased: LeasedProvider
     actor: Actor
     show: Callable[[LoopPlan], object]
 
@@ -114,23 +111,23 @@ def _run(work: _Work) -> End | None:
     run = work.run
     try:
         raise_if_unplannable(work.request)
-        with holding(work.request.provider, work.lease) as hold:
-            finish_left_behind(hold, run)
-            plan = plan_loop(hold, work.request)
+        with open_session(work.leased, LoopSession) as session:
+            finish_left_behind(session, run)
+            plan = plan_loop(session, work.request)
             note_plan(run, plan)
             work.show(plan)
-            return _apply(hold, work, plan)
+            return _apply(session, work, plan)
     except RefusedBySafety as error:
         return End(_STATUS.REFUSED, str(error), error.code)
     except (ProviderError, WireError, SecretUnavailable) as error:
         problem = describe_failure(error)[1]
         if run.steps.filter(status__in=UNSETTLED).exists():
-            postpone(run, work.lease, problem)
+            postpone(run, work.leased, problem)
             return None
         return End(_STATUS.INCOMPLETE if was_sent(run) else _STATUS.FAILED, problem)
 
 
-def _apply(hold: Hold, work: _Work, plan: LoopPlan) -> End:
+def _apply(session: LoopSession, work: _Work, plan: LoopPlan) -> End:
     if plan.changes.is_empty() and not list_rows_to_tidy(plan):
         return End(_STATUS.UNCHANGED, left_alone=_tell_left_alone(work.run, plan))
     for refusal in (*find_rights_refusals(work.request, plan), *find_sending_refusals(work.request)):
@@ -140,7 +137,7 @@ def _apply(hold: Hold, work: _Work, plan: LoopPlan) -> End:
     if plan.excess:
         raise_if_second_person_is_missing(work.request, work.run, plan)
     audit_sending(work.run, work.actor)
-    stopped = send_plan(hold, work.run, tidy_rows(hold, work.run, plan))
+    stopped = send_plan(session, work.run, tidy_rows(session, work.run, plan))
     if stopped or work.run.steps.exclude(status=LoopStep.Status.VERIFIED).exists():
         return End(_STATUS.INCOMPLETE, stopped or "Not all of it was read back as wanted.")
     status = _STATUS.VERIFIED if work.run.steps.exists() else _STATUS.UNCHANGED

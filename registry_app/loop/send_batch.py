@@ -16,7 +16,7 @@ from providers.registries.stored_claim import StoredClaimChange
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.json_codec import encode_change_set
-from registry_app.loop.change_guard import raise_if_touches_more
+from registry_app.loop.allowed_changes import list_allowed_changes
 from registry_app.loop.claim_rows import (
     Rows,
     build_intents,
@@ -27,20 +27,22 @@ from registry_app.loop.claim_rows import (
     encode_rows,
     find_rows,
 )
-from registry_app.loop.hold import Hold
-from registry_app.loop.look import Found, look_and_settle
 from registry_app.loop.plan_loop import LoopPlan
+from registry_app.loop.read_back import Found, read_back_and_settle
 from registry_app.loop.run_rows import note_left_alone
+from registry_app.loop.session import LoopSession
 from registry_app.loop.step_changes import StepItem, build_items, changes_in
-from registry_app.loop.steps import send_step, store_step
+from registry_app.loop.steps import store_run_step
 from registry_app.mirror.plausibility import count_shown
 from registry_app.models import LoopRun, RegistryProfile
+from registry_app.writes.allowed_changes import raise_if_not_allowed
+from registry_app.writes.step import send_step
 
 _CONFIGMAP = RegistryProfile.Kind.CONFIGMAP
 
 
 def send_batch(
-    hold: Hold, run: LoopRun, plan: LoopPlan, chosen: PlannedChanges, names: frozenset[str]
+    session: LoopSession, run: LoopRun, plan: LoopPlan, chosen: PlannedChanges, names: frozenset[str]
 ) -> Found | None:
     """Make these changes and read them back, as the part of the provider that holds `names` shows them; None
     if nothing of them can be sent.
@@ -48,34 +50,37 @@ def send_batch(
     Raises NothingSent, ProviderError, WireError, LeaseLost: what was begun is then found by looking.
     """
     if plan.store:
-        return _StoreBatch(hold, run, plan, names).send(chosen)
+        return _StoreBatch(session, run, plan, names).send(chosen)
     batch = build_change_set(chosen, plan.pairing, plan.profile, plan.settings)
-    return _send(hold, run, plan, batch, names)
+    return _send(session, run, plan, batch, names)
 
 
-def _send(hold: Hold, run: LoopRun, plan: LoopPlan, batch: Batch, names: frozenset[str]) -> Found | None:
+def _send(
+    session: LoopSession, run: LoopRun, plan: LoopPlan, batch: Batch, names: frozenset[str]
+) -> Found | None:
     if batch.left_alone:
         note_left_alone(run, batch.left_alone)
     if batch.change_set.is_empty():
         return None
-    raise_if_touches_more(batch, plan.snapshot, plan.settings)
-    body = encode_change_set(batch.change_set, capitalized_keys=hold.provider.capitalized_changes)
-    step = store_step(hold, run, body, build_items(batch))
-    hold.removed = hold.removed.plus(count_shown(batch.change_set.delete))
-    send_step(hold, step)
+    allowed = list_allowed_changes(batch, plan.snapshot, plan.settings)
+    raise_if_not_allowed(changes_in(batch.change_set), allowed)
+    body = encode_change_set(batch.change_set, capitalized_keys=session.provider.capitalized_changes)
+    step = store_run_step(session, run, body, build_items(batch))
+    session.removed = session.removed.plus(count_shown(batch.change_set.delete))
+    send_step(session, step)
     places = {place.name for each in batch.claim_places.values() for place in each}
-    return look_and_settle(hold, step, names | places)
+    return read_back_and_settle(session, step, names | places)
 
 
 class _StoreBatch:
     """A batch of an owner whose claims are rows of a store."""
 
-    def __init__(self, hold: Hold, run: LoopRun, plan: LoopPlan, names: frozenset[str]) -> None:
-        self._hold = hold
+    def __init__(self, session: LoopSession, run: LoopRun, plan: LoopPlan, names: frozenset[str]) -> None:
+        self._session = session
         self._run = run
         self._plan = plan
         self._names = names
-        self._is_carried = hold.stores[plan.store].kind == AWS_SD
+        self._is_carried = session.stores[plan.store].kind == AWS_SD
 
     def send(self, chosen: PlannedChanges) -> Found | None:
         plan = self._plan
@@ -87,12 +92,12 @@ class _StoreBatch:
             creates = describe_creates(batch.change_set.create, texts)
             change_set = msgspec.structs.replace(batch.change_set, create=creates)
             batch = msgspec.structs.replace(batch, change_set=change_set)
-            return _send(self._hold, self._run, plan, batch, self._names)
+            return _send(self._session, self._run, plan, batch, self._names)
         rows = find_rows(plan.snapshot, plan.store, plan.settings.owner_id)
         intended = self._write_intents(batch.change_set.create, texts, rows)
         if len(intended) < len(batch.change_set.create):
             batch = self._build(_with_creates(chosen, intended))
-        found = _send(self._hold, self._run, plan, batch, self._names)
+        found = _send(self._session, self._run, plan, batch, self._names)
         return None if found is None else self._settle(batch, found, texts, rows)
 
     def _build(self, chosen: PlannedChanges) -> Batch:
@@ -105,7 +110,7 @@ class _StoreBatch:
         changes = build_intents(creates, texts, rows)
         if not changes:
             return set()
-        found = _write(self._hold, self._run, self._plan.store, changes)
+        found = _write(self._session, self._run, self._plan.store, changes)
         missing = [item for item in found[1] if item.outcome != "verified"]
         reason = "Its claim could not be written first, so it was not made."
         note_left_alone(self._run, tuple(LeftAlone(item.key, reason) for item in missing))
@@ -114,19 +119,19 @@ class _StoreBatch:
     def _settle(self, batch: Batch, found: Found, texts: Rows, rows: Rows) -> Found:
         changed = changes_in(batch.change_set)
         records = {key: each for key, change in changed.items() if (each := change.new or change.old)}
-        has_intents = self._hold.stores[self._plan.store].kind == _CONFIGMAP
+        has_intents = self._session.stores[self._plan.store].kind == _CONFIGMAP
         changes = build_settlement(found[1], records, texts, rows, has_intents=has_intents)
         if not changes:
             return found
-        return _write(self._hold, self._run, self._plan.store, changes)[0], found[1]
+        return _write(self._session, self._run, self._plan.store, changes)[0], found[1]
 
 
-def tidy_rows(hold: Hold, run: LoopRun, plan: LoopPlan) -> LoopPlan:
+def tidy_rows(session: LoopSession, run: LoopRun, plan: LoopPlan) -> LoopPlan:
     """Settle what an earlier run left in the owner's store, and look again. Raises as `send_batch`."""
     changes = list_rows_to_tidy(plan)
     if not changes:
         return plan
-    snapshot, _ = _write(hold, run, plan.store, changes)
+    snapshot, _ = _write(session, run, plan.store, changes)
     return replace(plan, snapshot=snapshot)
 
 
@@ -138,14 +143,14 @@ def list_rows_to_tidy(plan: LoopPlan) -> list[StoredClaimChange]:
     return build_tidying(plan.snapshot, plan.store, plan.settings.owner_id, to_be_made)
 
 
-def _write(hold: Hold, run: LoopRun, store: str, changes: Sequence[StoredClaimChange]) -> Found:
+def _write(session: LoopSession, run: LoopRun, store: str, changes: Sequence[StoredClaimChange]) -> Found:
     items = [
         StepItem(*endpoint_key(each.record), "create" if each.new is not None else "delete")
         for each in changes
     ]
-    step = store_step(hold, run, encode_rows(changes), items, store=store)
-    send_step(hold, step)
-    return look_and_settle(hold, step)
+    step = store_run_step(session, run, encode_rows(changes), items, store=store)
+    send_step(session, step)
+    return read_back_and_settle(session, step)
 
 
 def _with_creates(chosen: PlannedChanges, keys: set[EndpointKey]) -> PlannedChanges:

@@ -17,8 +17,8 @@ from providers.wire.endpoint_parts import merge_by_key
 from providers.wire.json_codec import decode_change_set_strict
 from providers.wire.property_values import ValuePair
 from registry_app.mirror.snapshot import Snapshot
-from registry_app.mirror.written import Change, is_as_written
 from registry_app.models import LoopStep
+from registry_app.writes.read_back import Change, is_as_written
 
 _MOST_ENDPOINTS = 1_000_000
 _TXT = "TXT"

@@ -19,11 +19,14 @@ from registry_app.models.provider import PROVIDER_SECRETS, Provider
 from registry_app.models.record_event import RecordEvent
 from registry_app.models.record_set import OwnershipState, RecordSet
 from registry_app.models.registry_profile import RegistryProfile
+from registry_app.models.step import NEVER_SENT, UNSETTLED, Step, StepStatus
 from registry_app.models.sync_run import SyncRun
 from registry_app.models.transfer import Transfer, TransferItem, TransferStep
 
 __all__ = [
+    "NEVER_SENT",
     "PROVIDER_SECRETS",
+    "UNSETTLED",
     "ApiToken",
     "ApprovalChange",
     "AuditEntry",
@@ -51,6 +54,8 @@ __all__ = [
     "RecordEvent",
     "RecordSet",
     "RegistryProfile",
+    "Step",
+    "StepStatus",
     "SyncRun",
     "Transfer",
     "TransferItem",

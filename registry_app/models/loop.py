@@ -13,6 +13,7 @@ from providers.wire.endpoint import KNOWN_RECORD_TYPES
 from registry_app.models.owner import Owner
 from registry_app.models.provider import Provider
 from registry_app.models.registry_profile import RegistryProfile
+from registry_app.models.step import Step
 
 
 class LoopPolicy(models.TextChoices):
@@ -185,12 +186,11 @@ class LoopRun(models.Model):
         return f"Run {self.pk} for {self.owner}"
 
 
-class LoopStep(models.Model):
-    """One change set of a run: what was about to be sent, stored before it was sent (I5).
+class LoopStep(Step):
+    """One request of a run.
 
-    It goes to the provider, or, with `registry_profile`, to that profile's store. `items` are the record sets
-    it is about, each with what is done to it, where its claims stand, and, once it was read back, what came
-    of it.
+    `items` are the record sets it is about, each with what is done to it, where its claims are, and, once it
+    was read back, what came of it.
     """
 
     class Status(models.TextChoices):
@@ -209,14 +209,7 @@ class LoopStep(models.Model):
         RegistryProfile, null=True, blank=True, on_delete=models.PROTECT, related_name="loop_steps"
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.STORED)
-    change_set = models.TextField(help_text="The exact body, as JSON text.")
-    body_digest = models.CharField(max_length=64)
     items = models.JSONField(default=list)
-    epoch = models.PositiveBigIntegerField()
-    stored_at = models.DateTimeField()
-    answered_at = models.DateTimeField(null=True, blank=True)
-    answer = models.TextField(blank=True, default="", help_text="What came back, in our words.")
-    read_back_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("id",)
@@ -224,3 +217,7 @@ class LoopStep(models.Model):
 
     def __str__(self) -> str:
         return f"Step {self.ordinal} of run {self.run_id}"
+
+    @property
+    def crash_prefix(self) -> str:
+        return "loop."

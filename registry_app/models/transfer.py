@@ -9,6 +9,7 @@ from django.db.models import F, Q
 from registry_app.models.owner import Owner
 from registry_app.models.provider import Provider
 from registry_app.models.registry_profile import RegistryProfile
+from registry_app.models.step import Step
 
 
 class Transfer(models.Model):
@@ -229,12 +230,8 @@ class TransferItem(models.Model):
         return f"{self.name} {self.record_type}"
 
 
-class TransferStep(models.Model):
-    """One change set for one batch: what was about to be sent, stored before it was sent (I5).
-
-    It goes to the provider, or, with `registry_profile`, to that profile's store: `change_set` then holds
-    the rows, from what to what.
-    """
+class TransferStep(Step):
+    """One request of a transfer: one phase of one batch, at one place."""
 
     class Phase(models.TextChoices):
         WRITE = "write", "Write claims"
@@ -258,14 +255,7 @@ class TransferStep(models.Model):
     batch = models.PositiveIntegerField()
     attempt = models.PositiveIntegerField(default=1)
     status = models.CharField(max_length=14, choices=Status.choices, default=Status.STORED)
-    change_set = models.TextField(help_text="The exact body, as JSON text.")
-    body_digest = models.CharField(max_length=64)
-    epoch = models.PositiveBigIntegerField()
-    stored_at = models.DateTimeField()
-    answered_at = models.DateTimeField(null=True, blank=True)
-    answer = models.TextField(blank=True, default="", help_text="What came back, in our words.")
     read_back = models.JSONField(null=True, blank=True, help_text="The claims as read afterwards.")
-    read_back_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("id",)
@@ -284,3 +274,7 @@ class TransferStep(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_phase_display()}, batch {self.batch}"
+
+    @property
+    def crash_prefix(self) -> str:
+        return f"transfer.{self.phase}_"

@@ -9,7 +9,7 @@ from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
-from registry_app.models import Grant, Transfer, TransferItem, TransferStep
+from registry_app.models import UNSETTLED, Grant, Transfer, TransferItem, TransferStep
 from registry_app.queries.late_arrivals import compute_watch_until
 from registry_app.queries.transfer import DECISIONS
 from registry_app.queries.transfer_access import may_act_on_transfer
@@ -17,7 +17,6 @@ from registry_app.transfer.advance import advance
 from registry_app.transfer.approve_transfer import raise_if_stopped
 from registry_app.transfer.find_transfer import find_transfer
 from registry_app.transfer.send.conclude import resolve_stuck_finding
-from registry_app.transfer.send.steps import UNSETTLED
 from registry_app.transfer.send.void_approval import find_ended_right
 
 _ITEM = TransferItem.Status

@@ -8,7 +8,7 @@ from providers.wire.endpoint import EndpointKey
 from tests.journeys.running import running_dnsadmin
 
 
-@pytest.mark.parametrize("crash_at", ["transfer.stored", "transfer.write_sent"])
+@pytest.mark.parametrize("crash_at", ["transfer.write_stored", "transfer.write_sent"])
 def test_the_next_worker_ends_what_a_killed_one_began(tmp_path: Path, crash_at: str) -> None:
     settings = {
         "DNSADMIN_CRASH_AT": crash_at,

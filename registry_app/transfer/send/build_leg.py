@@ -9,8 +9,8 @@ from registry_app.transfer.plan.claim_key import ClaimKey, describe_place
 from registry_app.transfer.send.change_sets import ChangeBuilder
 from registry_app.transfer.send.item_plan import ItemPlan
 from registry_app.transfer.send.review import find_record_difference, key_of
+from registry_app.transfer.send.session import ItemOutcome
 from registry_app.transfer.send.standing import Moved
-from registry_app.transfer.send.steps import ItemOutcome
 
 _ITEM = TransferItem.Status
 

@@ -15,7 +15,6 @@ from providers.registries.errors import RegistryError
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.endpoint_parts import build_change_set, merge_by_key
-from registry_app.mirror.written import Change, is_as_written
 from registry_app.models import TransferStep
 from registry_app.transfer.plan.claim_key import (
     ZONE,
@@ -29,6 +28,7 @@ from registry_app.transfer.plan.provider_plan import EndpointDict
 from registry_app.transfer.send.item_plan import ItemPlan, Leg
 from registry_app.transfer.send.live_zone import LiveZone
 from registry_app.transfer.send.standing import Moved, describe_moved, is_as_reviewed
+from registry_app.writes.read_back import Change, is_as_written
 
 
 @dataclass(frozen=True)

@@ -2,60 +2,58 @@
 
 from collections import Counter
 
-from django.db import transaction
-
 from registry_app.actor import SYSTEM
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import StateMoved
-from registry_app.models import Finding, SyncRun, Transfer, TransferItem, TransferStep
+from registry_app.models import NEVER_SENT, Finding, SyncRun, Transfer, TransferItem
 from registry_app.queries.late_arrivals import compute_watch_until
 from registry_app.queries.transfer_items import is_given_back
 from registry_app.reconcile.findings.draft import FindingDraft, compute_fingerprint
-from registry_app.reconcile.lease import raise_if_lost
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
 from registry_app.reconcile.visit import visit_under_lease
 from registry_app.transfer.advance import advance
 from registry_app.transfer.name_transfer import name_transfer
 from registry_app.transfer.send.item_outcomes import ARRIVED_LATE, judge_outstanding
-from registry_app.transfer.send.run import Hold, store_outcomes
+from registry_app.transfer.send.session import LeasedTransfer, store_outcomes
 
 _STATUS = Transfer.Status
 _ITEM = TransferItem.Status
-_NOT_SENT = (TransferStep.Status.STORED, TransferStep.Status.NOT_SENT)
 
 
-def conclude(hold: Hold, stop_reason: str = "", *, visits: bool = True) -> None:
+def conclude(leased: LeasedTransfer, stop_reason: str = "", *, visits: bool = True) -> None:
     """End the transfer. What was not sent stays so, for `stop_reason`. Raises LeaseLost.
 
     Without the visit the mirror catches up with the provider's next one.
     """
-    was_sent = hold.transfer.steps.exclude(status__in=_NOT_SENT).exists()
-    with transaction.atomic():
-        raise_if_lost(hold.lease)
-        _close_items(hold.transfer, stop_reason)
-        if was_sent and hold.transfer.status == _STATUS.SENDING:
-            hold.transfer = advance(
-                hold.transfer, before=[_STATUS.SENDING], after=_STATUS.SENT, actor=SYSTEM, reason=stop_reason
+    was_sent = leased.transfer.steps.exclude(status__in=NEVER_SENT).exists()
+    with leased.fenced():
+        _close_items(leased.transfer, stop_reason)
+        if was_sent and leased.transfer.status == _STATUS.SENDING:
+            leased.transfer = advance(
+                leased.transfer,
+                before=[_STATUS.SENDING],
+                after=_STATUS.SENT,
+                actor=SYSTEM,
+                reason=stop_reason,
             )
     crash_point("transfer.closed")
     if was_sent and visits:
-        _visit(hold)
+        _visit(leased)
         crash_point("transfer.visited")
-    counts = Counter(hold.transfer.items.values_list("status", flat=True).order_by())
-    _end(hold, _compute_status(counts, was_sent=was_sent), counts, stop_reason)
+    counts = Counter(leased.transfer.items.values_list("status", flat=True).order_by())
+    _end(leased, _compute_status(counts, was_sent=was_sent), counts, stop_reason)
     crash_point("transfer.ended")
 
 
-def end_stale(hold: Hold, reason: str) -> None:
+def end_stale(leased: LeasedTransfer, reason: str) -> None:
     """End the transfer as stale: not a byte was sent. Items that did not move get no status of their own."""
-    with transaction.atomic():
-        raise_if_lost(hold.lease)
-        hold.transfer.items.filter(status=_ITEM.PENDING).update(
+    with leased.fenced():
+        leased.transfer.items.filter(status=_ITEM.PENDING).update(
             status=_ITEM.STALE, status_reason="Not sent, because the transfer as a whole was not."
         )
         advance(
-            hold.transfer,
+            leased.transfer,
             before=[_STATUS.SENDING, _STATUS.APPROVED],
             after=_STATUS.STALE,
             actor=SYSTEM,
@@ -64,13 +62,12 @@ def end_stale(hold: Hold, reason: str) -> None:
         )
 
 
-def withdraw_approval(hold: Hold, reason: str) -> None:
+def withdraw_approval(leased: LeasedTransfer, reason: str) -> None:
     """Back to waiting for an approval, because the one it had rested on a right that ended. Not a byte was
     sent."""
-    with transaction.atomic():
-        raise_if_lost(hold.lease)
+    with leased.fenced():
         advance(
-            hold.transfer,
+            leased.transfer,
             before=[_STATUS.APPROVED],
             after=_STATUS.REQUESTED,
             actor=SYSTEM,
@@ -98,7 +95,7 @@ def resolve_stuck_finding(transfer: Transfer) -> None:
 def _close_items(transfer: Transfer, stop_reason: str) -> None:
     reason = stop_reason or "Not sent."
     # Sent once, and meant to be sent again: what became of the first time, nobody knows.
-    sent = transfer.steps.exclude(status__in=_NOT_SENT).values("batch")
+    sent = transfer.steps.exclude(status__in=NEVER_SENT).values("batch")
     transfer.items.filter(status=_ITEM.PENDING, batch__in=sent).update(
         status=_ITEM.NEEDS_OPERATOR, status_reason=f"It was sent before, and not again: {reason}"
     )
@@ -107,12 +104,12 @@ def _close_items(transfer: Transfer, stop_reason: str) -> None:
     store_outcomes(dict.fromkeys(outstanding, judge_outstanding()))
 
 
-def _visit(hold: Hold) -> None:
-    """Bring the mirror up to date. A visit that fails is told by its own hold, and changes nothing here."""
-    hold.renew()
-    hold.provider.refresh_from_db()
+def _visit(leased: LeasedTransfer) -> None:
+    """Bring the mirror up to date. A visit that fails is told by its own leased, and changes nothing here."""
+    leased.renew()
+    leased.provider.refresh_from_db()
     visit_under_lease(
-        hold.lease, hold.provider, trigger=SyncRun.Trigger.TRANSFER, transfer_id=hold.transfer.pk
+        leased.lease, leased.provider, trigger=SyncRun.Trigger.TRANSFER, transfer_id=leased.transfer.pk
     )
 
 
@@ -124,15 +121,14 @@ def _compute_status(counts: Counter[str], *, was_sent: bool) -> str:
     return _STATUS.FAILED if was_sent or counts[_ITEM.VERIFIED] else _STATUS.STALE
 
 
-def _end(hold: Hold, status: str, counts: Counter[str], stop_reason: str) -> None:
-    transfer = hold.transfer
+def _end(leased: LeasedTransfer, status: str, counts: Counter[str], stop_reason: str) -> None:
+    transfer = leased.transfer
     late = transfer.items.filter(status=_ITEM.VERIFIED, status_reason=ARRIVED_LATE).count()
     reason = _describe_end(status, counts, stop_reason, late)
     watch_until = transfer.watch_until
     if status == _STATUS.FAILED:
         watch_until = compute_watch_until(transfer, fetch_now())
-    with transaction.atomic():
-        raise_if_lost(hold.lease)
+    with leased.fenced():
         advance(
             transfer,
             before=[_STATUS.SENDING, _STATUS.SENT],

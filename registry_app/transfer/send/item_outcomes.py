@@ -6,9 +6,9 @@ from registry_app.models import TransferItem, TransferStep
 from registry_app.transfer.plan.claim_key import ClaimKey, describe_place
 from registry_app.transfer.send.item_plan import ItemPlan, Leg
 from registry_app.transfer.send.live_zone import LiveZone
-from registry_app.transfer.send.look import Outcome, ReadBack
+from registry_app.transfer.send.read_back import Outcome, ReadBack
 from registry_app.transfer.send.review import key_of, plan_of
-from registry_app.transfer.send.steps import ItemOutcome
+from registry_app.transfer.send.session import ItemOutcome
 
 _ITEM = TransferItem.Status
 _REMOVE = TransferStep.Phase.REMOVE

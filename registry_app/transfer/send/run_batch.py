@@ -12,24 +12,26 @@ from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.models import TransferItem
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, claim_key_of
+from registry_app.transfer.send.allowed_claims import list_allowed_claims
 from registry_app.transfer.send.build_leg import LegItem, build_leg
-from registry_app.transfer.send.change_guard import raise_if_touches_more
 from registry_app.transfer.send.change_sets import ChangeBuilder
 from registry_app.transfer.send.item_outcomes import judge_items
 from registry_app.transfer.send.item_plan import ItemPlan, Leg, sort_legs
-from registry_app.transfer.send.look import ReadBack, look
+from registry_app.transfer.send.read_back import ReadBack, read_back
 from registry_app.transfer.send.review import plan_of
-from registry_app.transfer.send.run import Run
-from registry_app.transfer.send.steps import ItemOutcome, load_earlier, send_step, settle_step, store_step
+from registry_app.transfer.send.session import ItemOutcome, TransferSession
+from registry_app.transfer.send.steps import load_earlier, settle_leg, store_leg
 from registry_app.transfer.send.store_changes import encode_store_changes
+from registry_app.writes.allowed_changes import raise_if_not_allowed
+from registry_app.writes.step import send_step
 
 _ITEM = TransferItem.Status
 _GOING = (_ITEM.PENDING, _ITEM.SENDING)
 
 
-def load_batch(run: Run, number: int) -> list[TransferItem]:
+def load_batch(session: TransferSession, number: int) -> list[TransferItem]:
     """The items of a batch that are not over: nothing was sent for them, or their old claim still stands."""
-    open_items = run.transfer.items.filter(batch=number, status__in=(_ITEM.PENDING, _ITEM.SENDING))
+    open_items = session.transfer.items.filter(batch=number, status__in=(_ITEM.PENDING, _ITEM.SENDING))
     return list(open_items.order_by("ordinal"))
 
 
@@ -41,15 +43,15 @@ def names_of(items: Sequence[TransferItem]) -> set[str]:
     return names
 
 
-def run_batch(run: Run, items: Sequence[TransferItem], names: set[str]) -> None:
+def run_batch(session: TransferSession, items: Sequence[TransferItem], names: set[str]) -> None:
     """Take a batch as far as it goes; every item ends with a status that was read back.
 
-    `run.zone` must hold a reading of `names`. Raises NothingSent, ProviderError, WireError, LeaseLost:
+    `session.zone` must hold a reading of `names`. Raises NothingSent, ProviderError, WireError, LeaseLost:
     what was begun is then found and finished by the next run.
     """
     if not items:
         return
-    batch = _Batch(run, items, names)
+    batch = _Batch(session, items, names)
     for leg in batch.legs:
         batch.run_leg(leg)
     batch.accept_unchanged()
@@ -58,32 +60,32 @@ def run_batch(run: Run, items: Sequence[TransferItem], names: set[str]) -> None:
 class _Batch:
     """The items of one batch; their `status` is the one that is stored."""
 
-    def __init__(self, run: Run, items: Sequence[TransferItem], names: set[str]) -> None:
-        self._run = run
+    def __init__(self, session: TransferSession, items: Sequence[TransferItem], names: set[str]) -> None:
+        self._session = session
         self._items = items
         self._names = names
-        self._plans: dict[int, ItemPlan] = {item.pk: plan_of(item, run.transfer.kind) for item in items}
-        self._earlier = load_earlier(run.transfer, items[0].batch)
+        self._plans: dict[int, ItemPlan] = {item.pk: plan_of(item, session.transfer.kind) for item in items}
+        self._earlier = load_earlier(session.transfer, items[0].batch)
         self.legs = sort_legs(leg for plan in self._plans.values() for leg in plan.legs)
 
     def run_leg(self, leg: Leg) -> None:
         """Store, send and settle one step for the items that have something in this leg."""
-        run = self._run
-        builder = ChangeBuilder(run.zone, run.profiles, leg, self._earlier)
+        session = self._session
+        builder = ChangeBuilder(session.zone, session.txt_profiles, leg, self._earlier)
         fit = self._build(builder)
         if not builder.changes:
             self._accept_standing(fit, leg)
             return
-        raise_if_touches_more(builder.changes, [self._plans[item.pk] for item in fit])
-        step = store_step(run, leg, fit[0].batch, self._encode(builder), fit)
+        raise_if_not_allowed(builder.changes, list_allowed_claims(self._plans[item.pk] for item in fit))
+        step = store_leg(session, leg, self._encode(builder), fit)
         try:
-            send_step(run, step)
+            send_step(session, step)
         except NothingSent:
-            run.store_outcomes({item.pk: (item.status, "") for item in fit})
+            session.store_outcomes({item.pk: (item.status, "") for item in fit})
             raise
-        found = look(run, builder.changes, self._names, since=fetch_now())
-        judged = judge_items(fit, run.transfer.kind, leg, found)
-        settle_step(run, step, found, judged)
+        found = read_back(session, builder.changes, self._names, since=fetch_now())
+        judged = judge_items(fit, session.transfer.kind, leg, found)
+        settle_leg(session, step, found, judged)
         self._note(judged)
         self._note_sent(builder, found)
         crash_point("transfer.leg_over")
@@ -104,7 +106,7 @@ class _Batch:
 
     def _find_needed(self) -> dict[ClaimKey, str]:
         """The places of the claims of items that are not to be changed any more, with the items' names."""
-        over = self._run.transfer.items.filter(batch=self._items[0].batch)
+        over = self._session.transfer.items.filter(batch=self._items[0].batch)
         over = over.exclude(status__in=(*_GOING, _ITEM.VERIFIED))
         return {
             claim_key_of(endpoint): f"{name} {record_type}"
@@ -119,13 +121,13 @@ class _Batch:
 
     def _encode(self, builder: ChangeBuilder) -> bytes:
         if builder.leg.store != ZONE:
-            target = self._run.transfer.target_owner
+            target = self._session.transfer.target_owner
             return encode_store_changes(builder.changes, builder.zone, target.owner_id if target else "")
-        capitalized = self._run.provider.capitalized_changes
+        capitalized = self._session.provider.capitalized_changes
         return encode_change_set(builder.change_set(), capitalized_keys=capitalized)
 
     def _store(self, outcomes: dict[int, ItemOutcome]) -> None:
-        self._run.store_outcomes(outcomes)
+        self._session.store_outcomes(outcomes)
         self._note(outcomes)
 
     def _note(self, outcomes: dict[int, ItemOutcome]) -> None:

@@ -8,9 +8,9 @@ import msgspec
 from providers.registries.stored_claim import StoredClaimChange
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
-from registry_app.mirror.written import Change
 from registry_app.transfer.plan.claim_key import ClaimKey, build_row, build_row_key, endpoint_key_of
 from registry_app.transfer.send.live_zone import LiveZone
+from registry_app.writes.read_back import Change
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(tuple[StoredClaimChange, ...])

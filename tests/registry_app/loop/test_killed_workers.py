@@ -27,7 +27,7 @@ STATUS = LoopRun.Status
 # Nothing had left by then: the run that died sent nothing, and the next one does it all.
 BEFORE_SENDING = ["loop.begun", "loop.planned", "loop.stored"]
 # All had left by then: the run is finished with what is read back.
-AFTER_SENDING = ["loop.sent", "loop.answered", "loop.looked", "loop.settled"]
+AFTER_SENDING = ["loop.sent", "loop.answered", "loop.read_back", "loop.settled"]
 POINTS = {*BEFORE_SENDING, *AFTER_SENDING, "loop.marked", "loop.called_off", "loop.ended"}
 ZONE = [*owned(WWW, "192.0.2.7"), *owned(OLD)]
 DESIRED = [wanted(WWW, "192.0.2.8"), wanted(API)]

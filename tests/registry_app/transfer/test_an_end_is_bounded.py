@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 import msgspec
 import pytest
@@ -10,18 +11,16 @@ from django.db.models import ProtectedError
 from django.utils import timezone
 from pytest_django import Settings
 
-from providers.registries.claim import TxtProfile
 from registry_app.inventory.freeze import freeze
-from registry_app.mirror.client import build_client
-from registry_app.mirror.written import Change
 from registry_app.models import Freeze, Provider, RegistryProfile, Transfer, TransferItem
 from registry_app.queries.transfer import due_transfers
-from registry_app.reconcile.lease import take_lease
 from registry_app.transfer.decide_transfer import decide_transfer
 from registry_app.transfer.plan.claim_key import build_txt_key
-from registry_app.transfer.send.look import look
-from registry_app.transfer.send.run import Run
+from registry_app.transfer.send.read_back import read_back
 from registry_app.transfer.send.run_transfer import run_transfer
+from registry_app.transfer.send.session import TransferSession
+from registry_app.writes.read_back import Change
+from registry_app.writes.session import leased_provider, open_session
 from tests.factories import make_administrator
 from tests.faults import read_faults, write_faults
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
@@ -210,16 +209,15 @@ def test_a_clock_set_back_does_not_make_a_reading_last_longer() -> None:
     alice, name = make_alice(), "www.example.org"
     with open_world([make_record(name), make_claim(name)], read_back_seconds=1) as world:
         transfer = request(alice, ask())
-        lease = take_lease(world.provider.pk, "a worker")
-        assert lease is not None
         claim = make_claim(name)
         wanted = msgspec.structs.replace(claim, targets=('"heritage=external-dns,external-dns/owner=red"',))
         changes = {build_txt_key(f"a-{name}"): Change(claim, wanted)}
         started = timezone.now()
-        with build_client(world.provider) as client:
-            run = Run(transfer, world.provider, lease, client, {"": TxtProfile()})
-
-            found = look(run, changes, {name, f"a-{name}"}, since=started + timedelta(days=1))
+        with (
+            leased_provider(world.provider.pk, "a worker") as leased,
+            open_session(leased, partial(TransferSession, transfer=transfer)) as session,
+        ):
+            found = read_back(session, changes, {name, f"a-{name}"}, since=started + timedelta(days=1))
 
         assert set(found.outcomes.values()) == {"old"}
         assert timezone.now() - started < timedelta(seconds=5)

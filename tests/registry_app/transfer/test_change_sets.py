@@ -5,14 +5,15 @@ import pytest
 
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
-from registry_app.mirror.written import is_as_written
 from registry_app.models import TransferStep
 from registry_app.transfer.plan.claim_key import ZONE, build_claim_dict, build_txt_key
-from registry_app.transfer.send.change_guard import raise_if_touches_more
+from registry_app.transfer.send.allowed_claims import list_allowed_claims
 from registry_app.transfer.send.change_sets import ChangeBuilder, changes_in
 from registry_app.transfer.send.item_plan import ItemPlan, Leg, build_item_plan
 from registry_app.transfer.send.live_zone import build_live_zone
 from registry_app.transfer.send.standing import Moved
+from registry_app.writes.allowed_changes import raise_if_not_allowed
+from registry_app.writes.read_back import is_as_written
 from tests.reference_server import make_claim, make_record
 
 A_WWW = build_txt_key("a-www.example.org")
@@ -104,14 +105,14 @@ MOVED = msgspec.structs.replace(CLAIM, targets=(GREEN,))
 )
 def test_the_guard_lets_nothing_through_but_the_reviewed_claim(change_set: ChangeSet) -> None:
     with pytest.raises(ValueError, match="change set"):
-        raise_if_touches_more(changes_in(change_set), [plan_of([BLUE], [GREEN])])
+        raise_if_not_allowed(changes_in(change_set), list_allowed_claims([plan_of([BLUE], [GREEN])]))
 
 
 def test_the_guard_lets_the_reviewed_claim_through() -> None:
     plan = plan_of([BLUE], [GREEN])
     change_set = ChangeSet(update_old=(CLAIM,), update_new=(MOVED,))
 
-    raise_if_touches_more(changes_in(change_set), [plan])
+    raise_if_not_allowed(changes_in(change_set), list_allowed_claims([plan]))
 
     assert changes_in(change_set)[A_WWW].new == MOVED
 

@@ -17,9 +17,7 @@ _FLOOR = 30
 _PHASES = ("write", "remove")
 # What stands in braces in a name, and all it can be. A transfer is never moved to "requested".
 _VALUES = {
-    "phase": _PHASES,
-    "step.phase": _PHASES,
-    "leg.phase": _PHASES,
+    "step.crash_prefix": (*(f"transfer.{phase}_" for phase in _PHASES), "loop."),
     "after": tuple(status for status in Transfer.Status.values if status != Transfer.Status.REQUESTED),
 }
 

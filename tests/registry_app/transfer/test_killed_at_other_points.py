@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from registry_app.audit import verify_audit
-from registry_app.models import AuditEntry, Transfer, TransferItem
+from registry_app.models import AuditEntry, RegistryProfile, Transfer, TransferItem
 from registry_app.queries.transfer import due_transfers
 from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
@@ -16,11 +16,13 @@ from tests.faults import write_faults
 from tests.registry_app.transfer.forking import Forks
 from tests.registry_app.transfer.test_killed_workers import resume
 from tests.registry_app.transfer.world import (
+    GREEN,
     World,
     ask,
     make_alice,
     make_bob,
     open_world,
+    register_owner,
     request,
     rewrite,
     undo_reviewed,
@@ -168,18 +170,21 @@ def test_an_undo_and_what_it_undoes_end_together(forks: Forks) -> None:
         assert verify_audit() is None
 
 
-def test_a_worker_that_dies_while_it_calls_off_what_another_stored(forks: Forks) -> None:
+@pytest.mark.parametrize("phase", ["write", "remove"])
+def test_a_worker_that_dies_while_it_calls_off_what_another_stored(forks: Forks, phase: str) -> None:
     alice = make_alice()
+    profile = RegistryProfile.objects.create(name="green's", prefix="own-")
     with open_world() as world:
+        register_owner(GREEN, registry_profile=profile)
         transfer = request(alice, ask())
 
-        assert forks.act("run", transfer.pk, crash_at="transfer.write_stored").was_killed
+        assert forks.act("run", transfer.pk, crash_at=f"transfer.{phase}_stored").was_killed
         _let_lease_pass(world)
-        assert forks.act("run", transfer.pk, crash_at="transfer.called_off").was_killed
+        assert forks.act("run", transfer.pk, crash_at=f"transfer.{phase}_called_off").was_killed
         resume(transfer)
 
         assert transfer.status == STATUS.VERIFIED, transfer.status_reason
-        assert len(world.change_sets()) == 1
+        assert len(world.change_sets()) == 2
 
 
 def test_a_worker_that_dies_once_it_reopened_a_late_arrival_left_it_to_the_next(forks: Forks) -> None:
@@ -210,7 +215,8 @@ POINTS = {
     *(crash_at for crash_at, _, _ in ENDS),
     "transfer.becoming_expired",
     "transfer.becoming_rolled_back",
-    "transfer.called_off",
+    "transfer.remove_called_off",
+    "transfer.write_called_off",
     "transfer.deciding",
     "transfer.reopened",
     "transfer.requested",

@@ -34,11 +34,10 @@ ON_THE_WAY = [
     "transfer.attempt_noted",
     "transfer.reviewed",
     "transfer.outcomes_stored",
-    "transfer.stored",
     *(
         f"transfer.{phase}_{point}"
         for phase in _PHASES
-        for point in ("stored", "sent", "answered", "looked", "settled")
+        for point in ("stored", "sent", "answered", "read_back", "settled")
     ),
     "transfer.leg_over",
     "transfer.becoming_sent",

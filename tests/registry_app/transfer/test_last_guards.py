@@ -8,15 +8,16 @@ import pytest
 
 from providers.planning.planned_changes import Policy
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
-from registry_app.mirror.written import Change, is_as_written
 from registry_app.models import TransferItem
 from registry_app.transfer.plan.claim_key import ClaimKey, build_claim_dict, build_txt_key
 from registry_app.transfer.plan.fingerprint import PlanHead, compute_fingerprint
 from registry_app.transfer.plan.provider_plan import PlannedItem
-from registry_app.transfer.send.change_guard import raise_if_touches_more
+from registry_app.transfer.send.allowed_claims import list_allowed_claims
 from registry_app.transfer.send.item_plan import ItemPlan, build_item_plan
 from registry_app.transfer.send.review import find_record_difference
 from registry_app.transfer.send.standing import is_as_reviewed
+from registry_app.writes.allowed_changes import raise_if_not_allowed
+from registry_app.writes.read_back import Change, is_as_written
 from tests.providers.planning.planned import plan, reasons, wanted
 from tests.reference_server import make_claim, make_record
 
@@ -118,25 +119,25 @@ _UPDATE, _CREATE, _DELETE = _plan([OLD], [NEW]), _plan([], [NEW]), _plan([OLD], 
     ],
 )
 def test_what_was_reviewed_passes_the_last_guard(change: Change, reviewed: ItemPlan) -> None:
-    raise_if_touches_more({KEY: change}, [reviewed])
+    raise_if_not_allowed({KEY: change}, list_allowed_claims([reviewed]))
 
 
 @pytest.mark.parametrize(
     ("key", "change", "reviewed", "said"),
     [
         (build_txt_key("else.example.org"), Change(_txt(OLD), _txt(NEW)), _UPDATE, "not part of the plan"),
-        (KEY, Change(_txt(OLD, record_type="A"), _txt(NEW)), _UPDATE, "not as a TXT record"),
-        (KEY, Change(_txt(OLD), _txt(NEW, record_type="A")), _UPDATE, "not as a TXT record"),
-        (KEY, Change(None, _txt(NEW, record_type="A")), _CREATE, "not as a TXT record"),
-        (KEY, Change(_txt(OLD, record_type="A"), None), _DELETE, "not as a TXT record"),
-        (KEY, Change(_txt(OLD), None), _UPDATE, "as reviewed"),
-        (KEY, Change(_txt(OLD), _txt(NEW)), _DELETE, "as reviewed"),
-        (KEY, Change(_txt(OLD, OTHER), _txt(NEW)), _UPDATE, "removes more"),
-        (KEY, Change(_txt(OLD, OTHER), None), _DELETE, "removes more"),
+        (KEY, Change(_txt(OLD, record_type="A"), _txt(NEW)), _UPDATE, "no TXT record"),
+        (KEY, Change(_txt(OLD), _txt(NEW, record_type="A")), _UPDATE, "no TXT record"),
+        (KEY, Change(None, _txt(NEW, record_type="A")), _CREATE, "no TXT record"),
+        (KEY, Change(_txt(OLD, record_type="A"), None), _DELETE, "no TXT record"),
+        (KEY, Change(_txt(OLD), None), _UPDATE, "otherwise than reviewed"),
+        (KEY, Change(_txt(OLD), _txt(NEW)), _DELETE, "otherwise than reviewed"),
+        (KEY, Change(_txt(OLD, OTHER), _txt(NEW)), _UPDATE, "lose more"),
+        (KEY, Change(_txt(OLD, OTHER), None), _DELETE, "lose more"),
         (KEY, Change(_txt(OLD), _txt(NEW, record_ttl=60)), _UPDATE, "beyond its targets"),
         (KEY, Change(_txt(OLD), _txt(NEW, dns_name="b.example.org")), _UPDATE, "beyond its targets"),
         (KEY, Change(_txt(OLD), _txt(NEW, set_identifier="one")), _UPDATE, "beyond its targets"),
-        (KEY, Change(_txt(OLD, OTHER), _txt(NEW)), _plan([OLD, OTHER], [NEW, OTHER]), "removes more"),
+        (KEY, Change(_txt(OLD, OTHER), _txt(NEW)), _plan([OLD, OTHER], [NEW, OTHER]), "lose more"),
         (KEY, Change(_txt(OLD), _txt(NEW, provider_specific=_ALIAS)), _UPDATE, "beyond its targets"),
         (KEY, Change(_txt(OLD), _txt(NEW, labels={"owner": "x"})), _UPDATE, "beyond its targets"),
     ],
@@ -145,7 +146,7 @@ def test_what_was_not_reviewed_is_never_stored(
     key: ClaimKey, change: Change, reviewed: ItemPlan, said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):
-        raise_if_touches_more({key: change}, [reviewed])
+        raise_if_not_allowed({key: change}, list_allowed_claims([reviewed]))
 
 
 def test_a_policy_that_never_deletes_creates_no_cname_in_the_place_of_what_stands() -> None:

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.endpoint import Endpoint, EndpointKey
-from registry_app.mirror.written import Change
 from registry_app.models import TransferStep
 from registry_app.transfer.plan.claim_key import (
     ZONE,
@@ -18,7 +17,7 @@ from registry_app.transfer.plan.claim_key import (
     claim_key_of,
     endpoint_key_of,
 )
-from registry_app.transfer.send.change_guard import raise_if_touches_more
+from registry_app.transfer.send.allowed_claims import list_allowed_claims
 from registry_app.transfer.send.change_sets import ChangeBuilder, Earlier
 from registry_app.transfer.send.item_plan import ItemPlan, Leg, build_item_plan
 from registry_app.transfer.send.live_zone import LiveZone, build_live_zone
@@ -28,6 +27,8 @@ from registry_app.transfer.send.store_changes import (
     list_changes_to_make,
     store_changes_in,
 )
+from registry_app.writes.allowed_changes import raise_if_not_allowed
+from registry_app.writes.read_back import Change
 from tests.reference_server import make_claim, make_record
 
 WRITE, REMOVE = TransferStep.Phase.WRITE, TransferStep.Phase.REMOVE
@@ -116,7 +117,7 @@ def test_the_guard_lets_no_row_through_that_was_not_reviewed() -> None:
     plan = plan_of({ROW: [BLUE]}, {ROW: [GREEN]})
     wanted = Change(build_row(ROW, [BLUE]), build_row(ROW, [GREEN]))
 
-    raise_if_touches_more({ROW: wanted}, [plan])
+    raise_if_not_allowed({ROW: wanted}, list_allowed_claims([plan]))
 
     for key, change in (
         (OTHER_ROW, wanted),
@@ -125,7 +126,7 @@ def test_the_guard_lets_no_row_through_that_was_not_reviewed() -> None:
         (build_row_key(ZONE, WWW), wanted),
     ):
         with pytest.raises(ValueError, match="change set"):
-            raise_if_touches_more({key: change}, [plan])
+            raise_if_not_allowed({key: change}, list_allowed_claims([plan]))
 
 
 texts = st.lists(

@@ -13,15 +13,13 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from providers.wire.json_codec import encode_change_set
 from registry_app.errors import LeaseLost
-from registry_app.mirror.client import build_client
 from registry_app.models import Provider, Transfer, TransferItem, TransferStep
 from registry_app.reconcile.lease import take_lease
-from registry_app.transfer.plan.claim_key import ZONE
 from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.send.item_plan import Leg
-from registry_app.transfer.send.run import Run
 from registry_app.transfer.send.run_transfer import run_transfer
-from registry_app.transfer.send.steps import send_step, store_step
+from registry_app.transfer.send.session import TransferSession
+from registry_app.writes.session import leased_provider, open_session
+from registry_app.writes.step import send_step, store_step
 from tests.faults import write_faults
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (
@@ -138,12 +136,12 @@ def test_a_worker_stopped_longer_than_its_lease_sends_nothing_when_it_goes_on() 
     alice = make_alice()
     with open_world() as world:
         transfer = request(alice, ask())
-        lease = take_lease(world.provider.pk, "a slow worker")
-        assert lease is not None
         body = encode_change_set(ChangeSet(delete=(world.zone()["a-app-00000.example.org", "TXT"],)))
-        with build_client(world.provider) as client:
-            stopped = Run(transfer, world.provider, lease, client, {})
-            step = store_step(stopped, Leg(TransferStep.Phase.REMOVE, ZONE), 0, body, [])
+        with (
+            leased_provider(world.provider.pk, "a slow worker") as leased,
+            open_session(leased, partial(TransferSession, transfer=transfer)) as stopped,
+        ):
+            step = store_step(stopped, body, lambda: TransferStep(transfer=transfer, phase="remove", batch=0))
             Provider.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
             assert take_lease(world.provider.pk, "its successor") is not None
 
@@ -175,12 +173,12 @@ def test_a_step_that_another_run_called_off_is_not_sent() -> None:
     alice = make_alice()
     with open_world() as world:
         transfer = request(alice, ask())
-        lease = take_lease(world.provider.pk, "a worker")
-        assert lease is not None
         body = encode_change_set(ChangeSet(delete=(world.zone()["a-app-00000.example.org", "TXT"],)))
-        with build_client(world.provider) as client:
-            ours = Run(transfer, world.provider, lease, client, {})
-            step = store_step(ours, Leg(TransferStep.Phase.REMOVE, ZONE), 0, body, [])
+        with (
+            leased_provider(world.provider.pk, "a worker") as leased,
+            open_session(leased, partial(TransferSession, transfer=transfer)) as ours,
+        ):
+            step = store_step(ours, body, lambda: TransferStep(transfer=transfer, phase="remove", batch=0))
             TransferStep.objects.update(status=TransferStep.Status.NOT_SENT)
 
             with pytest.raises(LeaseLost):

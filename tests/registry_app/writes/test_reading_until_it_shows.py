@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from providers.wire.errors import WireError
-from registry_app.mirror.written import read_until
+from registry_app.writes.read_back import read_until
 
 # What is left of the time is asked of the database, whose clock the steps were stored by.
 pytestmark = pytest.mark.django_db

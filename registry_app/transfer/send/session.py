@@ -1,68 +1,50 @@
-"""What one run of a transfer has in its hands: the row, the provider, the lease, the client."""
+"""A transfer under its provider's lease, and the write session in which it is sent."""
 
-import os
-import socket
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from django.conf import settings
-from django.db import transaction
-
-from providers.client.provider_client import ProviderClient
 from providers.registries.claim import TxtProfile
+from providers.registries.stored_claim import StoredClaimChange
 from providers.wire.json_codec import decode_records
 from registry_app.crash_point import crash_point
 from registry_app.mirror.believable import raise_if_unbelievable
-from registry_app.mirror.open_stores import OpenStore
 from registry_app.mirror.plausibility import count_shown
-from registry_app.models import Provider, Transfer, TransferItem
-from registry_app.reconcile.lease import Lease, raise_if_lost, renew_lease
-from registry_app.transfer.plan.claim_key import ZONE
+from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.send.believable_store import KnownRows
 from registry_app.transfer.send.believable_zone import KnownZone, count_shown_zone
 from registry_app.transfer.send.live_zone import LiveZone, build_live_zone
 from registry_app.transfer.send.store_changes import list_changes_to_make
+from registry_app.writes.session import LeasedProvider, WriteSession
 
 _ROWS = 500
 
+ItemOutcome = tuple[str, str]  # TransferItem.Status value, reason
 
-@dataclass
-class Hold:
+
+@dataclass(kw_only=True)
+class LeasedTransfer(LeasedProvider):
     """A transfer in the hands of the one worker that has its provider's lease."""
 
     transfer: Transfer
-    provider: Provider
-    lease: Lease
 
-    def renew(self, exchanges: int = 1) -> None:
-        """Keep the lease through the next exchanges with the provider or its stores. Raises LeaseLost."""
-        self.lease = renew_lease(self.lease, seconds=exchanges * self.provider.deadline_seconds)
-
-    def store_outcomes(self, outcomes: Mapping[int, tuple[str, str]]) -> None:
+    def store_outcomes(self, outcomes: Mapping[int, ItemOutcome]) -> None:
         """Set (status, reason) of items by primary key, while the lease is held. Raises LeaseLost."""
-        with transaction.atomic():
-            raise_if_lost(self.lease)
+        with self.fenced():
             store_outcomes(outcomes)
         crash_point("transfer.outcomes_stored")
 
 
-@dataclass
-class Run(Hold):
-    """One run, able to speak to the provider and to the registry stores it has.
+@dataclass(kw_only=True)
+class TransferSession(WriteSession, LeasedTransfer):
+    """A transfer that is being sent.
 
-    `zone` is the last reading of all of them that the transfer touches, as far as it was kept. `batch` is
-    the one under way.
+    `zone` is the last reading of all that the transfer touches, provider and registry stores, as far as it
+    was kept. `batch` is the one under way.
     """
 
-    client: ProviderClient
-    profiles: dict[str, TxtProfile]
-    stores: Mapping[str, OpenStore] = field(default_factory=dict)
     zone: LiveZone = field(default_factory=LiveZone)
     batch: int | None = None
-    # The clock on the wall may jump while a run lasts.
-    started: float = field(default_factory=time.monotonic)
 
     @cached_property
     def known_rows(self) -> KnownRows:
@@ -72,13 +54,17 @@ class Run(Hold):
     def known_zone(self) -> KnownZone:
         return KnownZone(self.transfer)
 
+    @cached_property
+    def txt_profiles(self) -> dict[str, TxtProfile]:
+        """The profiles of TXT claims, by their reference."""
+        return {profile.reference: profile for profile in self.profiles}
+
     @property
     def store_names(self) -> dict[str, str]:
         return {reference: opened.name for reference, opened in self.stores.items()}
 
-    def is_over_time(self) -> bool:
-        """Whether it is to give way: no task lives for ever."""
-        return time.monotonic() - self.started > settings.DNSADMIN_LONGEST_RUN.total_seconds()
+    def parse_rows(self, body: bytes) -> list[StoredClaimChange]:
+        return list_changes_to_make(body)
 
     def read(self, names: set[str]) -> LiveZone:
         """What provider and stores show now at `names`. Raises ProviderError, WireError, LeaseLost."""
@@ -99,21 +85,11 @@ class Run(Hold):
         self.zone = zone
         return zone
 
-    def send(self, store: str, body: bytes) -> None:
-        """Send the stored body of a step to the provider, or to a registry store. Once.
 
-        Raises NothingSent and OutcomeUnknown.
-        """
-        if store == ZONE:
-            self.client.apply_changes(body)
-        else:
-            self.stores[store].store.write(list_changes_to_make(body))
-
-
-def store_outcomes(outcomes: Mapping[int, tuple[str, str]]) -> None:
+def store_outcomes(outcomes: Mapping[int, ItemOutcome]) -> None:
     """Set (status, reason) of items by primary key: one statement for each different pair and few hundred
     items. Inside the caller's transaction."""
-    grouped: dict[tuple[str, str], list[int]] = {}
+    grouped: dict[ItemOutcome, list[int]] = {}
     for pk, outcome in outcomes.items():
         grouped.setdefault(outcome, []).append(pk)
     for (status, reason), pks in grouped.items():
@@ -121,8 +97,3 @@ def store_outcomes(outcomes: Mapping[int, tuple[str, str]]) -> None:
             TransferItem.objects.filter(pk__in=pks[start : start + _ROWS]).update(
                 status=status, status_reason=reason
             )
-
-
-def name_run(transfer: Transfer) -> str:
-    """The holder's name of a lease: which transfer, in which process."""
-    return f"transfer {transfer.pk} {socket.gethostname()[:100]}:{os.getpid()}:{time.monotonic_ns()}"

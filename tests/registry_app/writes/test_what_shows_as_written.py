@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
-from registry_app.mirror.written import is_as_written
+from registry_app.writes.read_back import is_as_written
 from tests.reference_server import make_claim
 
 _SENT = make_claim(ttl=300)

@@ -1,14 +1,14 @@
-"""Reading back: what became of a step. Believe only this."""
+"""What became of the changes of a step, by reading provider and stores. Only this decides."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from registry_app.mirror.written import Change, is_as_written, read_until
 from registry_app.transfer.plan.claim_key import ClaimKey
 from registry_app.transfer.send.live_zone import LiveZone
-from registry_app.transfer.send.run import Run
+from registry_app.transfer.send.session import TransferSession
+from registry_app.writes.read_back import Change, is_as_written, read_until
 
 Outcome = Literal["new", "old", "neither"]
 
@@ -25,15 +25,17 @@ class ReadBack:
         return all(outcome == "new" for outcome in self.outcomes.values())
 
 
-def look(run: Run, changes: Mapping[ClaimKey, Change], names: set[str], *, since: datetime) -> ReadBack:
+def read_back(
+    session: TransferSession, changes: Mapping[ClaimKey, Change], names: set[str], *, since: datetime
+) -> ReadBack:
     """Read until all changes show, or until the provider's time for that, counted from `since`, is over.
 
     Reads at least once. Raises ProviderError or WireError if the last of the readings failed.
     """
     return read_until(
-        lambda: judge(run.read(names), changes),
+        lambda: judge(session.read(names), changes),
         lambda found: found.is_as_wanted,
-        allowed=timedelta(seconds=run.provider.read_back_seconds),
+        allowed=timedelta(seconds=session.provider.read_back_seconds),
         since=since,
     )
 

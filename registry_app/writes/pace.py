@@ -1,0 +1,34 @@
+"""When a run that sends batch after batch stops before its end."""
+
+from dataclasses import dataclass
+
+from registry_app.writes.session import WriteSession
+
+# A provider that refuses everything is not asked a thousand times.
+_MOST_FAILED_IN_A_ROW = 3
+_MOST_FAILED_IN_A_ROW_ALONE = 10
+
+
+@dataclass
+class Pace:
+    """What became of the batches of a run so far."""
+
+    session: WriteSession
+    is_begun: bool = False
+    failed_in_a_row: int = 0
+
+    def note_batch(self, *, has_changed: bool) -> None:
+        """A batch was sent and read back; `has_changed`: at least one change of it shows."""
+        self.is_begun = True
+        self.failed_in_a_row = 0 if has_changed else self.failed_in_a_row + 1
+
+    def is_over_time(self) -> bool:
+        """Whether to go on in a later run. Not before the first batch: a slow provider's would never come."""
+        return self.is_begun and self.session.is_over_time()
+
+    def describe_failures(self) -> str:
+        """Why nothing more is sent to a provider that changes nothing; empty if it changes something."""
+        is_alone = self.session.provider.effective_batch_size == 1
+        if self.failed_in_a_row < (_MOST_FAILED_IN_A_ROW_ALONE if is_alone else _MOST_FAILED_IN_A_ROW):
+            return ""
+        return f"{self.failed_in_a_row} requests in a row changed nothing, so no more were sent."

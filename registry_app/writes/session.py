@@ -1,0 +1,123 @@
+"""The lease of a provider, and with it what is needed to write there: client, registry stores, profiles."""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from django.conf import settings
+from django.db import transaction
+
+from providers.client.provider_client import ProviderClient
+from providers.registries.claim import TxtProfile
+from providers.registries.stored_claim import StoredClaimChange
+from registry_app.errors import StateMoved
+from registry_app.mirror.client import build_client
+from registry_app.mirror.open_stores import OpenStore, open_stores
+from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.mirror.registries import Registries, fetch_registries
+from registry_app.models import Provider
+from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease, renew_lease, take_lease
+
+Session = TypeVar("Session", bound="WriteSession")
+
+
+class ProviderBusy(StateMoved):
+    """Somebody else has the provider's lease."""
+
+    code = "provider_busy"
+
+
+@dataclass(kw_only=True)
+class LeasedProvider:
+    """A provider whose lease this process has."""
+
+    provider: Provider
+    lease: Lease
+
+    def renew(self, exchanges: int = 1) -> None:
+        """Keep the lease through the next exchanges with the provider or its stores. Raises LeaseLost."""
+        self.lease = renew_lease(self.lease, seconds=exchanges * self.provider.deadline_seconds)
+
+    @contextmanager
+    def fenced(self) -> Iterator[None]:
+        """A transaction in which nobody else can take the lease. Raises LeaseLost where somebody did."""
+        with transaction.atomic():
+            raise_if_lost(self.lease)
+            yield
+
+
+@dataclass(kw_only=True)
+class WriteSession(LeasedProvider):
+    """A leased provider, with the clients to read it and to write to it and to its registry stores.
+
+    `stores` are named by their registry profile's primary key, as text.
+    """
+
+    client: ProviderClient
+    profiles: tuple[TxtProfile, ...]
+    registries: Registries
+    stores: Mapping[str, OpenStore]
+    # The wall clock may be set while a session lasts.
+    started: float = field(default_factory=time.monotonic)
+
+    def is_over_time(self) -> bool:
+        """Whether to stop here and go on later: no task runs without end."""
+        return time.monotonic() - self.started > settings.DNSADMIN_LONGEST_RUN.total_seconds()
+
+    def send(self, store: str, body: bytes) -> None:
+        """Send the body of a step once: to the provider, or to the named registry store.
+
+        Raises NothingSent and OutcomeUnknown.
+        """
+        if store:
+            self.stores[store].store.write(self.parse_rows(body))
+        else:
+            self.client.apply_changes(body)
+
+    def parse_rows(self, body: bytes) -> list[StoredClaimChange]:
+        """What the body of a step asks of a registry store. Each user of the engine has its own format."""
+        raise NotImplementedError
+
+
+@contextmanager
+def leased_provider(provider_id: int, purpose: str) -> Iterator[LeasedProvider]:
+    """The provider as it is now, under its lease. `purpose` is shown as the lease's holder.
+
+    Raises ProviderBusy and ClockOff.
+    """
+    holder = f"{purpose} {socket.gethostname()[:100]}:{os.getpid()}:{time.monotonic_ns()}"
+    lease = take_lease(provider_id, holder)
+    # Read under the lease: whoever had it before may have changed the row.
+    provider = Provider.objects.get(pk=provider_id)
+    if lease is None:
+        raise ProviderBusy(
+            f"Another worker has {provider.name} right now: a sync, a transfer or another run.",
+            now="Nothing was read or sent.",
+            todo="Try again in a moment.",
+        )
+    try:
+        yield LeasedProvider(provider=provider, lease=lease)
+    finally:
+        release_lease(lease)
+
+
+@contextmanager
+def open_session(leased: LeasedProvider, build: Callable[..., Session]) -> Iterator[Session]:
+    """A write session at a leased provider, for as long as the block lasts.
+
+    `build` makes the session from the fields of WriteSession. Raises SecretUnavailable and ProviderError.
+    """
+    profiles = tuple(fetch_txt_profiles(leased.provider))
+    with build_client(leased.provider) as client:
+        yield build(
+            provider=leased.provider,
+            lease=leased.lease,
+            client=client,
+            profiles=profiles,
+            registries=fetch_registries(leased.provider),
+            stores=dict(open_stores(leased.provider, client, remembers=True)),
+        )
