@@ -11,8 +11,8 @@ from registry_app.loop.read_back import read_back_and_settle
 from registry_app.loop.run_rows import End, close_run, was_sent
 from registry_app.loop.session import LoopSession
 from registry_app.loop.step_changes import changes_of_step
+from registry_app.mirror.counts import NOTHING, Counts, count_endpoints
 from registry_app.mirror.place import name_place
-from registry_app.mirror.plausibility import NOTHING, Shown, count_shown
 from registry_app.models import UNSETTLED, LoopRun, LoopStep, Provider
 from registry_app.reconcile.failure import describe_failure
 from registry_app.reconcile.lease import Lease
@@ -127,8 +127,8 @@ def _has_unsettled(run: LoopRun) -> bool:
     return run.steps.filter(status__in=UNSETTLED).exists()
 
 
-def _count_removed(step: LoopStep) -> Shown:
+def _count_removed(step: LoopStep) -> Counts:
     if step.store:
         return NOTHING
     changes = changes_of_step(step).values()
-    return count_shown(change.old for change in changes if change.old and change.new is None)
+    return count_endpoints(change.old for change in changes if change.old and change.new is None)

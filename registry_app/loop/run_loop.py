@@ -21,6 +21,7 @@ from registry_app.loop.second_person import raise_if_second_person_is_missing
 from registry_app.loop.send_batch import list_rows_to_tidy, tidy_rows
 from registry_app.loop.send_plan import send_plan
 from registry_app.loop.session import LoopSession
+from registry_app.mirror.baseline import ImplausibleResponse
 from registry_app.models import UNSETTLED, Loop, LoopRun, LoopStep
 from registry_app.queries.declared import fetch_declared
 from registry_app.queries.loop import is_loop_due
@@ -120,6 +121,8 @@ def _run(work: _Work) -> End | None:
     except RefusedBySafety as error:
         return End(_STATUS.REFUSED, str(error), error.code)
     except (ProviderError, WireError, SecretUnavailable) as error:
+        if isinstance(error, ImplausibleResponse):
+            work.leased.sync_soon()
         problem = describe_failure(error)[1]
         if run.steps.filter(status__in=UNSETTLED).exists():
             postpone(run, work.leased, problem)

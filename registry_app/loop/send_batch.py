@@ -33,7 +33,7 @@ from registry_app.loop.run_rows import note_left_alone
 from registry_app.loop.session import LoopSession
 from registry_app.loop.step_changes import StepItem, build_items, changes_in
 from registry_app.loop.steps import store_run_step
-from registry_app.mirror.plausibility import count_shown
+from registry_app.mirror.counts import count_endpoints
 from registry_app.models import LoopRun, RegistryProfile
 from registry_app.writes.allowed_changes import raise_if_not_allowed
 from registry_app.writes.step import send_step
@@ -66,7 +66,7 @@ def _send(
     raise_if_not_allowed(changes_in(batch.change_set), allowed)
     body = encode_change_set(batch.change_set, capitalized_keys=session.provider.capitalized_changes)
     step = store_run_step(session, run, body, build_items(batch))
-    session.removed = session.removed.plus(count_shown(batch.change_set.delete))
+    session.removed = session.removed.plus(count_endpoints(batch.change_set.delete))
     send_step(session, step)
     places = {place.name for each in batch.claim_places.values() for place in each}
     return read_back_and_settle(session, step, names | places)

@@ -11,13 +11,9 @@ from providers.wire.property_values import ValuePair
 from registry_app.clock import fetch_now
 from registry_app.errors import RefusedBySafety
 from registry_app.loop.claim_rows import decode_rows
-from registry_app.mirror.believable import (
-    raise_if_claims_are_gone,
-    raise_if_stores_unbelievable,
-    raise_if_unbelievable,
-)
+from registry_app.mirror.baseline import compare_stores, compare_with_known, raise_if_implausible
+from registry_app.mirror.counts import NOTHING, Counts
 from registry_app.mirror.domain_filter import fetch_domain_filter, read_known_filter
-from registry_app.mirror.plausibility import NOTHING, Shown
 from registry_app.mirror.snapshot import Snapshot, fetch_snapshot
 from registry_app.mirror.view import View
 from registry_app.writes.session import WriteSession
@@ -34,7 +30,7 @@ class LoopSession(WriteSession):
     property values that the provider was asked about.
     """
 
-    removed: Shown = NOTHING
+    removed: Counts = NOTHING
     asked: set[ValuePair] = field(default_factory=set)
     _equal: frozenset[ValuePair] = frozenset()
     _neighbourhood: Neighbourhood | None = None
@@ -57,11 +53,17 @@ class LoopSession(WriteSession):
             self.stores.values(),
             view=self._build_view(names),
         )
-        raise_if_unbelievable(self.provider, snapshot.shown, self.removed)
-        if self.registries.stores or self.registries.aws_sd:
-            raise_if_stores_unbelievable(self.provider, snapshot)
-        else:
-            raise_if_claims_are_gone(self.provider, snapshot.shown, self.removed)
+        has_stores = bool(self.registries.stores or self.registries.aws_sd)
+        found = compare_with_known(
+            self.provider,
+            snapshot.shown,
+            snapshot.item_count,
+            self.removed,
+            compares_claims=not has_stores,
+        )
+        raise_if_implausible(self.provider, found)
+        if has_stores:
+            raise_if_implausible(self.provider, compare_stores(self.provider, snapshot))
         return snapshot
 
     def _build_view(self, names: Collection[str] | None) -> View | None:

@@ -17,8 +17,8 @@ from providers.registries.aws_sd_label import AWS_SD
 from providers.registries.claim import TXT_REGISTRY, ClaimVerdict, OwnershipState, PairedEndpoint
 from providers.registries.claim import Claim as FoundClaim
 from providers.wire.endpoint import EndpointKey
-from registry_app.mirror.plausibility import is_too_few
 from registry_app.mirror.snapshot import Snapshot
+from registry_app.mirror.thresholds import Thresholds
 from registry_app.models import Claim
 
 _CHUNK = 5_000
@@ -33,7 +33,7 @@ class Holding(NamedTuple):
 
 
 class KnownClaim(NamedTuple):
-    """A claim as the last believed reading had it: whether a record set stood where it pointed, and was its
+    """A claim as the last accepted snapshot had it: whether a record set stood where it pointed, and was its
     owner's by it."""
 
     holding: Holding
@@ -44,88 +44,98 @@ class KnownClaim(NamedTuple):
 
 @dataclass(frozen=True)
 class LostClaims:
-    """What an owner lost in a store: `known` claims it had, `shown` it has, `standing` are the record sets
-    without theirs that are still there."""
+    """What an owner lost in a store: `known` claims it had, `shown` it has; `still_present` record sets are
+    without theirs."""
 
     holding: Holding
     kind: str
     known: int
     shown: int
-    standing: int
+    still_present: int
 
     def __str__(self) -> str:
-        which = f"{self.standing} of the {self.known} claims" if self.shown else f"all {self.known} claims"
+        which = (
+            f"{self.still_present} of the {self.known} claims" if self.shown else f"all {self.known} claims"
+        )
         if self.known == 1:
             which = "the one claim"
         return f"{which} of {self.holding.owner_id or 'owners nobody could read'} in the {self.kind} registry"
 
 
 def fetch_lost_claims(
-    provider_id: int, snapshot: Snapshot, excused: Iterable[Collection[EndpointKey]]
+    provider_id: int,
+    snapshot: Snapshot,
+    own_changes: Iterable[Collection[EndpointKey]],
+    thresholds: Thresholds,
 ) -> list[LostClaims]:
     """What a snapshot lost of what the mirror knows. Database read.
 
-    `excused` are record sets whose claims we moved or deleted ourselves; only looked at where it matters.
+    `own_changes` are record sets whose claims dnsadmin moved or deleted; only read where it matters.
     """
     counted = _count_known(provider_id, snapshot)
     if not counted:
         return []
-    suspects = _Suspects(counted, snapshot)
-    return suspects.judge(_known_claims(provider_id, suspects.known), excused) if suspects.known else []
+    candidates = _Candidates(counted, snapshot, thresholds)
+    known = _known_claims(provider_id, candidates.known)
+    return candidates.judge(known, own_changes) if candidates.known else []
 
 
-def compare_claims(baseline: Snapshot, snapshot: Snapshot) -> list[LostClaims]:
+def compare_claims(baseline: Snapshot, snapshot: Snapshot, thresholds: Thresholds) -> list[LostClaims]:
     """What a snapshot lost of what another one, which a person accepted, had. Pure."""
     stores = _stores_of(snapshot)
     known = [claim for claim in _read_known(baseline) if claim.holding.store in stores]
-    suspects = _Suspects(Counter(claim.holding for claim in known), snapshot)
-    return suspects.judge((claim for claim in known if claim.holding in suspects.known), ())
+    candidates = _Candidates(Counter(claim.holding for claim in known), snapshot, thresholds)
+    return candidates.judge((claim for claim in known if claim.holding in candidates.known), ())
 
 
-class _Suspects:
+class _Candidates:
     """Whose claims are so few now that it matters which are gone, with how many were known: mostly nobody."""
 
-    def __init__(self, counted: Mapping[Holding, int], snapshot: Snapshot) -> None:
+    def __init__(self, counted: Mapping[Holding, int], snapshot: Snapshot, thresholds: Thresholds) -> None:
         self._snapshot = snapshot
+        self._is_too_few = thresholds.is_too_few
         self._shown = Counter(holding for holding, _ in _list_shown(snapshot)) if counted else Counter()
         self.known = {
-            holding: count for holding, count in counted.items() if is_too_few(self._shown[holding], count)
+            holding: count
+            for holding, count in counted.items()
+            if self._is_too_few(self._shown[holding], count)
         }
 
     def judge(
-        self, known: Iterable[KnownClaim], excused: Iterable[Collection[EndpointKey]]
+        self, known: Iterable[KnownClaim], own_changes: Iterable[Collection[EndpointKey]]
     ) -> list[LostClaims]:
         """The losses among them. `known` are their claims, all of them."""
         if not self.known:
             return []
-        ours = list(excused)
+        ours = list(own_changes)
         records = {record.key: record for record in self._snapshot.records}
         still = {each for each in _list_shown(self._snapshot) if each[0] in self.known}
-        innocent, standing = Counter[Holding](), Counter[Holding]()
+        expected_removals, still_present = Counter[Holding](), Counter[Holding]()
         for claim in known:
             if (claim.holding, claim.key) in still:
                 continue
             is_lost = _is_lost(claim, records.get(claim.key))
             is_ours = any(claim.key in keys for keys in ours)
-            (standing if is_lost and not is_ours else innocent)[claim.holding] += 1
-        found = (self._describe(each, innocent[each], standing[each]) for each in sorted(self.known))
-        return [each for each in found if _is_suspicious(each)]
+            (still_present if is_lost and not is_ours else expected_removals)[claim.holding] += 1
+        found = (
+            self._describe(each, expected_removals[each], still_present[each]) for each in sorted(self.known)
+        )
+        return [each for each in found if self._is_implausible(each)]
 
-    def _describe(self, holding: Holding, innocent: int, standing: int) -> LostClaims:
+    def _is_implausible(self, lost: LostClaims) -> bool:
+        if not lost.still_present or not lost.shown:
+            return bool(lost.still_present)
+        return self._is_too_few(lost.known - lost.still_present, lost.known)
+
+    def _describe(self, holding: Holding, expected_removals: int, still_present: int) -> LostClaims:
         kinds = (each.kind for each in self._snapshot.contents if each.reference == holding.store)
         return LostClaims(
             holding=holding,
             kind=next(kinds, AWS_SD),
-            known=self.known[holding] - innocent,
+            known=self.known[holding] - expected_removals,
             shown=self._shown[holding],
-            standing=standing,
+            still_present=still_present,
         )
-
-
-def _is_suspicious(lost: LostClaims) -> bool:
-    if not lost.standing or not lost.shown:
-        return bool(lost.standing)
-    return is_too_few(lost.known - lost.standing, lost.known)
 
 
 def _is_lost(claim: KnownClaim, record: PairedEndpoint | None) -> bool:
@@ -174,8 +184,8 @@ def _count_known(provider_id: int, snapshot: Snapshot) -> dict[Holding, int]:
     return {Holding(str(store), owner_id or ""): count for store, owner_id, count in counted}
 
 
-def _known_claims(provider_id: int, suspects: Collection[Holding]) -> Iterator[KnownClaim]:
-    for store, holdings in groupby(sorted(suspects), key=lambda holding: holding.store):
+def _known_claims(provider_id: int, candidates: Collection[Holding]) -> Iterator[KnownClaim]:
+    for store, holdings in groupby(sorted(candidates), key=lambda holding: holding.store):
         wanted = set(holdings)
         rows = Claim.objects.filter(provider_id=provider_id, registry_profile_id=int(store)).order_by()
         fields = ("owner__owner_id", "verdict", "record_name", "record_type", "set_identifier")

@@ -19,8 +19,8 @@ from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import SetAside, decode_records
 from providers.wire.media_type import MEDIA_TYPES, WEBHOOK_MEDIA_TYPE
+from registry_app.mirror.counts import NOTHING, Counts, count_endpoints
 from registry_app.mirror.open_stores import OpenStore, StoreAnswer, fetch_contents
-from registry_app.mirror.plausibility import NOTHING, Shown, count_shown
 from registry_app.mirror.registries import NO_REGISTRIES, Registries
 from registry_app.mirror.view import View
 from registry_app.models import Owner, Provider
@@ -52,7 +52,7 @@ class Snapshot:
     profiles: tuple[TxtProfile, ...] = ()
     registries: Registries = NO_REGISTRIES
     contents: tuple[StoreContents, ...] = ()
-    shown: Shown = NOTHING
+    shown: Counts = NOTHING
 
     @property
     def has_protocol_type(self) -> bool:
@@ -133,7 +133,7 @@ def decode_snapshot(
         profiles=tuple(profiles),
         registries=registries,
         contents=contents,
-        shown=count_shown(decoded.endpoints),
+        shown=count_endpoints(decoded.endpoints),
     )
 
 

@@ -86,6 +86,19 @@ class Provider(models.Model):
         default=False, help_text="An empty answer is normal here and may empty the mirror."
     )
 
+    hold_missing_percent = models.PositiveSmallIntegerField(
+        "hold a snapshot that lacks more than (%)",
+        default=30,
+        validators=[MinValueValidator(1), MaxValueValidator(99)],
+        help_text="Of the known record sets, or of an owner's claims in a registry, of ten or more.",
+    )
+    hold_owners_changed_percent = models.PositiveSmallIntegerField(
+        "hold a snapshot that changes more owners than (%)",
+        default=30,
+        validators=[MinValueValidator(1), MaxValueValidator(99)],
+        help_text="Of the known record sets that have an owner and are still there.",
+    )
+
     write_mode = models.CharField(
         "how it writes", max_length=12, choices=WriteMode.choices, default=WriteMode.UNKNOWN
     )

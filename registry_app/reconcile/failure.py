@@ -9,6 +9,7 @@ from providers.http.errors import ProviderError
 from providers.wire.errors import WireError
 from registry_app.clock import fetch_now
 from registry_app.errors import DnsadminError
+from registry_app.mirror.baseline import ImplausibleResponse
 from registry_app.models import Provider, SyncRun
 from registry_app.queries.provider import SHORTEST_SILENCE
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity, compute_fingerprint
@@ -48,6 +49,9 @@ def describe_failure(error: Exception) -> tuple[str, str]:
     """A stable code and words that hold no secret and no body: only our own errors speak for themselves."""
     if isinstance(error, ProviderError):
         return error.code, f"{error} {error.hint}".strip()[:_LONGEST_ERROR]
+    if isinstance(error, ImplausibleResponse):
+        text = f"{error} Nothing of it was used. If it is true, a sync holds it, and a person accepts it."
+        return "implausible", text[:_LONGEST_ERROR]
     if isinstance(error, WireError):
         text = (
             f"The answer cannot be read: {error}. Nothing of it was used. Correct the provider, or what "

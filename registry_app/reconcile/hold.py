@@ -11,6 +11,7 @@ from providers.registries.store_contents import encode_contents
 from registry_app.actor import SYSTEM
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
+from registry_app.mirror.plausibility import Reason
 from registry_app.models import HeldSnapshot, Provider, SyncRun
 from registry_app.queries.held_snapshot import last_snapshot
 from registry_app.reconcile.failure import resolve_failing
@@ -19,7 +20,6 @@ from registry_app.reconcile.lease import raise_if_lost
 from registry_app.reconcile.look import Look, Visit
 from registry_app.reconcile.plan_next_visit import build_next_visit
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
-from registry_app.reconcile.suspicion import Suspicion
 from registry_app.reconcile.sync_run import close_run
 
 _FASTEST = 1
@@ -31,13 +31,13 @@ _SETTLED = {
 }
 
 
-def store_held(visit: Visit, look: Look, suspicions: Sequence[Suspicion], sighting: str) -> SyncRun:
+def store_held(visit: Visit, look: Look, reasons: Sequence[Reason], sighting: str) -> SyncRun:
     """Keep the snapshot beside the mirror, one a provider, with its reasons and the difference."""
     now = fetch_now()
     snapshot = look.snapshot
     values: dict[str, object] = {
         "sync_run": visit.run,
-        "reasons": [{"code": suspicion.code, "text": suspicion.text} for suspicion in suspicions],
+        "reasons": [{"code": reason.code, "text": reason.text} for reason in reasons],
         "difference": _describe(look, sighting),
         "body": zlib.compress(snapshot.body, _FASTEST),
         "contents": zlib.compress(encode_contents(snapshot.contents), _FASTEST) if snapshot.contents else b"",

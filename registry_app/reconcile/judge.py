@@ -1,4 +1,4 @@
-"""Whether a snapshot is believed: the rules of suspicion, with the baseline they are held against."""
+"""Whether a snapshot is plausible, held against the mirror or against one that a person accepted."""
 
 import hashlib
 import zlib
@@ -7,44 +7,54 @@ import msgspec
 
 from providers.registries.store_contents import decode_contents
 from providers.wire.errors import WireError
+from registry_app.mirror.baseline import thresholds_of
 from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filter
+from registry_app.mirror.plausibility import Comparison, Reason, find_reasons
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
+from registry_app.mirror.thresholds import Thresholds
 from registry_app.models import HeldSnapshot, Owner, Provider
 from registry_app.queries.sync_run import last_stored_set_aside
 from registry_app.queries.transfer_items import count_claims_removed_since
 from registry_app.reconcile.look import Look, Visit
 from registry_app.reconcile.rows.comparison import compare_snapshots
 from registry_app.reconcile.rows.plan import Tally
-from registry_app.reconcile.suspicion import MOST_NEW_OWNERS, Circumstances, Suspicion, find_suspicions
 
 
-def judge(visit: Visit, look: Look) -> list[Suspicion]:
-    """Why not to believe what was seen; empty: store it. Beside a snapshot that a person accepted,
-    that one is the measure, not the mirror."""
+def judge(visit: Visit, look: Look) -> list[Reason]:
+    """Why the snapshot is held; empty: store it. Where a person accepted a held snapshot, that one is the
+    baseline, not the mirror."""
     snapshot, tally = look.snapshot, look.plan.tally
     accepted = accepted_baseline(visit)
     if accepted is not None and accepted.body_digest == snapshot.body_digest and not look.is_filter_changed:
         return []
     baseline = _decode_held(visit, accepted) if accepted is not None else None
+    thresholds = thresholds_of(visit.provider)
     if baseline is not None:
-        tally, set_aside_before = compare_snapshots(baseline, snapshot), len(baseline.set_aside)
+        tally = compare_snapshots(baseline, snapshot, thresholds)
+        set_aside_before = len(baseline.set_aside)
     else:
         set_aside_before = last_stored_set_aside(visit.provider.pk) if snapshot.set_aside else 0
-    around = Circumstances(
+    found = Comparison(
         item_count=snapshot.item_count,
+        known=tally.known - tally.deleted_by_us,
+        still_there=tally.still_there,
+        claims_known=tally.claims_known - _count_removed_by_us(visit, tally),
+        claims_seen=tally.claims_seen,
+        lost_claims=tally.lost_claims,
+        owned=tally.owned,
+        owner_changed=tally.owner_changed,
+        new_owners=_count_new_owners(snapshot, thresholds),
         set_aside=len(snapshot.set_aside),
         set_aside_before=set_aside_before,
-        claims_removed_by_us=_count_removed_by_us(visit, tally),
-        allow_empty=visit.provider.allow_empty,
         is_filter_changed=look.is_filter_changed,
-        new_owners=_count_new_owners(snapshot),
+        allow_empty=visit.provider.allow_empty,
     )
-    return find_suspicions(tally, around)
+    return find_reasons(found, thresholds)
 
 
-def _count_new_owners(snapshot: Snapshot) -> int:
+def _count_new_owners(snapshot: Snapshot, thresholds: Thresholds) -> int:
     named = {claim.owner_id for claim in snapshot.claims if claim.owner_id}
-    if len(named) <= MOST_NEW_OWNERS:
+    if len(named) <= thresholds.new_owners:
         return 0  # read only where it can matter
     return len(named.difference(Owner.objects.order_by().values_list("owner_id", flat=True).iterator()))
 

@@ -16,6 +16,7 @@ from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable
+from registry_app.mirror.baseline import thresholds_of
 from registry_app.mirror.client import build_client
 from registry_app.mirror.domain_filter import NegotiatedFilter, fetch_domain_filter, is_negotiation_due
 from registry_app.mirror.open_stores import StoreAnswer, fetch_answers, open_stores
@@ -140,12 +141,14 @@ def _look_closely(
         transfers=touched_since(provider.pk, provider.accepted_at),
         deleted=deleted_since(provider.pk, provider.accepted_at),
     )
-    plan = compare_with_mirror(provider.pk, snapshot, visit.transfers, visit.deleted.keys)
+    plan = compare_with_mirror(
+        provider.pk, snapshot, visit.transfers, visit.deleted.keys, thresholds=thresholds_of(provider)
+    )
     renew_lease(visit.lease)
     look = Look(snapshot, plan, heard.domain_filter, known_filter)
-    suspicions = judge(visit, look)
-    if suspicions:
-        return store_held(visit, look, suspicions, sighting)
+    reasons = judge(visit, look)
+    if reasons:
+        return store_held(visit, look, reasons, sighting)
     return store_snapshot(visit, look)
 
 

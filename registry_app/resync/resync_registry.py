@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import structlog
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Q
 
 from providers.http.errors import ProviderError
@@ -21,10 +20,10 @@ from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable
-from registry_app.mirror.believable import find_lost_claims, raise_if_unbelievable
+from registry_app.mirror.baseline import compare_with_known, find_lost_claims, raise_if_implausible
 from registry_app.mirror.client import build_client
+from registry_app.mirror.counts import count_endpoints
 from registry_app.mirror.open_stores import open_configmap_store
-from registry_app.mirror.plausibility import count_shown
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.mirror.registries import Registries
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
@@ -33,10 +32,9 @@ from registry_app.outside_copy import announce_send, count_send
 from registry_app.queries.instance import list_owner_ids
 from registry_app.queries.send_gate import find_send_stops
 from registry_app.reconcile.findings.draft import FindingDraft, Kind
-from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease, renew_lease, take_lease
 from registry_app.reconcile.store_findings import open_finding, resolve_finding, resolve_findings
-from registry_app.reconcile.visit import name_holder
 from registry_app.resync.draft_drift import draft_drift
+from registry_app.writes.session import LeasedProvider, ProviderBusy, leased_provider
 
 _logger = structlog.get_logger(__name__)
 _BUSY_AGAIN = timedelta(seconds=15)
@@ -63,54 +61,50 @@ def resync_registry(profile_id: int) -> None:
     provider = profile.providers.filter(is_enabled=True).first() if profile else None
     if profile is None or provider is None or not _take_turn(profile):
         return
-    lease = take_lease(provider.pk, name_holder())
-    if lease is None:
-        _wait(profile, _BUSY_AGAIN)
-        return
     try:
-        provider.refresh_from_db()  # a visit may just have ended
-        if provider.status == Provider.Status.HELD:
-            return
-        _resync(profile, provider, lease)
+        with leased_provider(provider.pk, "resync") as leased:
+            if leased.provider.status != Provider.Status.HELD:
+                _resync(profile, leased)
+    except ProviderBusy:
+        _wait(profile, _BUSY_AGAIN)
     except (ProviderError, WireError, SecretUnavailable, LeaseLost) as error:
         _logger.warning("resync.not_finished", registry_profile=profile.pk, error=str(error))
-    finally:
-        release_lease(lease)
 
 
-def _resync(profile: RegistryProfile, provider: Provider, lease: Lease) -> None:
+def _resync(profile: RegistryProfile, leased: LeasedProvider) -> None:
+    provider = leased.provider
     with build_client(provider) as client:
-        lease = renew_lease(lease, seconds=2 * provider.deadline_seconds)
+        leased.renew(exchanges=2)
         body = client.records().body
         endpoints = decode_records(body, max_items=provider.max_items).endpoints
-        raise_if_unbelievable(provider, count_shown(endpoints))
+        counts = count_endpoints(endpoints)
+        raise_if_implausible(provider, compare_with_known(provider, counts, len(endpoints)))
         store = open_configmap_store(profile, provider, remembers=True)
         snapshot = _read_all(profile, provider, store, body)
         losers = _find_losers(profile, provider, snapshot)
         owners = {record.key: record.owner_id for record in snapshot.records if record.owner_id}
         for owner_id in list_owner_ids(profile, provider):
-            lease = renew_lease(lease, seconds=3 * provider.deadline_seconds)
+            leased.renew(exchanges=3)
             found = store.compare(owner_id, endpoints, owners=owners)
             rebuilds = owner_id not in losers and _may_rebuild(profile, provider)
             draft = draft_drift(profile, provider, owner_id, found, was_rebuilt=rebuilds)
             if rebuilds and found.differences and _is_news(provider, draft):
-                found = _rebuild(profile, lease, store, owner_id, Shown(endpoints, owners), found)
+                found = _rebuild(profile, leased, store, owner_id, Shown(endpoints, owners), found)
                 draft = draft_drift(profile, provider, owner_id, found, was_rebuilt=True)
-            _store_finding(provider, lease, draft, is_there=bool(found.differences or found.keyless))
-        _resolve_left_over(profile, provider, lease)
+            _store_finding(leased, draft, is_there=bool(found.differences or found.keyless))
+        _resolve_left_over(profile, leased)
 
 
 def _rebuild(
     profile: RegistryProfile,
-    lease: Lease,
+    leased: LeasedProvider,
     store: ConfigMapStore,
     owner_id: str,
     shown: Shown,
     found: Comparison,
 ) -> Comparison:
     """Write the intent, act once, then look: what differs afterwards."""
-    with transaction.atomic():
-        raise_if_lost(lease)
+    with leased.fenced():
         differences = len(found.differences) + found.further
         after = {"owner_id": owner_id, "differences": differences}
         record_audit(SYSTEM, "registry_profile.rebuilding", profile, after=after)
@@ -147,14 +141,14 @@ def _may_rebuild(profile: RegistryProfile, provider: Provider) -> bool:
     return profile.is_rebuilt and not find_send_stops(provider)
 
 
-def _store_finding(provider: Provider, lease: Lease, draft: FindingDraft, *, is_there: bool) -> None:
+def _store_finding(leased: LeasedProvider, draft: FindingDraft, *, is_there: bool) -> None:
     now = fetch_now()
-    with transaction.atomic():
-        raise_if_lost(lease)
+    provider_id = leased.provider.pk
+    with leased.fenced():
         if is_there:
-            open_finding(provider.pk, draft, now)
+            open_finding(provider_id, draft, now)
         else:
-            resolve_finding(draft.fingerprint(provider.pk), now)
+            resolve_finding(draft.fingerprint(provider_id), now)
 
 
 def _is_news(provider: Provider, draft: FindingDraft) -> bool:
@@ -164,15 +158,14 @@ def _is_news(provider: Provider, draft: FindingDraft) -> bool:
     return bool(told != dict(draft.details))
 
 
-def _resolve_left_over(profile: RegistryProfile, provider: Provider, lease: Lease) -> None:
+def _resolve_left_over(profile: RegistryProfile, leased: LeasedProvider) -> None:
     """Findings about owners that do not use the profile any more."""
-    owner_ids = set(list_owner_ids(profile, provider))
+    owner_ids = set(list_owner_ids(profile, leased.provider))
     told = Finding.objects.filter(
-        provider=provider, kind=Kind.REGISTRY_DRIFT, details__registry_profile=profile.name
+        provider=leased.provider, kind=Kind.REGISTRY_DRIFT, details__registry_profile=profile.name
     ).exclude(state=Finding.State.RESOLVED)
     gone = [pk for pk, details in told.values_list("pk", "details") if details["owner_id"] not in owner_ids]
-    with transaction.atomic():
-        raise_if_lost(lease)
+    with leased.fenced():
         resolve_findings(gone, fetch_now())
 
 

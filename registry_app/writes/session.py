@@ -14,6 +14,7 @@ from django.db import transaction
 from providers.client.provider_client import ProviderClient
 from providers.registries.claim import TxtProfile
 from providers.registries.stored_claim import StoredClaimChange
+from registry_app.clock import fetch_now
 from registry_app.errors import StateMoved
 from registry_app.mirror.client import build_client
 from registry_app.mirror.open_stores import OpenStore, open_stores
@@ -41,6 +42,10 @@ class LeasedProvider:
     def renew(self, exchanges: int = 1) -> None:
         """Keep the lease through the next exchanges with the provider or its stores. Raises LeaseLost."""
         self.lease = renew_lease(self.lease, seconds=exchanges * self.provider.deadline_seconds)
+
+    def sync_soon(self) -> None:
+        """Have the scheduler sync the provider at its next tick: the mirror may be behind."""
+        Provider.objects.filter(pk=self.provider.pk).update(next_visit_at=fetch_now())
 
     @contextmanager
     def fenced(self) -> Iterator[None]:

@@ -9,6 +9,7 @@ from providers.registries.labels import RESOURCE
 from providers.wire.endpoint import EndpointKey
 from registry_app.mirror.lost_claims import compare_claims, fetch_lost_claims
 from registry_app.mirror.snapshot import Snapshot
+from registry_app.mirror.thresholds import Thresholds
 from registry_app.models import Claim, Owner, RecordSet
 from registry_app.reconcile.rows.beliefs import describe_beliefs
 from registry_app.reconcile.rows.plan import SAMPLE_SIZE, Plan, Tally
@@ -26,16 +27,18 @@ def compare_with_mirror(
     snapshot: Snapshot,
     excused: Mapping[EndpointKey, int],
     deleted: Collection[EndpointKey] = frozenset(),
+    *,
+    thresholds: Thresholds,
 ) -> Plan:
     """The plan that makes the mirror match. Reads rows, writes nothing.
 
     `excused` are the record sets that transfers of ours touched since the mirror was last true: that
-    their owners changed is no reason for suspicion; nor is it that what loops of ours `deleted` is gone.
+    their owners changed is no reason to hold a snapshot; nor is it that what loops of ours `deleted` is gone.
     """
     tally = Tally(seen=len(snapshot.records), claims_seen=len(snapshot.claims))
     records = _match_records(provider_id, snapshot, excused, deleted, tally)
     claims = _match_claims(provider_id, snapshot, tally)
-    tally.lost_claims = fetch_lost_claims(provider_id, snapshot, (excused, deleted))
+    tally.lost_claims = fetch_lost_claims(provider_id, snapshot, (excused, deleted), thresholds)
     return Plan(
         record_digests=records.digests,
         created=records.created,
@@ -125,7 +128,7 @@ def _note_change(
     tally.sample("owner_changed", f"{record.key.name} {record.key.record_type}: {owner_id} → {now}")
 
 
-def compare_snapshots(baseline: Snapshot, snapshot: Snapshot) -> Tally:
+def compare_snapshots(baseline: Snapshot, snapshot: Snapshot, thresholds: Thresholds) -> Tally:
     """How a snapshot differs from one that a person accepted. Pure."""
     tally = Tally(
         known=len(baseline.records),
@@ -143,7 +146,7 @@ def compare_snapshots(baseline: Snapshot, snapshot: Snapshot) -> Tally:
         tally.owned += bool(known.owner_id)
         if record != known:
             _note_change(tally, record, known.owner_id, {})
-    tally.lost_claims = compare_claims(baseline, snapshot)
+    tally.lost_claims = compare_claims(baseline, snapshot, thresholds)
     return tally
 
 

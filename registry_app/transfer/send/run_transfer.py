@@ -14,7 +14,7 @@ from registry_app.actor import SYSTEM
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable, StateMoved
-from registry_app.mirror.believable import raise_if_unbelievable
+from registry_app.mirror.baseline import ImplausibleResponse, compare_with_known, raise_if_implausible
 from registry_app.mirror.snapshot import fetch_snapshot
 from registry_app.models import Transfer, TransferItem
 from registry_app.queries.send_gate import find_send_stops
@@ -22,8 +22,8 @@ from registry_app.transfer.advance import advance
 from registry_app.transfer.find_transfer import find_transfer
 from registry_app.transfer.plan.premises import find_moved_place, find_moved_premise
 from registry_app.transfer.plan.stored_fingerprint import compute_stored_fingerprint
-from registry_app.transfer.send.believable_zone import count_shown_in
 from registry_app.transfer.send.conclude import conclude, end_stale, withdraw_approval
+from registry_app.transfer.send.known_beside import count_shown_in
 from registry_app.transfer.send.review import find_moved_items
 from registry_app.transfer.send.run_batch import load_batch, names_of, run_batch
 from registry_app.transfer.send.session import LeasedTransfer, TransferSession, store_outcomes
@@ -85,6 +85,8 @@ def _run(leased: LeasedTransfer) -> None:
                 return
             stop_reason = _send_all(session)
     except (ProviderError, WireError, SecretUnavailable) as error:
+        if isinstance(error, ImplausibleResponse):
+            leased.sync_soon()
         _retry_later(leased, str(error))
         return
     if stop_reason is not None:
@@ -186,11 +188,12 @@ def _is_as_reviewed(session: TransferSession) -> bool:
     snapshot = fetch_snapshot(
         session.provider, session.client, session.profiles, session.registries, session.stores.values()
     )
-    raise_if_unbelievable(session.provider, snapshot.shown)
+    found = compare_with_known(session.provider, snapshot.shown, snapshot.item_count)
+    raise_if_implausible(session.provider, found)
     if snapshot.item_count:
-        session.known_zone.raise_if_unbelievable(count_shown_in(snapshot))
+        session.known_zone.raise_if_implausible(count_shown_in(snapshot))
     for read in snapshot.contents:
-        session.known_rows.raise_if_unbelievable(
+        session.known_rows.raise_if_implausible(
             read.reference, session.store_names[read.reference], read.claims
         )
     items = session.transfer.items.order_by("ordinal").iterator(chunk_size=2_000)

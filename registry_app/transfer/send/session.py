@@ -8,11 +8,10 @@ from providers.registries.claim import TxtProfile
 from providers.registries.stored_claim import StoredClaimChange
 from providers.wire.json_codec import decode_records
 from registry_app.crash_point import crash_point
-from registry_app.mirror.believable import raise_if_unbelievable
-from registry_app.mirror.plausibility import count_shown
+from registry_app.mirror.baseline import compare_with_known, raise_if_implausible
+from registry_app.mirror.counts import count_endpoints
 from registry_app.models import Transfer, TransferItem
-from registry_app.transfer.send.believable_store import KnownRows
-from registry_app.transfer.send.believable_zone import KnownZone, count_shown_zone
+from registry_app.transfer.send.known_beside import KnownRows, KnownZone, count_shown_zone
 from registry_app.transfer.send.live_zone import LiveZone, build_live_zone
 from registry_app.transfer.send.store_changes import list_changes_to_make
 from registry_app.writes.session import LeasedProvider, WriteSession
@@ -71,15 +70,17 @@ class TransferSession(WriteSession, LeasedTransfer):
         self.renew()
         answer = self.client.records()
         decoded = decode_records(answer.body, max_items=self.provider.max_items)
-        raise_if_unbelievable(self.provider, count_shown(decoded.endpoints))
+        counts = count_endpoints(decoded.endpoints)
+        found = compare_with_known(self.provider, counts, len(decoded.endpoints))
+        raise_if_implausible(self.provider, found)
         if decoded.endpoints:
-            self.known_zone.raise_if_unbelievable(count_shown_zone(decoded.endpoints))
+            self.known_zone.raise_if_implausible(count_shown_zone(decoded.endpoints))
         zone = build_live_zone(decoded.endpoints, names)
         for reference in self.transfer.premises.get("stores", {}):
             self.renew()
             opened = self.stores[reference]
             claims = opened.store.fetch_claims()
-            self.known_rows.raise_if_unbelievable(reference, opened.name, claims, batch=self.batch)
+            self.known_rows.raise_if_implausible(reference, opened.name, claims, batch=self.batch)
             mine = (claim for claim in claims if claim.key.name in names)
             zone = zone.with_store(reference, opened.name, mine)
         self.zone = zone

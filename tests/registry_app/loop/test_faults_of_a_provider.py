@@ -206,7 +206,7 @@ def test_a_response_that_a_sync_holds_plans_nothing(fault: Fault, count: int) ->
         visit_provider(world.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
 
         assert ended.status == STATUS.FAILED
-        assert "known" in ended.reason
+        assert "is implausible" in ended.reason
         assert world.change_sets() == []
         assert HeldSnapshot.objects.count() == 1
 

@@ -3,8 +3,11 @@
 import pytest
 
 from providers.registries.encryption import encrypt_labels_text
-from registry_app.mirror.believable import UnbelievableAnswer, raise_if_unbelievable
-from registry_app.mirror.plausibility import Shown, count_shown, is_too_few
+from providers.wire.endpoint import Endpoint
+from registry_app.mirror.baseline import ImplausibleResponse, compare_with_known, raise_if_implausible
+from registry_app.mirror.counts import Counts, count_endpoints
+from registry_app.mirror.thresholds import Thresholds
+from registry_app.models import Provider
 from tests.factories import make_provider, make_record_set
 from tests.reference_server import make_claim, make_record
 
@@ -29,7 +32,7 @@ _TOKEN = f'"{encrypt_labels_text("a token that is no claim, and long enough to l
 def test_fewer_than_seven_tenths_of_ten_or_more_are_too_few(
     known: int, shown: int, is_implausible: bool
 ) -> None:
-    assert is_too_few(shown, known) is is_implausible
+    assert Thresholds().is_too_few(shown, known) is is_implausible
 
 
 def test_claims_and_endpoints_of_one_record_set_are_told_apart_from_record_sets() -> None:
@@ -45,7 +48,7 @@ def test_claims_and_endpoints_of_one_record_set_are_told_apart_from_record_sets(
         make_record("token.example.org", "TXT", (_TOKEN,)),
     ]
 
-    assert count_shown(endpoints) == Shown(typed=2, texts=2, claims=2)
+    assert count_endpoints(endpoints) == Counts(typed=2, texts=2, claims=2)
 
 
 @pytest.mark.django_db
@@ -56,6 +59,11 @@ def test_texts_that_look_encrypted_are_not_missed_where_all_else_is_there() -> N
     zone = [make_record(f"app-{number}.example.org") for number in range(10)]
     tokens = [make_record(f"token-{number}.example.org", "TXT", (_TOKEN,)) for number in range(10)]
 
-    raise_if_unbelievable(provider, count_shown([*zone, *tokens]))
-    with pytest.raises(UnbelievableAnswer, match="6 record sets are shown where 20 are known"):
-        raise_if_unbelievable(provider, count_shown([*zone[:6], *tokens]))
+    _read(provider, [*zone, *tokens])
+    with pytest.raises(ImplausibleResponse, match="Only 6 of 20 known record sets are still there"):
+        _read(provider, [*zone[:6], *tokens])
+
+
+def _read(provider: Provider, endpoints: list[Endpoint]) -> None:
+    found = compare_with_known(provider, count_endpoints(endpoints), len(endpoints))
+    raise_if_implausible(provider, found)

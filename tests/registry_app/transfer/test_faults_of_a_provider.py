@@ -221,7 +221,7 @@ def test_an_empty_answer_proves_nothing_and_is_asked_again(good_reads: int) -> N
         world.reference.faults.plan("GET /records", read_faults.empty_list(), after=good_reads)
         run(transfer)
         assert transfer.status == STATUS.SENDING
-        assert "0 record sets are shown where 10 are known" in transfer.status_reason
+        assert "The response is empty; the mirror holds 10 record sets" in transfer.status_reason
 
         run(transfer)
 

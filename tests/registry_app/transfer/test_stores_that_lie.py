@@ -57,7 +57,7 @@ def test_an_emptied_store_is_waited_for_before_anything_is_sent() -> None:
         transfer.refresh_from_db()
 
         assert waiting == _STATUS.SENDING
-        assert "shows 0 claims beside those of this transfer, where 1 are known" in reason
+        assert "All 1 known claims are gone" in reason
         assert two.reference.zone_bytes() != before
         assert transfer.status == _STATUS.VERIFIED, transfer.status_reason
         assert two.world.owner_of(WWW.dns_name) == GREEN
@@ -76,7 +76,7 @@ def test_a_row_that_is_gone_with_all_others_is_not_taken_for_removed() -> None:
         statuses = set(transfer.items.values_list("status", flat=True))
         assert transfer.status == _STATUS.SENDING
         assert TransferItem.Status.VERIFIED not in statuses
-        assert "shows 0 claims" in transfer.status_reason
+        assert "known claims are gone" in transfer.status_reason
 
 
 def _another_account(profile: RegistryProfile) -> None:

@@ -96,7 +96,7 @@ def test_what_is_there_is_not_taken_for_moved_before_anything_is_sent(
         transfer.refresh_from_db()
 
         assert waiting == _STATUS.SENDING
-        assert "are known" in reason
+        assert "is implausible" in reason
         assert transfer.status == _STATUS.VERIFIED, transfer.status_reason
 
 
