@@ -6,7 +6,7 @@ from celery import shared_task
 
 from registry_app.actor import SYSTEM
 from registry_app.clock import fetch_now
-from registry_app.inventory import loosen_approval as loosening
+from registry_app.inventory.approval_change import apply_due_looser_approvals
 from registry_app.loop import finish_run as finishing
 from registry_app.loop import run_loop as looping
 from registry_app.loop.purge_loop_runs import purge_loop_runs
@@ -63,7 +63,7 @@ def sweep() -> None:
     silence.note_silent_providers()
     duplicates.note_duplicate_providers()
     unfinished.note_unfinished_transfers()
-    loosening.apply_due_looser_approvals()
+    apply_due_looser_approvals()
 
 
 @shared_task

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from providers.wire.canonical_name import reversed_name
-from registry_app.inventory.only_instance import INSTANCE_FIELDS
+from registry_app.inventory.owner import INSTANCE_FIELDS
 from registry_app.models import Cluster, Finding, Instance, Owner, OwnershipState, Provider, RecordSet
 
 _numbers = itertools.count(1)

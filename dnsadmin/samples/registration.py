@@ -5,12 +5,10 @@ from typing import Any
 from dnsadmin.samples.state import SampleServer, load_state
 from dnsadmin.samples.zones import EDGE_PREFIX, SHOP_PREFIX
 from registry_app.actor import SYSTEM
-from registry_app.inventory.change_owner import change_owner
-from registry_app.inventory.change_provider import change_provider
-from registry_app.inventory.register_cluster import register_cluster
-from registry_app.inventory.register_owner import register_owner
-from registry_app.inventory.register_provider import register_provider
-from registry_app.inventory.register_registry_profile import register_registry_profile
+from registry_app.inventory.cluster import register_cluster
+from registry_app.inventory.owner import change_owner, register_owner
+from registry_app.inventory.provider import change_provider, register_provider
+from registry_app.inventory.registry_profile import register_registry_profile
 from registry_app.models import Cluster, InstancePolicy, Owner, Provider, RegistryProfile
 
 _OWNERS: dict[str, dict[str, Any]] = {

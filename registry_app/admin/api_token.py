@@ -16,8 +16,7 @@ from registry_app.admin.fields import LinesField, MomentField, ThemedForm
 from registry_app.admin.list_page import ListPage
 from registry_app.admin.wording import format_ago, format_badge
 from registry_app.errors import DnsadminError
-from registry_app.inventory.issue_token import issue_token
-from registry_app.inventory.revoke_token import revoke_token
+from registry_app.inventory.token import issue_token, revoke_token
 from registry_app.models import ApiToken, Owner
 from registry_app.queries.access import may_administer
 

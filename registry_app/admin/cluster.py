@@ -16,10 +16,13 @@ from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import SecretField
 from registry_app.admin.provider_form import AddressInput
 from registry_app.admin.wording import NOTHING
-from registry_app.inventory.change_cluster import change_cluster
-from registry_app.inventory.deletion import delete_cluster
-from registry_app.inventory.probe_cluster import ClusterReport, probe_cluster
-from registry_app.inventory.register_cluster import register_cluster
+from registry_app.inventory.cluster import (
+    ClusterReport,
+    change_cluster,
+    delete_cluster,
+    probe_cluster,
+    register_cluster,
+)
 from registry_app.models import Cluster, Owner
 from registry_app.queries.access import may_administer
 from registry_app.queries.dependents import find_cluster_dependents

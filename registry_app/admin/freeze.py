@@ -19,8 +19,7 @@ from registry_app.admin.filters import build_row_filter
 from registry_app.admin.list_page import ListPage
 from registry_app.admin.wording import format_ago, format_badge
 from registry_app.errors import DnsadminError
-from registry_app.inventory.freeze import delete_freeze, freeze
-from registry_app.inventory.lift_freeze import lift_freeze
+from registry_app.inventory.freeze import delete_freeze, freeze, lift_freeze
 from registry_app.models import PROVIDER_SECRETS, Freeze, Grant, Provider
 from registry_app.queries.access import may_act_somewhere, may_administer, may_operate
 from registry_app.queries.freeze import FreezeState, compute_freeze_state

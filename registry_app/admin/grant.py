@@ -16,8 +16,7 @@ from registry_app.admin.answer import answer_act, answer_form
 from registry_app.admin.fields import ThemedForm
 from registry_app.admin.filters import build_choice_filter, build_row_filter
 from registry_app.admin.list_page import ListPage
-from registry_app.inventory.add_grant import add_grant
-from registry_app.inventory.remove_grant import remove_grant
+from registry_app.inventory.grant import add_grant, remove_grant
 from registry_app.models import PROVIDER_SECRETS, Grant, Owner, Provider
 from registry_app.queries.access import may_administer
 

@@ -14,9 +14,7 @@ from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import LinesField
 from registry_app.admin.filters import TextFilter, build_row_filter
 from registry_app.admin.record_set import link_to
-from registry_app.inventory.change_instance import change_instance
-from registry_app.inventory.deletion import delete_instance
-from registry_app.inventory.register_instance import register_instance
+from registry_app.inventory.instance import change_instance, delete_instance, register_instance
 from registry_app.models import Cluster, Instance, Loop, Provider
 from registry_app.queries.dependents import find_instance_dependents
 from registry_app.queries.name_range import build_prefix_query

@@ -22,10 +22,7 @@ from registry_app.admin.filters import TextFilter, build_choice_filter, build_ro
 from registry_app.admin.instance import DEFAULTS, describe_instance
 from registry_app.admin.look_alikes import OwnerList
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
-from registry_app.inventory.change_owner import change_owner
-from registry_app.inventory.deletion import delete_owner
-from registry_app.inventory.only_instance import INSTANCE_FIELDS
-from registry_app.inventory.register_owner import register_owner
+from registry_app.inventory.owner import INSTANCE_FIELDS, change_owner, delete_owner, register_owner
 from registry_app.models import (
     PROVIDER_SECRETS,
     Cluster,

@@ -22,16 +22,14 @@ from registry_app.admin.list_page import build_column
 from registry_app.admin.provider_form import ProviderForm
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due
 from registry_app.errors import DnsadminError
-from registry_app.inventory.change_provider import change_provider
-from registry_app.inventory.deletion import delete_provider
-from registry_app.inventory.loosen_approval import cancel_looser_approval, confirm_looser_approval
-from registry_app.inventory.probe_provider import probe_provider
+from registry_app.inventory.approval_change import cancel_looser_approval, confirm_looser_approval
+from registry_app.inventory.provider import change_provider, delete_provider, register_provider
 from registry_app.inventory.provider_directory import (
     describe_source,
     find_known_provider,
     list_known_providers,
 )
-from registry_app.inventory.register_provider import register_provider
+from registry_app.inventory.provider_probe import probe_provider
 from registry_app.models import OwnershipState, Provider
 from registry_app.queries.access import may_administer, may_operate
 from registry_app.queries.approval import find_pending_change, find_reason_not_to_confirm

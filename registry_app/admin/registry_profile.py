@@ -16,10 +16,13 @@ from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import SecretField
 from registry_app.admin.provider_form import AddressInput
 from registry_app.admin.wording import NOTHING
-from registry_app.inventory.change_registry_profile import change_registry_profile
-from registry_app.inventory.deletion import delete_registry_profile
-from registry_app.inventory.probe_registry import RegistryReport, probe_registry
-from registry_app.inventory.register_registry_profile import register_registry_profile
+from registry_app.inventory.registry_profile import (
+    RegistryReport,
+    change_registry_profile,
+    delete_registry_profile,
+    probe_registry,
+    register_registry_profile,
+)
 from registry_app.mirror.registries import STORE_KINDS
 from registry_app.models import RegistryProfile
 from registry_app.queries.access import may_administer

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 
 from registry_app.clock import fetch_now
 from registry_app.errors import NotAllowed
-from registry_app.inventory.token_secret import compute_secret_hash, parse_token_text
+from registry_app.inventory.token import compute_secret_hash, parse_token_text
 from registry_app.models import ApiToken
 
 _SCHEME = "bearer"

@@ -14,10 +14,13 @@ from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATIO
 from registry_app.api.reference import is_set
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import read_body, read_parameters
-from registry_app.inventory.change_cluster import change_cluster
-from registry_app.inventory.deletion import delete_cluster
-from registry_app.inventory.probe_cluster import ClusterReport, probe_cluster
-from registry_app.inventory.register_cluster import register_cluster
+from registry_app.inventory.cluster import (
+    ClusterReport,
+    change_cluster,
+    delete_cluster,
+    probe_cluster,
+    register_cluster,
+)
 from registry_app.models import Cluster
 
 _SETTINGS = ("name", "environment", "description", "api_url", "ca_certificate", "client_certificate")

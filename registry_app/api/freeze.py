@@ -16,8 +16,7 @@ from registry_app.api.reference import ProviderReference, RowIdField, with_provi
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
 from registry_app.clock import fetch_now
-from registry_app.inventory.freeze import delete_freeze, freeze
-from registry_app.inventory.lift_freeze import lift_freeze
+from registry_app.inventory.freeze import delete_freeze, freeze, lift_freeze
 from registry_app.models import Freeze
 from registry_app.queries.freeze import FreezeState, compute_freeze_state
 

@@ -22,9 +22,7 @@ from registry_app.api.reference import (
     with_provider,
 )
 from registry_app.api.view_set import read_parameters
-from registry_app.inventory.change_instance import change_instance
-from registry_app.inventory.deletion import delete_instance
-from registry_app.inventory.register_instance import register_instance
+from registry_app.inventory.instance import change_instance, delete_instance, register_instance
 from registry_app.models import (
     PROVIDER_SECRETS,
     Cluster,

@@ -28,14 +28,12 @@ from registry_app.api.precondition import build_etag, read_expected_version, ver
 from registry_app.api.reference import with_provider
 from registry_app.api.view_set import find_row, read_body, read_parameters
 from registry_app.errors import NotAllowed, StateMoved
-from registry_app.inventory.change_loop import change_loop
-from registry_app.inventory.declare_endpoints import (
+from registry_app.inventory.declared_endpoint import (
     declare_endpoint,
     declare_endpoints,
     withdraw_endpoint,
 )
-from registry_app.inventory.deletion import delete_loop
-from registry_app.inventory.register_loop import register_loop
+from registry_app.inventory.loop import change_loop, delete_loop, register_loop
 from registry_app.loop.declared import build_request, find_loop
 from registry_app.loop.preview_loop import preview_loop
 from registry_app.loop.request_loop_run import request_loop_run

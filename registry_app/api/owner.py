@@ -16,9 +16,7 @@ from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATIO
 from registry_app.api.reference import RowIdField
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import read_parameters
-from registry_app.inventory.change_owner import change_owner
-from registry_app.inventory.deletion import delete_owner
-from registry_app.inventory.register_owner import register_owner
+from registry_app.inventory.owner import change_owner, delete_owner, register_owner
 from registry_app.models import Cluster, InstancePolicy, Owner, RegistryProfile
 from registry_app.queries.instance import WITH_PROFILES, find_only_instance
 from registry_app.queries.look_alike import find_look_alikes

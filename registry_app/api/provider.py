@@ -15,11 +15,9 @@ from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATIO
 from registry_app.api.reference import RowIdField, is_set
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import find_row, read_body, read_parameters
-from registry_app.inventory.change_provider import change_provider
-from registry_app.inventory.deletion import delete_provider
-from registry_app.inventory.loosen_approval import cancel_looser_approval, confirm_looser_approval
-from registry_app.inventory.probe_provider import ConnectionReport, SampleRecord, probe_provider
-from registry_app.inventory.register_provider import register_provider
+from registry_app.inventory.approval_change import cancel_looser_approval, confirm_looser_approval
+from registry_app.inventory.provider import change_provider, delete_provider, register_provider
+from registry_app.inventory.provider_probe import ConnectionReport, SampleRecord, probe_provider
 from registry_app.models import ApprovalChange, Provider
 from registry_app.queries.approval import PENDING_APPROVAL_CHANGES
 from registry_app.queries.same_address import list_warnings

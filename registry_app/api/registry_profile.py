@@ -15,10 +15,13 @@ from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATIO
 from registry_app.api.reference import ProviderReference, is_set
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import read_body, read_parameters
-from registry_app.inventory.change_registry_profile import change_registry_profile
-from registry_app.inventory.deletion import delete_registry_profile
-from registry_app.inventory.probe_registry import RegistryReport, probe_registry
-from registry_app.inventory.register_registry_profile import register_registry_profile
+from registry_app.inventory.registry_profile import (
+    RegistryReport,
+    change_registry_profile,
+    delete_registry_profile,
+    probe_registry,
+    register_registry_profile,
+)
 from registry_app.models import Cluster, Provider, RegistryProfile
 
 _SETTINGS = (

@@ -12,8 +12,7 @@ from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
 from registry_app.api.reference import RowIdField
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
-from registry_app.inventory.issue_token import issue_token
-from registry_app.inventory.revoke_token import revoke_token
+from registry_app.inventory.token import issue_token, revoke_token
 from registry_app.models import ApiToken
 
 

@@ -1,8 +1,9 @@
-"""Freeze one provider, or all."""
+"""Freeze one provider, or all; lift and delete freezes."""
 
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Q
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
@@ -26,7 +27,7 @@ def freeze(
     Raises NotAllowed, NotFound, or InvalidRequest (no reason, or an end before its start).
     """
     provider = None if provider_id is None else fetch_row(Provider, provider_id)
-    raise_if_may_not_freeze(actor, provider)
+    _raise_if_may_not_freeze(actor, provider)
     start = starts_at or fetch_now()
     if not reason.strip():
         raise InvalidRequest("A freeze needs a reason.", fields={"reason": ["Say why nothing may be sent."]})
@@ -42,11 +43,33 @@ def freeze(
     return row
 
 
+def lift_freeze(actor: Actor, freeze_id: int, *, reason: str = "") -> Freeze:
+    """End a freeze now (one that has not begun ends as it starts). Raises StateMoved if it is over."""
+    row = fetch_row(Freeze, freeze_id)
+    _raise_if_may_not_freeze(actor, row.provider)
+    now = max(fetch_now(), row.starts_at)
+    with transaction.atomic():
+        still_on = Freeze.objects.filter(Q(ends_at=None) | Q(ends_at__gt=now), pk=freeze_id)
+        if not still_on.update(ends_at=now):
+            raise StateMoved("This freeze is over already.", todo="Nothing is left to do.")
+        before = None if row.ends_at is None else row.ends_at.isoformat()
+        record_audit(
+            actor,
+            "freeze.lifted",
+            row,
+            reason=reason,
+            before={"ends_at": before},
+            after={"ends_at": now.isoformat()},
+        )
+    row.refresh_from_db()
+    return row
+
+
 def delete_freeze(actor: Actor, freeze_id: int) -> None:
     """Delete a freeze that has not started. Raises NotAllowed, NotFound, or StateMoved once it has started:
     what was in force stays in the list."""
     row = fetch_row(Freeze, freeze_id)
-    raise_if_may_not_freeze(actor, row.provider)
+    _raise_if_may_not_freeze(actor, row.provider)
     with transaction.atomic():
         record_audit(actor, "freeze.deleted", row, before={**_audit_values(row), "reason": row.reason})
         deleted, _ = Freeze.objects.filter(pk=freeze_id, starts_at__gt=fetch_now()).delete()
@@ -57,7 +80,7 @@ def delete_freeze(actor: Actor, freeze_id: int) -> None:
             )
 
 
-def raise_if_may_not_freeze(actor: Actor, provider: Provider | None) -> None:
+def _raise_if_may_not_freeze(actor: Actor, provider: Provider | None) -> None:
     """Raise NotAllowed unless `actor` operates the provider, or administers (for all providers)."""
     allowed = may_administer(actor) if provider is None else may_operate(actor, provider)
     if not allowed:

@@ -1,6 +1,6 @@
-"""Create and change a row of configuration: validated, audited, and moved only if nobody was first."""
+"""Create, change and delete a row of configuration: validated, audited, unless somebody was first."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
@@ -10,7 +10,7 @@ from django.db import IntegrityError, models, transaction
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
-from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
+from registry_app.errors import InvalidRequest, NotAllowed, NotFound, RefusedBySafety, StateMoved
 from registry_app.models import EncryptedTextField
 from registry_app.models.encrypted_field import find_secret_names
 from registry_app.queries.access import may_administer
@@ -71,6 +71,35 @@ def change_row(
         if before != after or _has_secret(model, changes):
             record_audit(actor, action, row, reason=reason, before=before, after=after)
     return row
+
+
+def delete_row(
+    actor: Actor,
+    model: type[Row],
+    row_id: int,
+    *,
+    action: str,
+    expected_updated_at: datetime | None,
+    find_dependents: Callable[[Row], list[str]],
+    end: Callable[[Row], object],
+) -> None:
+    """Let `end` remove one row, after its audit line, in one transaction.
+
+    Raises NotFound, StateMoved, or RefusedBySafety with the reasons while something depends on the row.
+    """
+    with transaction.atomic():
+        row = fetch_row(model, row_id)
+        # A change or another deletion at this moment waits for this one, or was first and stops it.
+        take_version(row, expected_updated_at)
+        if dependents := find_dependents(row):
+            raise RefusedBySafety(
+                f"{row} cannot be deleted, because other things depend on it.",
+                todo=" ".join(dependents),
+                code="in_use",
+            )
+        entered = [field.name for field in row._meta.concrete_fields if not field.primary_key]
+        record_audit(actor, action, row, before=build_audit_values(row, dict.fromkeys(entered)))
+        end(row)
 
 
 def fetch_row(model: type[Row], row_id: int) -> Row:

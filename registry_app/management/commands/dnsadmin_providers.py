@@ -11,7 +11,7 @@ from providers.conformance.subject import Subject
 from providers.http.errors import ProviderError
 from registry_app.actor import SYSTEM
 from registry_app.errors import InvalidRequest
-from registry_app.inventory.check_conformance import check_conformance
+from registry_app.inventory.provider_probe import check_conformance
 from registry_app.management.dnsadmin_command import DnsadminCommand, actor_named
 from registry_app.management.find_provider import find_provider
 from registry_app.management.outcome import ExitCode, printable, write_json

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from rest_framework.test import APIClient
 
 from registry_app.actor import Actor
-from registry_app.inventory.issue_token import issue_token
+from registry_app.inventory.token import issue_token
 from registry_app.models import ApiToken
 from tests.registry_app.api.promised import raise_if_not_promised
 

@@ -6,7 +6,7 @@ from providers.servers.plugin_server import PluginServer
 from providers.wire.domain_filter import DomainFilter
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import NotAllowed, NotFound
-from registry_app.inventory.probe_provider import SAMPLE_SIZE, ConnectionReport, probe_provider
+from registry_app.inventory.provider_probe import SAMPLE_SIZE, ConnectionReport, probe_provider
 from registry_app.models import Provider, SyncRun
 from tests.factories import make_provider
 from tests.faults import framing_faults, read_faults

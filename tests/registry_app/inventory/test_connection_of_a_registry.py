@@ -8,8 +8,8 @@ from django.test import Client
 
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import NotAllowed
-from registry_app.inventory.probe_cluster import probe_cluster
-from registry_app.inventory.probe_registry import probe_registry
+from registry_app.inventory.cluster import probe_cluster
+from registry_app.inventory.registry_profile import probe_registry
 from registry_app.models import Cluster, RegistryProfile
 from tests.factories import make_administrator, make_cluster, make_provider
 from tests.kubernetes_api.server import KubernetesApi

@@ -7,13 +7,11 @@ from django.utils import timezone
 
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import LeaseLost, NotAllowed, NotFound, RefusedBySafety, StateMoved
-from registry_app.inventory.deletion import (
-    delete_cluster,
-    delete_loop,
-    delete_owner,
-    delete_provider,
-    delete_registry_profile,
-)
+from registry_app.inventory.cluster import delete_cluster
+from registry_app.inventory.loop import delete_loop
+from registry_app.inventory.owner import delete_owner
+from registry_app.inventory.provider import delete_provider
+from registry_app.inventory.registry_profile import delete_registry_profile
 from registry_app.models import (
     ApiToken,
     AuditEntry,

@@ -8,9 +8,7 @@ from rest_framework.test import APIClient
 
 from registry_app import tasks
 from registry_app.actor import SYSTEM
-from registry_app.inventory.change_provider import change_provider
-from registry_app.inventory.deletion import delete_provider
-from registry_app.inventory.register_provider import register_provider
+from registry_app.inventory.provider import change_provider, delete_provider, register_provider
 from registry_app.models import Finding, Provider
 from tests.factories import make_administrator, make_provider
 from tests.registry_app.admin.test_config_forms import PROVIDER_FORM

@@ -8,8 +8,7 @@ from django.utils import timezone
 
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import InvalidRequest, NotAllowed, StateMoved
-from registry_app.inventory.freeze import delete_freeze, freeze
-from registry_app.inventory.lift_freeze import lift_freeze
+from registry_app.inventory.freeze import delete_freeze, freeze, lift_freeze
 from registry_app.models import AuditEntry, Freeze, Grant, Provider
 from registry_app.queries.freeze import FreezeState, compute_freeze_state
 

@@ -5,7 +5,7 @@ from django.contrib.auth.models import Group
 
 from registry_app.actor import SYSTEM
 from registry_app.errors import InvalidRequest
-from registry_app.inventory.add_grant import add_grant
+from registry_app.inventory.grant import add_grant
 from registry_app.models import Grant
 
 pytestmark = pytest.mark.django_db

@@ -6,11 +6,9 @@ import pytest
 
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
-from registry_app.inventory.change_instance import change_instance
-from registry_app.inventory.change_owner import change_owner
-from registry_app.inventory.deletion import delete_cluster, delete_instance, delete_owner
-from registry_app.inventory.register_instance import register_instance
-from registry_app.inventory.register_owner import register_owner
+from registry_app.inventory.cluster import delete_cluster
+from registry_app.inventory.instance import change_instance, delete_instance, register_instance
+from registry_app.inventory.owner import change_owner, delete_owner, register_owner
 from registry_app.models import AuditEntry, Instance, Owner
 from tests.factories import make_cluster, make_instance, make_owner
 

@@ -9,13 +9,12 @@ from django.utils import timezone
 from registry_app.actor import Actor
 from registry_app.audit import verify_audit
 from registry_app.errors import NotAllowed, NotFound, RefusedBySafety
-from registry_app.inventory.change_provider import change_provider
-from registry_app.inventory.loosen_approval import (
+from registry_app.inventory.approval_change import (
     apply_due_looser_approvals,
     cancel_looser_approval,
     confirm_looser_approval,
 )
-from registry_app.inventory.register_provider import register_provider
+from registry_app.inventory.provider import change_provider, register_provider
 from registry_app.models import ApprovalChange, AuditEntry, Finding, Provider
 from tests.factories import make_administrator, make_provider
 from tests.registry_app.admin.world import address, read_text, sign_in

@@ -4,7 +4,7 @@ import pytest
 
 from registry_app.actor import SYSTEM
 from registry_app.errors import InvalidRequest, RefusedBySafety
-from registry_app.inventory.change_owner import change_owner
+from registry_app.inventory.owner import change_owner
 from registry_app.models import AuditEntry, Owner
 from tests.factories import make_owner, make_provider, make_record_set
 

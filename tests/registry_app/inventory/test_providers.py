@@ -8,8 +8,7 @@ from pytest_django import Settings
 
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
-from registry_app.inventory.change_provider import change_provider
-from registry_app.inventory.register_provider import register_provider
+from registry_app.inventory.provider import change_provider, register_provider
 from registry_app.models import AuditEntry, Provider
 
 ALICE = Actor(kind="user", name="alice", user_id=1)

@@ -9,10 +9,8 @@ from django.db.models import ProtectedError
 
 from registry_app.actor import SYSTEM
 from registry_app.errors import InvalidRequest
-from registry_app.inventory.change_cluster import change_cluster
-from registry_app.inventory.change_registry_profile import change_registry_profile
-from registry_app.inventory.register_cluster import register_cluster
-from registry_app.inventory.register_registry_profile import register_registry_profile
+from registry_app.inventory.cluster import change_cluster, register_cluster
+from registry_app.inventory.registry_profile import change_registry_profile, register_registry_profile
 from registry_app.models import AuditEntry, Cluster, Provider, RegistryProfile
 from tests.factories import make_cluster, make_provider
 from tests.registry_app.reconcile.interrupting import AfterReading

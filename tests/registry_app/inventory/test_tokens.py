@@ -10,9 +10,7 @@ from pytest_django import Settings
 
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
-from registry_app.inventory.issue_token import issue_token
-from registry_app.inventory.revoke_token import revoke_token
-from registry_app.inventory.token_secret import compute_secret_hash, parse_token_text
+from registry_app.inventory.token import compute_secret_hash, issue_token, parse_token_text, revoke_token
 from registry_app.models import ApiToken, AuditEntry, Owner
 
 

@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from registry_app.actor import SYSTEM
-from registry_app.inventory.register_cluster import register_cluster
+from registry_app.inventory.cluster import register_cluster
 from registry_app.models import (
     AuditEntry,
     Claim,

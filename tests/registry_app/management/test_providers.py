@@ -4,7 +4,7 @@ import pytest
 
 from registry_app.actor import SYSTEM
 from registry_app.inventory.freeze import freeze
-from registry_app.inventory.register_provider import register_provider
+from registry_app.inventory.provider import register_provider
 from registry_app.models import AuditEntry, Provider
 from tests.factories import make_administrator, make_provider, make_user
 from tests.providers.conformance.by_meaning import ByMeaningProvider

@@ -7,7 +7,7 @@ import pytest
 from django.core import serializers
 
 from registry_app.actor import SYSTEM
-from registry_app.inventory.register_provider import register_provider
+from registry_app.inventory.provider import register_provider
 from registry_app.models import AuditEntry, Finding, Provider, RegistryProfile, SyncRun
 from tests.faults import framing_faults, read_faults
 from tests.faults.fault import Fault

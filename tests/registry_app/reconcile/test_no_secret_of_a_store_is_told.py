@@ -8,10 +8,8 @@ from django.core import serializers
 from django.test import Client
 
 from registry_app.actor import SYSTEM
-from registry_app.inventory.change_cluster import change_cluster
-from registry_app.inventory.change_registry_profile import change_registry_profile
-from registry_app.inventory.probe_cluster import probe_cluster
-from registry_app.inventory.probe_registry import probe_registry
+from registry_app.inventory.cluster import change_cluster, probe_cluster
+from registry_app.inventory.registry_profile import change_registry_profile, probe_registry
 from registry_app.models import AuditEntry, Cluster, Finding, Provider, RegistryProfile, SyncRun
 from registry_app.resync.resync_registry import resync_registry
 from tests.factories import make_administrator, make_cluster, make_provider

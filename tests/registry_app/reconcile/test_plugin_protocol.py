@@ -5,7 +5,7 @@ import pytest
 from providers.client.plugin_client import PluginClient
 from providers.servers.plugin_server import PluginServer
 from providers.servers.webhook_server import WebhookServer
-from registry_app.inventory.probe_provider import probe_provider
+from registry_app.inventory.provider_probe import probe_provider
 from registry_app.mirror.client import build_client
 from registry_app.models import Finding, Provider, Transfer
 from registry_app.transfer.request_undo import preview_undo

@@ -8,7 +8,7 @@ from django.test import Client
 
 from providers.wire.domain_filter import DomainFilter
 from registry_app.actor import SYSTEM
-from registry_app.inventory.change_registry_profile import change_registry_profile
+from registry_app.inventory.registry_profile import change_registry_profile
 from registry_app.models import Claim, Finding, HeldSnapshot, Owner, Provider, RegistryProfile, SyncRun
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.transfer.plan.selection import Selection

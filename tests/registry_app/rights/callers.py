@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from registry_app.inventory.issue_token import issue_token
+from registry_app.inventory.token import issue_token
 from registry_app.models import ApiToken, Grant, Owner, Provider
 from tests.factories import make_administrator, make_user
 from tests.registry_app.transfer.world import make_actor

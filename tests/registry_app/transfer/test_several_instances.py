@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from registry_app.actor import SYSTEM
-from registry_app.inventory.deletion import delete_instance
+from registry_app.inventory.instance import delete_instance
 from registry_app.models import Owner, RegistryProfile, Transfer
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.send.run_transfer import run_transfer

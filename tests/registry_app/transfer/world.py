@@ -15,7 +15,7 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_change_set_strict
 from registry_app.actor import SYSTEM, Actor
-from registry_app.inventory.only_instance import INSTANCE_FIELDS
+from registry_app.inventory.owner import INSTANCE_FIELDS
 from registry_app.models import Grant, Owner, Provider, RecordSet, SyncRun, Transfer
 from registry_app.reconcile.visit import visit_provider
 from registry_app.transfer.approve_transfer import approve_transfer

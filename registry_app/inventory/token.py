@@ -1,19 +1,26 @@
-"""Issue an API token."""
+"""Issue and revoke an API token; its secret is kept only as a keyed hash."""
 
+import hashlib
+import hmac
 import ipaddress
+import secrets
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
-from registry_app.errors import InvalidRequest, NotAllowed
-from registry_app.inventory.token_secret import build_random_parts, build_token_text, compute_secret_hash
+from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
+from registry_app.inventory.rows import fetch_row
 from registry_app.models import ApiToken, Owner
 from registry_app.queries.access import may_administer
+
+_PREFIX = "dnsa"
 
 
 def issue_token(
@@ -35,14 +42,13 @@ def issue_token(
     _raise_if_not_allowed(actor, user_id, scopes)
     owners = list(Owner.objects.filter(owner_id__in=owner_ids))
     user = get_user_model().objects.filter(pk=user_id, is_active=True).first()
-    fields = _find_problems(name, scopes, set(owner_ids) - {owner.owner_id for owner in owners}, networks)
+    unknown = set(owner_ids) - {owner.owner_id for owner in owners}
+    fields = _find_problems(name, scopes, unknown, networks, expires_at)
     if user is None:
         fields["user"] = ["There is no such active user."]
-    if expires_at is not None and expires_at <= fetch_now():
-        fields["expires_at"] = ["Choose a time in the future."]
     if fields or user is None:
         raise InvalidRequest("The token cannot be issued like this.", fields=fields)
-    public_id, secret = build_random_parts()
+    public_id, secret = secrets.token_hex(8), secrets.token_hex(32)
     with transaction.atomic():
         token = ApiToken.objects.create(
             public_id=public_id,
@@ -56,15 +62,38 @@ def issue_token(
             expires_at=expires_at,
         )
         token.owners.set(owners)
-        after = {
-            "user": user.get_username(),
-            "scopes": token.scopes,
-            "owners": sorted(owner_ids),
-            "networks": token.networks,
-            "expires_at": None if expires_at is None else expires_at.isoformat(),
-        }
-        record_audit(actor, "token.issued", token, after=after)
-    return token, build_token_text(public_id, secret)
+        record_audit(actor, "token.issued", token, after=_audit_values(token, owner_ids))
+    return token, f"{_PREFIX}_{public_id}_{secret}"
+
+
+def revoke_token(actor: Actor, token_id: int, *, reason: str = "") -> ApiToken:
+    """End a token at once. Its own user or an administrator may; to others it does not exist."""
+    token = fetch_row(ApiToken, token_id)
+    if token.user_id != actor.user_id and not may_administer(actor):
+        raise NotFound(f"There is no token {token_id}.", todo="Look it up in the list of your tokens.")
+    with transaction.atomic():
+        now = fetch_now()
+        if not ApiToken.objects.filter(pk=token_id, revoked_at=None).update(revoked_at=now):
+            raise StateMoved("This token was revoked already.", todo="Nothing is left to do.")
+        record_audit(actor, "token.revoked", token, reason=reason, after={"revoked_at": now.isoformat()})
+    token.refresh_from_db()
+    return token
+
+
+def parse_token_text(text: str) -> tuple[str, str] | None:
+    """Public id and secret; None for anything that is not one of our tokens."""
+    parts = text.split("_")
+    if len(parts) != 3 or parts[0] != _PREFIX or not parts[1].isalnum() or not parts[2].isalnum():
+        return None
+    return parts[1], parts[2]
+
+
+def compute_secret_hash(secret: str) -> str:
+    """HMAC-SHA256 under a key of its own, derived from the oldest encryption key: rotating in a newer
+    key leaves tokens valid."""
+    master = settings.DNSADMIN_ENCRYPTION_KEYS[-1]
+    key = hmac.new(master, b"dnsadmin api token", hashlib.sha256).digest()
+    return hmac.new(key, secret.encode(), hashlib.sha256).hexdigest()
 
 
 def _raise_if_not_allowed(actor: Actor, user_id: int, scopes: Sequence[str]) -> None:
@@ -82,7 +111,11 @@ def _raise_if_not_allowed(actor: Actor, user_id: int, scopes: Sequence[str]) -> 
 
 
 def _find_problems(
-    name: str, scopes: Sequence[str], unknown_owners: set[str], networks: Sequence[str]
+    name: str,
+    scopes: Sequence[str],
+    unknown_owners: set[str],
+    networks: Sequence[str],
+    expires_at: datetime | None,
 ) -> dict[str, list[str]]:
     fields: dict[str, list[str]] = {}
     if not name.strip() or len(name) > 100:
@@ -99,4 +132,16 @@ def _find_problems(
             ipaddress.ip_network(network)
         except ValueError:
             fields.setdefault("networks", []).append(f"{network!r} is not a network such as 192.0.2.0/24.")
+    if expires_at is not None and expires_at <= fetch_now():
+        fields["expires_at"] = ["Choose a time in the future."]
     return fields
+
+
+def _audit_values(token: ApiToken, owner_ids: Sequence[str]) -> dict[str, Any]:
+    return {
+        "user": token.user.get_username(),
+        "scopes": token.scopes,
+        "owners": sorted(owner_ids),
+        "networks": token.networks,
+        "expires_at": None if token.expires_at is None else token.expires_at.isoformat(),
+    }

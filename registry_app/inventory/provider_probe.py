@@ -1,19 +1,30 @@
-"""Test the connection to a provider: ask what ExternalDNS would ask, and change nothing."""
+"""Ask a registered provider: does it answer, and does it keep its protocol?"""
 
 from dataclasses import dataclass
 
+from django.db import transaction
+
 from providers.client.provider_client import ProviderClient
+from providers.conformance.observation import Report
+from providers.conformance.run import run_conformance
 from providers.http.errors import MalformedAnswer, NotAProvider, ProviderError, RefusedByProvider
 from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_records
 from registry_app.actor import Actor
-from registry_app.errors import NotAllowed
-from registry_app.inventory.rows import fetch_row
-from registry_app.mirror.client import build_client
+from registry_app.audit import record_audit
+from registry_app.errors import LeaseLost, NotAllowed, RefusedBySafety
+from registry_app.inventory.rows import fetch_row, raise_if_not_administrator
+from registry_app.mirror.client import build_client, build_subject
 from registry_app.models import Provider
+from registry_app.outside_copy import announce_send, count_send
 from registry_app.queries.access import may_operate
+from registry_app.queries.send_gate import find_send_stops
+from registry_app.reconcile.lease import raise_if_lost, release_lease, renew_lease, take_lease
+from registry_app.reconcile.visit import name_holder
 
 SAMPLE_SIZE = 20
+# Long enough for every question with a patient provider; a run that dies holds up visits no longer.
+_LEASE_SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -54,11 +65,7 @@ def probe_provider(actor: Actor, provider_id: int) -> ConnectionReport:
     Raises NotAllowed or NotFound; whatever the provider does wrong is told in the report.
     """
     provider = fetch_row(Provider, provider_id)
-    if not may_operate(actor, provider):
-        raise NotAllowed(
-            f"{actor.name or 'Nobody'} may not visit {provider}.",
-            todo="Ask somebody who operates this provider.",
-        )
+    _raise_if_may_not_visit(actor, provider)
     try:
         with build_client(provider) as client:
             return _ask(client, provider.max_items)
@@ -68,6 +75,28 @@ def probe_provider(actor: Actor, provider_id: int) -> ConnectionReport:
         )
     except ProviderError as error:
         return ConnectionReport(error_code=error.code, error=str(error), hint=error.hint)
+
+
+def check_conformance(actor: Actor, provider_id: int, *, zone: str = "") -> Report:
+    """A report of what the provider does. Nothing is written unless `zone` names where it may be: then
+    under a label made for it, cleaned up at the end, under the provider's lease, with an audit line before.
+
+    Raises NotAllowed, NotFound, SecretUnavailable, ProviderError for an address that must not be visited,
+    RefusedBySafety in a freeze, and LeaseLost where a visit or a transfer is under way.
+    """
+    provider = fetch_row(Provider, provider_id)
+    if zone:
+        return _check_by_writing(actor, provider, zone)
+    _raise_if_may_not_visit(actor, provider)
+    return run_conformance(build_subject(provider))
+
+
+def _raise_if_may_not_visit(actor: Actor, provider: Provider) -> None:
+    if not may_operate(actor, provider):
+        raise NotAllowed(
+            f"{actor.name or 'Nobody'} may not visit {provider}.",
+            todo="Ask somebody who operates this provider.",
+        )
 
 
 def _try_the_other(provider: Provider) -> str:
@@ -103,3 +132,25 @@ def _ask(client: ProviderClient, max_items: int) -> ConnectionReport:
             for endpoint in decoded.endpoints[:SAMPLE_SIZE]
         ),
     )
+
+
+def _check_by_writing(actor: Actor, provider: Provider, zone: str) -> Report:
+    raise_if_not_administrator(actor, "providers")
+    for stop in find_send_stops(provider):
+        raise RefusedBySafety(stop.happened, todo=f"{stop.todo} Or ask without writing.", code=stop.code)
+    subject = build_subject(provider)
+    lease = take_lease(provider.pk, f"conformance {name_holder()}")
+    if lease is None:
+        raise LeaseLost(
+            f"Somebody else is at {provider} right now.", now="Nothing was written.", todo="Try again soon."
+        )
+    try:
+        lease = renew_lease(lease, seconds=_LEASE_SECONDS)
+        with transaction.atomic():
+            raise_if_lost(lease)
+            record_audit(actor, "provider.conformance_written", provider, after={"zone": zone})
+            count_send()
+        announce_send()
+        return run_conformance(subject, zone=zone, patience=float(provider.read_back_seconds))
+    finally:
+        release_lease(lease)

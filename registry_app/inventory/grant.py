@@ -1,13 +1,18 @@
-"""Give a group a right."""
+"""Give a group a right, and take it back."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import transaction
+
 from registry_app.actor import Actor
+from registry_app.audit import record_audit
 from registry_app.errors import InvalidRequest
-from registry_app.inventory.rows import create_row, raise_if_not_administrator
+from registry_app.inventory.rows import build_audit_values, create_row, fetch_row, raise_if_not_administrator
 from registry_app.models import Grant
 from registry_app.queries.name_range import read_name
+
+_NAMES = ("group", "action", "provider", "owner", "name_suffix")
 
 
 def add_grant(actor: Actor, values: Mapping[str, Any]) -> Grant:
@@ -15,6 +20,16 @@ def add_grant(actor: Actor, values: Mapping[str, Any]) -> Grant:
     raise_if_not_administrator(actor, "grants")
     suffix = str(values.get("name_suffix") or "")
     return create_row(actor, Grant, {**values, "name_suffix": _read_suffix(suffix)}, action="grant.added")
+
+
+def remove_grant(actor: Actor, grant_id: int, *, reason: str = "") -> None:
+    """Delete a grant; what was begun under it goes on. Raises NotAllowed or NotFound."""
+    raise_if_not_administrator(actor, "grants")
+    with transaction.atomic():
+        row = fetch_row(Grant, grant_id)
+        before = build_audit_values(row, dict.fromkeys(_NAMES))
+        record_audit(actor, "grant.removed", row, reason=reason, before=before)
+        row.delete()
 
 
 def _read_suffix(text: str) -> str:

@@ -1,24 +1,50 @@
-"""Change a provider's settings."""
+"""Register, change and delete a provider."""
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 
 from providers.http.address import parse_provider_url
 from registry_app.actor import Actor
+from registry_app.clock import fetch_now
 from registry_app.errors import RefusedBySafety
-from registry_app.inventory.loosen_approval import ask_for_looser_approval, drop_pending_change
-from registry_app.inventory.provider_address import split_address
-from registry_app.inventory.rows import change_row, fetch_row, raise_if_not_administrator
-from registry_app.models import Provider
+from registry_app.inventory.address import split_address
+from registry_app.inventory.approval_change import ask_for_looser_approval, drop_pending_change
+from registry_app.inventory.rows import (
+    change_row,
+    create_row,
+    delete_row,
+    fetch_row,
+    raise_if_not_administrator,
+)
+from registry_app.models import Grant, Provider
+from registry_app.models.encrypted_field import find_secret_names
 from registry_app.queries.approval import find_pending_change, find_stricter_namesake, is_looser
+from registry_app.queries.dependents import find_provider_dependents
 from registry_app.reconcile.note_duplicate_providers import note_duplicate_providers
 
 # What decides whether a provider is registered twice, and how a finding says so.
 _OF_DUPLICATES = frozenset({"url", "is_enabled", "name"})
 _CREDENTIALS = ("secret", "client_key", "url_query", "username")
+
+
+def register_provider(actor: Actor, values: Mapping[str, Any]) -> Provider:
+    """Store a provider; the scheduler visits it at its next tick. At the address of another one a
+    finding tells of it, and `list_warnings` does.
+
+    Raises NotAllowed, RefusedBySafety (another provider at this address asks for more approval), or
+    InvalidRequest with the fields (bad URL, name taken, limits out of range).
+    """
+    raise_if_not_administrator(actor, "providers")
+    wanted = split_address({"url": "", **values})
+    _raise_if_looser_than_namesake(wanted["url"], wanted.get("approval_policy", ""))
+    with transaction.atomic():
+        row = create_row(actor, Provider, wanted, action="provider.registered")
+        note_duplicate_providers()
+    return row
 
 
 def change_provider(
@@ -43,7 +69,7 @@ def change_provider(
             values = {**dict.fromkeys(_CREDENTIALS, ""), **values}
         if values["url"] != stored.url and stored.approval_policy == Provider.ApprovalPolicy.NONE:
             policy = values.get("approval_policy", stored.approval_policy)
-            raise_if_looser_than_namesake(values["url"], policy, besides=provider_id)
+            _raise_if_looser_than_namesake(values["url"], policy, besides=provider_id)
     policy = values.get("approval_policy")
     wants_looser = policy is not None and is_looser(stored.approval_policy, policy)
     if wants_looser:
@@ -66,7 +92,25 @@ def change_provider(
     return row
 
 
-def raise_if_looser_than_namesake(url: str, policy: str, *, besides: int | None = None) -> None:
+def delete_provider(actor: Actor, row_id: int, *, expected_updated_at: datetime | None = None) -> None:
+    """Delete a provider. Its secrets and the grants for it go at once, its mirror within moments
+    (`purge_deleted_providers`); finished transfers and runs keep its name. Nothing is sent to it.
+
+    Raises NotAllowed, NotFound, StateMoved, or RefusedBySafety while something depends on it.
+    """
+    raise_if_not_administrator(actor, "providers")
+    delete_row(
+        actor,
+        Provider,
+        row_id,
+        action="provider.deleted",
+        expected_updated_at=expected_updated_at,
+        find_dependents=find_provider_dependents,
+        end=_end_provider,
+    )
+
+
+def _raise_if_looser_than_namesake(url: str, policy: str, *, besides: int | None = None) -> None:
     """Raise RefusedBySafety where the same address under another name would ask for less approval."""
     if policy != Provider.ApprovalPolicy.NONE:
         return
@@ -78,3 +122,16 @@ def raise_if_looser_than_namesake(url: str, policy: str, *, besides: int | None 
             "afterwards.",
             code="looser_than_namesake",
         )
+
+
+def _end_provider(row: Provider) -> None:
+    # The epoch ends the lease of a sync that is under way: what it read is not stored any more.
+    Provider.objects.filter(pk=row.pk).update(
+        deleted_at=fetch_now(),
+        is_enabled=False,
+        username="",
+        lease_epoch=F("lease_epoch") + 1,
+        **dict.fromkeys(find_secret_names(Provider), ""),
+    )
+    Grant.objects.filter(provider=row).delete()
+    note_duplicate_providers()

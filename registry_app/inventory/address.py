@@ -1,4 +1,4 @@
-"""Read the URL a person gave for a provider, and keep what may be secret of it out of the URL column."""
+"""Read the address that a person gave for a provider, or for a registry store."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -42,8 +42,34 @@ def split_address(values: Mapping[str, Any]) -> dict[str, Any]:
     return split
 
 
+def read_store_address(field: str, text: str) -> str:
+    """The address as it is kept. Raises InvalidRequest; nothing is resolved or contacted here."""
+    if not text:
+        return ""
+    address = _parse(field, text)
+    if address.login is not None:
+        raise _refuse(field, "No user name and password go into this address: it is shown on pages.")
+    if address.query:
+        raise _refuse(field, "No query (?...) goes into this address: it is shown on pages.")
+    if address.scheme not in settings.DNSADMIN_PROVIDER_SCHEMES:
+        schemes = " or ".join(f"{scheme}://" for scheme in settings.DNSADMIN_PROVIDER_SCHEMES)
+        raise _refuse(field, f"This deployment only goes to {schemes} addresses.")
+    return address.base_url
+
+
+def is_same_origin(before: str, after: str) -> bool:
+    """Whether what was entered for the one address may be sent to the other. Both as they are kept."""
+    if not before or not after:
+        return before == after
+    return parse_provider_url(before).origin == parse_provider_url(after).origin
+
+
 def _parse(field: str, url: str) -> ProviderAddress:
     try:
         return parse_provider_url(url)
     except InvalidAddress as error:
-        raise InvalidRequest(str(error), fields={field: [str(error)]}) from error
+        raise _refuse(field, str(error)) from error
+
+
+def _refuse(field: str, message: str) -> InvalidRequest:
+    return InvalidRequest(message, fields={field: [message]})

@@ -1,0 +1,105 @@
+"""Register, change and delete an instance."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from registry_app.actor import Actor
+from registry_app.errors import InvalidRequest
+from registry_app.inventory.rows import (
+    change_row,
+    create_row,
+    delete_row,
+    fetch_row,
+    raise_if_not_administrator,
+)
+from registry_app.models import Cluster, Instance, Owner
+from registry_app.queries.dependents import find_instance_dependents
+
+_UNNAMED = "external-dns"
+
+
+def register_instance(actor: Actor, values: Mapping[str, Any]) -> Instance:
+    """Store an instance; without a name it is called after its cluster. Raises NotAllowed, or InvalidRequest
+    with the fields."""
+    raise_if_not_administrator(actor, "instances")
+    with transaction.atomic():
+        return create_instance(actor, values)
+
+
+def change_instance(
+    actor: Actor,
+    row_id: int,
+    changes: Mapping[str, Any],
+    *,
+    expected_updated_at: datetime | None = None,
+) -> Instance:
+    """Change an instance, all but its owner. Approved transfers that rest on what it says are void by it.
+
+    Raises NotAllowed, NotFound, StateMoved, or InvalidRequest with the fields.
+    """
+    raise_if_not_administrator(actor, "instances")
+    row = fetch_row(Instance, row_id)
+    if "owner" in changes and changes["owner"] != row.owner:
+        raise InvalidRequest(
+            "Whose instance it is cannot be changed.",
+            todo="Register an instance of the other owner, and remove this one.",
+            fields={"owner": ["It stays the owner it was registered for."]},
+        )
+    with transaction.atomic():
+        _touch_owner(row.owner_id)
+        return change_row(
+            actor,
+            Instance,
+            row_id,
+            changes,
+            action="instance.changed",
+            expected_updated_at=expected_updated_at,
+        )
+
+
+def delete_instance(actor: Actor, row_id: int, *, expected_updated_at: datetime | None = None) -> None:
+    """Delete an instance that does not run any more, or never did. Its owner stays, and what that owns.
+
+    Raises as `delete_provider`."""
+    raise_if_not_administrator(actor, "instances")
+    delete_row(
+        actor,
+        Instance,
+        row_id,
+        action="instance.deleted",
+        expected_updated_at=expected_updated_at,
+        find_dependents=find_instance_dependents,
+        end=_end_instance,
+    )
+
+
+def create_instance(actor: Actor, values: Mapping[str, Any]) -> Instance:
+    """Insert an instance, inside the caller's transaction and under its permission."""
+    owner, cluster = values.get("owner"), values.get("cluster")
+    named = dict(values)
+    if isinstance(owner, Owner):
+        _touch_owner(owner.pk)
+        named["name"] = str(values.get("name") or "").strip() or _choose_name(owner, cluster)
+    return create_row(actor, Instance, named, action="instance.registered")
+
+
+def _touch_owner(owner_pk: int) -> None:
+    """Give an owner another version: what is shown of it, and its instances, changed. Of two who change
+    them at the same time one waits for the other here."""
+    Owner.objects.filter(pk=owner_pk).update(updated_at=timezone.now())
+
+
+def _choose_name(owner: Owner, cluster: Cluster | None) -> str:
+    wanted = cluster.name if isinstance(cluster, Cluster) else _UNNAMED
+    taken = set(Instance.objects.filter(owner=owner).values_list("name", flat=True))
+    candidates = (f"{wanted[:90]}-{number}" for number in range(2, len(taken) + 3))
+    return wanted if wanted not in taken else next(name for name in candidates if name not in taken)
+
+
+def _end_instance(row: Instance) -> None:
+    _touch_owner(row.owner_id)
+    row.delete()

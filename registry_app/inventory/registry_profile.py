@@ -1,0 +1,199 @@
+"""Register, change, delete and probe a registry profile."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from providers.http.errors import ProviderError
+from providers.registries.labels import OWNER, parse_labels
+from registry_app.actor import Actor
+from registry_app.clock import fetch_now
+from registry_app.errors import InvalidRequest, NotAllowed, SecretUnavailable, StateMoved
+from registry_app.inventory.address import is_same_origin, read_store_address
+from registry_app.inventory.rows import (
+    change_row,
+    create_row,
+    delete_row,
+    fetch_row,
+    raise_if_not_administrator,
+)
+from registry_app.mirror.client import build_client
+from registry_app.mirror.open_stores import open_store
+from registry_app.mirror.registries import STORE_KINDS
+from registry_app.models import Provider, RegistryProfile
+from registry_app.models.encrypted_field import find_secret_names
+from registry_app.queries.access import may_operate
+from registry_app.queries.dependents import find_profile_dependents
+
+_PLACE = ("kind", "namespace", "table", "region", "endpoint_url")
+_DIGEST_BYTES = 16
+MOST_OWNERS = 50
+
+
+def register_registry_profile(actor: Actor, values: Mapping[str, Any]) -> RegistryProfile:
+    """Store a registry profile. Raises NotAllowed, or InvalidRequest with the fields."""
+    raise_if_not_administrator(actor, "registry profiles")
+    address = read_store_address("endpoint_url", str(values.get("endpoint_url", "")))
+    wanted = {**values, "endpoint_url": address}
+    wanted["store_place"] = _find_place(wanted)
+    try:
+        return create_row(actor, RegistryProfile, wanted, action="registry_profile.registered")
+    except (InvalidRequest, StateMoved):
+        _find_place(wanted)  # somebody may have been first at this very store: then say so
+        raise
+
+
+def change_registry_profile(
+    actor: Actor,
+    row_id: int,
+    changes: Mapping[str, Any],
+    *,
+    expected_updated_at: datetime | None = None,
+) -> RegistryProfile:
+    """Change a registry profile. Raises as `change_row` does, or NotAllowed.
+
+    The secrets of its access key are cleared when its table is looked for elsewhere and no new ones come
+    along: a secret is never used at a place it was not entered for. A session token goes with its key.
+    """
+    raise_if_not_administrator(actor, "registry profiles")
+    row = fetch_row(RegistryProfile, row_id)
+    values = dict(changes)
+    if "endpoint_url" in values:
+        values["endpoint_url"] = read_store_address("endpoint_url", str(values["endpoint_url"]))
+        if not is_same_origin(row.endpoint_url, values["endpoint_url"]):
+            values.setdefault("secret_access_key", "")
+            values.setdefault("session_token", "")
+    if values.get("access_key_id", row.access_key_id) != row.access_key_id:
+        values.setdefault("session_token", "")
+    values["store_place"] = _find_place(values, row)
+    try:
+        return change_row(
+            actor,
+            RegistryProfile,
+            row_id,
+            values,
+            action="registry_profile.changed",
+            expected_updated_at=expected_updated_at,
+        )
+    except (InvalidRequest, StateMoved):
+        _find_place(values, row)  # somebody may have been first at this very store: then say so
+        raise
+
+
+def delete_registry_profile(
+    actor: Actor, row_id: int, *, expected_updated_at: datetime | None = None
+) -> None:
+    """Delete a registry profile that nobody uses, and its secrets. Raises as `delete_provider`."""
+    raise_if_not_administrator(actor, "registry profiles")
+    delete_row(
+        actor,
+        RegistryProfile,
+        row_id,
+        action="registry_profile.deleted",
+        expected_updated_at=expected_updated_at,
+        find_dependents=find_profile_dependents,
+        end=_end_profile,
+    )
+
+
+@dataclass(frozen=True)
+class RegistryReport:
+    """What a registry store answered. `error` is empty when all went well.
+
+    `owners` are the owner ids its claims name, up to 50, with how many name each; `problem_count` is the
+    number of rows that cannot be believed.
+    """
+
+    error_code: str = ""
+    error: str = ""
+    hint: str = ""
+    claim_count: int = 0
+    problem_count: int = 0
+    owners: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def is_ok(self) -> bool:
+        return not self.error
+
+
+def probe_registry(actor: Actor, profile_id: int) -> RegistryReport:
+    """Read all claims of a registry profile's store once. Neither rows nor the store change.
+
+    Raises NotAllowed, NotFound, or InvalidRequest where the profile has no store beside DNS; whatever the
+    store does wrong is told in the report.
+    """
+    profile = fetch_row(RegistryProfile, profile_id)
+    provider = _find_provider(profile)
+    if not may_operate(actor, provider):
+        raise NotAllowed(
+            f"{actor.name or 'Nobody'} may not read {profile}.",
+            todo=f"Ask somebody who operates {provider.name}.",
+        )
+    try:
+        with build_client(provider) as client:
+            claims = open_store(profile, provider, client).store.fetch_claims()
+    except ProviderError as error:
+        return RegistryReport(error_code=error.code, error=str(error), hint=error.hint)
+    except SecretUnavailable as error:
+        return RegistryReport(error_code=error.code, error=error.happened, hint=error.todo)
+    named = Counter((parse_labels(claim.text) or {}).get(OWNER, "") for claim in claims if not claim.problem)
+    return RegistryReport(
+        claim_count=len(claims),
+        problem_count=sum(1 for claim in claims if claim.problem),
+        owners=tuple(named.most_common(MOST_OWNERS)),
+    )
+
+
+def _find_place(values: Mapping[str, Any], row: RegistryProfile | None = None) -> str:
+    """The digest of the store and its provider, which no two profiles share; empty where there is no store.
+
+    `values` are what is to be stored, on top of `row`. A store's rows name record sets and no provider, so
+    it speaks for one. Two profiles of one store would hear each claim twice, and each would see the other's
+    writes as somebody else's. Raises InvalidRequest; what is stored in between, the database refuses.
+    """
+    kind = values.get("kind", row.kind if row else RegistryProfile.Kind.TXT)
+    if kind not in STORE_KINDS:
+        return ""
+    providers = list(values.get("providers", row.providers.all() if row else ()))
+    if len(providers) != 1:
+        raise _refuse("A registry of this kind speaks for the record sets of exactly one provider: name it.")
+    place = _compute_place({"kind": kind, **values}, row, providers[0].pk)
+    others = RegistryProfile.objects.filter(store_place=place)
+    other = (others.exclude(pk=row.pk) if row else others).first()
+    if other is not None:
+        raise _refuse(f"The registry profile {other.name} is this very store at {providers[0]} already.")
+    return place
+
+
+def _compute_place(values: Mapping[str, Any], row: RegistryProfile | None, provider_id: int) -> str:
+    cluster = values.get("cluster", row.cluster if row else None)
+    said = [str(values.get(name, getattr(row, name, "")) or "") for name in _PLACE]
+    told = msgspec.msgpack.encode((provider_id, cluster.pk if cluster else None, said))
+    return hashlib.blake2b(told, digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def _refuse(message: str) -> InvalidRequest:
+    return InvalidRequest(message, fields={"providers": [message]})
+
+
+def _find_provider(profile: RegistryProfile) -> Provider:
+    provider = profile.providers.first()
+    if profile.kind in {RegistryProfile.Kind.TXT, RegistryProfile.Kind.NOOP} or provider is None:
+        raise InvalidRequest(
+            f"{profile} keeps no claims beside DNS, so there is nothing to connect to.",
+            todo="Test the connection to a provider instead.",
+        )
+    return provider
+
+
+def _end_profile(row: RegistryProfile) -> None:
+    secrets = dict.fromkeys(find_secret_names(RegistryProfile), "")
+    # Without a place, another profile may speak for the same store.
+    RegistryProfile.objects.filter(pk=row.pk).update(
+        deleted_at=fetch_now(), store_place="", is_rebuilt=False, cluster=None, **secrets
+    )
