@@ -1,15 +1,19 @@
-"""Create what a machine needs before its first start: the state folder and its secrets.
+"""Create what a machine needs before its first start: the state folder and its secrets, its user's alone.
 
-Existing files are never touched. `python -m dnsadmin.prepare`.
+Existing files are never changed, but for who may read them. `python -m dnsadmin.prepare`.
 """
 
 import base64
 import secrets
+import stat
 import sys
 from pathlib import Path
 
 from dnsadmin.env import STATE_DIR
-from dnsadmin.private_files import make_private
+
+_FOLDER, _FILE = 0o700, 0o600
+# Files everybody gets to see anyway, and thousands of them.
+_PUBLIC = ("static",)
 
 
 def _random_key() -> str:
@@ -46,6 +50,27 @@ def write_private_once(path: Path, text: str) -> bool:
             return False
     path.write_text(text + "\n", encoding="utf-8")
     return True
+
+
+def make_private(state_dir: Path) -> None:
+    """Take from everybody else what a start under another umask, or a copy, left open. Files of others are
+    left as they are. Raises OSError where the folder cannot be read."""
+    for path in sorted(state_dir.iterdir()):
+        if path.name in _PUBLIC or path.is_symlink():
+            continue
+        if path.is_dir():
+            _set_mode(path, _FOLDER)
+            make_private(path)
+        else:
+            _set_mode(path, _FILE)
+
+
+def _set_mode(path: Path, mode: int) -> None:
+    try:
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            path.chmod(mode)
+    except (PermissionError, FileNotFoundError):
+        return  # not ours, or gone meanwhile
 
 
 if __name__ == "__main__":

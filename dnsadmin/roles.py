@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 
 from dnsadmin.env import BASE_DIR, STATE_DIR, BadSetting, MissingSecret, env, fetch_port
-from dnsadmin.private_files import make_private
+from dnsadmin.prepare import make_private
 
 ROLES = ("web", "worker", "beat", "migrate")
 

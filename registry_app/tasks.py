@@ -15,7 +15,7 @@ from registry_app.queries.audit_checkpoint import store_checkpoint
 from registry_app.queries.late_arrivals import providers_with_late_arrivals
 from registry_app.queries.loop import due_loops, unfinished_loop_runs
 from registry_app.queries.provider import find_due
-from registry_app.queries.resync import due_resyncs
+from registry_app.queries.registry_profile import due_resyncs
 from registry_app.queries.transfer import due_transfers
 from registry_app.reconcile import clock_check
 from registry_app.reconcile import mark_abandoned_runs as abandoned

@@ -13,9 +13,9 @@ from providers.http.errors import (
     NothingSent,
     OutcomeUnknown,
     ProviderError,
+    safe_excerpt,
 )
 from providers.http.exchange import Exchange
-from providers.http.said import safe_excerpt
 from providers.wire.endpoint import Endpoint
 from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_endpoints_strict, encode_endpoints

@@ -19,9 +19,8 @@ from providers.http.bounded_http import DEFAULT_LIMITS, Limits
 from providers.http.credentials import NO_CREDENTIALS, Credentials
 from providers.http.errors import FailedAtProvider, ProviderError
 from providers.wire.domain_filter import DomainFilter, ParsedFilter
-from providers.wire.endpoint import Endpoint
-from providers.wire.media_type import PLUGIN_MEDIA_TYPE
-from providers.wire.property_values import ValuePair
+from providers.wire.endpoint import Endpoint, ValuePair
+from providers.wire.json_codec import PLUGIN_MEDIA_TYPE
 
 _T = TypeVar("_T")
 # 200 is the protocol's; servers of that time answered 204 too.

@@ -6,8 +6,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from providers.wire.domain_filter import ParsedFilter
-from providers.wire.endpoint import Endpoint
-from providers.wire.property_values import ValuePair
+from providers.wire.endpoint import Endpoint, ValuePair
 
 
 @dataclass(frozen=True)

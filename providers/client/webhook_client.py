@@ -11,10 +11,9 @@ from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import DEFAULT_LIMITS, Limits
 from providers.http.credentials import NO_CREDENTIALS, Credentials
 from providers.wire.domain_filter import ParsedFilter, parse_domain_filter
-from providers.wire.endpoint import Endpoint
+from providers.wire.endpoint import Endpoint, ValuePair
 from providers.wire.errors import WireError
-from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
-from providers.wire.property_values import ValuePair
+from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE
 
 # 204 today; older builds and the first text of the protocol say any 20x.
 _SUCCESSES = range(200, 210)

@@ -11,8 +11,13 @@ from providers.http.errors import ProviderError
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.errors import WireError
-from providers.wire.json_codec import decode_records, encode_change_set, encode_endpoints
-from providers.wire.media_type import PLUGIN_MEDIA_TYPE, WEBHOOK_MEDIA_TYPE
+from providers.wire.json_codec import (
+    PLUGIN_MEDIA_TYPE,
+    WEBHOOK_MEDIA_TYPE,
+    decode_records,
+    encode_change_set,
+    encode_endpoints,
+)
 
 
 @dataclass(frozen=True)

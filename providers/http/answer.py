@@ -22,9 +22,10 @@ from providers.http.errors import (
     RefusedByProvider,
     TooManyRequests,
     UnwelcomeStatus,
+    bare_url,
+    safe_excerpt,
 )
 from providers.http.exchange import Exchange
-from providers.http.said import bare_url, safe_excerpt
 
 DIGEST_BYTES = 16
 LONGEST_RETRY_AFTER = 86_400.0

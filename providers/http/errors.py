@@ -5,7 +5,10 @@ Every error carries `code` (a stable slug for programs), `hint` (the way out, fo
 the user-info of a URL, or more than 200 printable characters of what the other side said.
 """
 
+from collections.abc import Iterable
 from typing import ClassVar
+
+LONGEST_EXCERPT = 200
 
 
 class ProviderError(Exception):
@@ -163,3 +166,26 @@ class OutcomeUnknown(ChangeNotConfirmed):
     in part or not at all: look before doing anything, never send it again unseen."""
 
     code = "outcome_unknown"
+
+
+def safe_excerpt(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return at most 200 printable characters of `text`, with every one of `secrets` blotted out.
+
+    Secrets go first: a provider may well echo the credentials it did not like.
+    """
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "[secret]")
+    # The slice bounds the work, twice the length leaves room for runs of white space that collapse.
+    shown = "".join(c if c.isprintable() else " " for c in text[: 2 * LONGEST_EXCERPT])
+    return " ".join(shown.split())[:LONGEST_EXCERPT]
+
+
+def bare_url(url: str) -> str:
+    """Return a URL somebody else wrote without its user-info, query and fragment."""
+    place = url.partition("#")[0].partition("?")[0]
+    scheme, separator, rest = place.partition("//")
+    if not separator:
+        return place
+    authority, slash, path = rest.partition("/")
+    return f"{scheme}//{authority.rpartition('@')[2]}{slash}{path}"

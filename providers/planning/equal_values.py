@@ -10,8 +10,7 @@ import msgspec
 
 from providers.registries.claim import Pairing
 from providers.wire.canonical_name import InvalidName, canonical_targets, endpoint_key
-from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
-from providers.wire.property_values import ValuePair
+from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty, ValuePair
 
 _Properties = Sequence[ProviderSpecificProperty]
 

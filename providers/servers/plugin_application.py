@@ -6,7 +6,7 @@ import msgspec
 
 from providers.servers.exchange import Answer, Request
 from providers.servers.provider_application import Call, ProviderApplication, Refusal
-from providers.wire.media_type import PLUGIN_MEDIA_TYPE
+from providers.wire.json_codec import PLUGIN_MEDIA_TYPE
 
 
 class _PropertyValues(msgspec.Struct, frozen=True):

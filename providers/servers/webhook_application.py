@@ -1,8 +1,7 @@
 """The webhook protocol, version 1, spoken for any backend."""
 
 from providers.servers.provider_application import ProviderApplication
-from providers.wire.json_codec import encode_domain_filter
-from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE, encode_domain_filter
 
 
 class WebhookApplication(ProviderApplication):

@@ -15,6 +15,17 @@ class ProviderSpecificProperty(msgspec.Struct, frozen=True, gc=False):
     value: str = ""
 
 
+class ValuePair(NamedTuple):
+    """A provider-specific property as it stands and as it is wanted, to ask whether both mean the same.
+
+    A side that does not have the property is empty text.
+    """
+
+    name: str
+    previous: str
+    current: str
+
+
 class Endpoint(
     msgspec.Struct,
     frozen=True,

@@ -30,6 +30,9 @@ from providers.wire.record_codec import (
 )
 
 __all__ = [
+    "MEDIA_TYPES",
+    "PLUGIN_MEDIA_TYPE",
+    "WEBHOOK_MEDIA_TYPE",
     "DecodedRecords",
     "SetAside",
     "decode_change_set_strict",
@@ -39,6 +42,12 @@ __all__ = [
     "encode_domain_filter",
     "encode_endpoints",
 ]
+
+# The media types of the two protocols. ExternalDNS compares them as one exact string: a charset, a space or
+# another case is another type.
+WEBHOOK_MEDIA_TYPE = "application/external.dns.webhook+json;version=1"
+PLUGIN_MEDIA_TYPE = "application/external.dns.plugin+json;version=1"
+MEDIA_TYPES = frozenset({WEBHOOK_MEDIA_TYPE, PLUGIN_MEDIA_TYPE})
 
 _CHANGE_KEYS = ("create", "updateOld", "updateNew", "delete")
 # What ExternalDNS wrote until May 2025.

@@ -2,7 +2,6 @@
 
 from registry_app.admin import (
     accounts,
-    api_token,
     audit_entry,
     cluster,
     finding,
@@ -17,12 +16,12 @@ from registry_app.admin import (
     record_set,
     registry_profile,
     sync_run,
+    token,
     transfer,
 )
 
 __all__ = [
     "accounts",
-    "api_token",
     "audit_entry",
     "cluster",
     "finding",
@@ -37,5 +36,6 @@ __all__ = [
     "record_set",
     "registry_profile",
     "sync_run",
+    "token",
     "transfer",
 ]

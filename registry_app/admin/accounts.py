@@ -1,18 +1,23 @@
-"""Users and groups: Django's own screens in the theme, with their changes in our audit trail too."""
+"""Users, groups and logins: Django's own screens in the theme, with their changes in our audit trail too."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from axes.admin import AccessAttemptAdmin
 from axes.models import AccessAttempt
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.db import models, transaction
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 
 from registry_app.admin.actor import actor_of
+from registry_app.admin.error_pages import show_too_many_logins
 from registry_app.admin.site import ThemedGroupAdmin, ThemedUserAdmin
 from registry_app.audit import record_audit
+from registry_app.queries.rate import count_request, name_address
 
 _RIGHTS: Final = ("is_active", "is_staff", "is_superuser", "groups")
 _HELP: Final = {
@@ -150,3 +155,18 @@ class GroupPageAdmin(_Audited, ThemedGroupAdmin):
 @admin.register(AccessAttempt)
 class LockOutPageAdmin(_Audited, AccessAttemptAdmin):  # type: ignore[misc]  # untyped there
     """Failed logins: deleting the row of a name unlocks it."""
+
+
+class LoginLimit:
+    """Beside the lock-out of one name from one address: many names are tried from one address as well."""
+
+    def __init__(self, answer: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._answer = answer
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.method == "POST" and request.path == reverse("admin:login"):
+            address = name_address(str(request.META.get("REMOTE_ADDR", "")))
+            wait = count_request("logins", address, settings.DNSADMIN_LOGINS_PER_MINUTE)
+            if wait is not None:
+                return show_too_many_logins(request, wait)
+        return self._answer(request)

@@ -23,7 +23,7 @@ from registry_app.admin.loop_forms import DeclaredEndpointForm
 from registry_app.admin.record_set import link_to
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due
 from registry_app.errors import DnsadminError, NotAllowed
-from registry_app.inventory.declared_endpoint import declare_endpoint, withdraw_endpoint
+from registry_app.inventory.declared import declare_endpoint, withdraw_endpoint
 from registry_app.inventory.loop import change_loop, delete_loop, register_loop
 from registry_app.loop.declared import build_request, find_loop
 from registry_app.loop.preview_loop import preview_loop

@@ -32,10 +32,9 @@ from registry_app.inventory.provider_directory import (
 from registry_app.inventory.provider_probe import probe_provider
 from registry_app.models import OwnershipState, Provider
 from registry_app.queries.access import may_administer, may_operate
-from registry_app.queries.approval import find_pending_change, find_reason_not_to_confirm
+from registry_app.queries.approval_change import find_pending_change, find_reason_not_to_confirm
 from registry_app.queries.dependents import find_provider_dependents
-from registry_app.queries.freshness import describe_freshness
-from registry_app.queries.provider_page import fetch_provider_page, providers_for_display
+from registry_app.queries.provider_page import describe_freshness, fetch_provider_page, providers_for_display
 from registry_app.queries.same_address import list_warnings
 from registry_app.reconcile.request_visit import request_visit
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored, find_reason_to_wait

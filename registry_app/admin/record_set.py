@@ -32,9 +32,9 @@ from registry_app.models import (
     Transfer,
 )
 from registry_app.queries.access import may_act_somewhere
-from registry_app.queries.freshness import describe_freshness
 from registry_app.queries.look_alike import find_look_alikes
 from registry_app.queries.name_range import build_prefix_query, build_suffix_query, read_name
+from registry_app.queries.provider_page import describe_freshness
 from registry_app.queries.record_set_page import fetch_record_set_page
 from registry_app.transfer.plan.selection import Selection
 

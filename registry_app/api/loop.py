@@ -28,7 +28,7 @@ from registry_app.api.precondition import build_etag, read_expected_version, ver
 from registry_app.api.reference import with_provider
 from registry_app.api.view_set import find_row, read_body, read_parameters
 from registry_app.errors import NotAllowed, StateMoved
-from registry_app.inventory.declared_endpoint import (
+from registry_app.inventory.declared import (
     declare_endpoint,
     declare_endpoints,
     withdraw_endpoint,

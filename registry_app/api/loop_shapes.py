@@ -17,7 +17,7 @@ from registry_app.api.reference import (
 )
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.errors import DnsadminError
-from registry_app.inventory.declared_endpoint import MOST_ENDPOINTS
+from registry_app.inventory.declared import MOST_ENDPOINTS
 from registry_app.loop.plan_loop import LoopPlan
 from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner, Provider
 

@@ -19,7 +19,7 @@ from registry_app.inventory.rows import (
 )
 from registry_app.models import Grant, Instance, InstancePolicy, Owner
 from registry_app.queries.dependents import find_owner_dependents
-from registry_app.queries.owner_counts import describe_owned
+from registry_app.queries.owner import describe_owned
 
 INSTANCE_FIELDS = ("policy", "cluster", "registry_profile")
 

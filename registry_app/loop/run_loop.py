@@ -25,7 +25,7 @@ from registry_app.mirror.baseline import ImplausibleResponse
 from registry_app.models import UNSETTLED, Loop, LoopRun, LoopStep
 from registry_app.queries.declared import fetch_declared
 from registry_app.queries.loop import is_loop_due
-from registry_app.queries.person import fetch_person
+from registry_app.queries.people import fetch_person
 from registry_app.reconcile.failure import describe_failure
 from registry_app.writes.session import LeasedProvider, leased_provider, open_session
 

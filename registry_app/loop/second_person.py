@@ -17,8 +17,7 @@ from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.plan_loop import LoopPlan
 from registry_app.models import LoopConfirmation, LoopRun, Provider
 from registry_app.queries.loop_access import find_names_beyond_rights
-from registry_app.queries.people import fetch_account_makers
-from registry_app.queries.person import fetch_person
+from registry_app.queries.people import fetch_account_makers, fetch_person
 
 _GOOD_FOR = timedelta(hours=24)
 

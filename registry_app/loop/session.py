@@ -7,7 +7,7 @@ from providers.planning.equal_values import EqualValues
 from providers.registries.neighbourhood import Neighbourhood
 from providers.registries.stored_claim import StoredClaimChange
 from providers.wire.domain_filter import DomainFilter
-from providers.wire.property_values import ValuePair
+from providers.wire.endpoint import ValuePair
 from registry_app.clock import fetch_now
 from registry_app.errors import RefusedBySafety
 from registry_app.loop.claim_rows import decode_rows

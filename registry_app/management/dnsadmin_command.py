@@ -1,12 +1,15 @@
-"""What the dnsadmin commands share: --json, --as, exit codes, and errors in our own words."""
+"""What the dnsadmin commands share: --json, --as, exit codes, and what they print, errors included."""
 
 import getpass
+import json
 import sys
 from collections.abc import Mapping
+from enum import IntEnum
 from typing import Any, ClassVar
 
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import ProgrammingError
 
 from registry_app.actor import Actor
@@ -18,7 +21,15 @@ from registry_app.errors import (
     InvalidRequest,
     RefusedBySafety,
 )
-from registry_app.management.outcome import ExitCode, printable, write_json
+
+
+class ExitCode(IntEnum):
+    """The exit codes of every dnsadmin command."""
+
+    OK = 0
+    ERROR = 1
+    CHANGES = 2  # findings, changes, or something broken was found
+    REFUSED = 3  # a safety rule said no
 
 
 class DnsadminCommand(BaseCommand):
@@ -77,6 +88,19 @@ class DnsadminCommand(BaseCommand):
         told = [_describe(error), *(f"{name}: {' '.join(texts)}" for name, texts in fields.items())]
         code = ExitCode.REFUSED if isinstance(error, RefusedBySafety) else ExitCode.ERROR
         return CommandError(printable(" ".join(told)), returncode=int(code))
+
+
+def write_json(stream: OutputWrapper, document: Any) -> None:
+    """One JSON document, the only thing on standard output under --json."""
+    stream.write(json.dumps(document, cls=DjangoJSONEncoder, indent=2))
+
+
+def printable(text: object) -> str:
+    """Text from outside for a terminal: what would move the cursor or hide text is shown as its escape."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in str(text)
+    )
 
 
 def actor_named(username: str, noun: str = "--as") -> Actor:

@@ -17,8 +17,7 @@ from providers.registries.store_contents import StoreContents, compute_claims_di
 from providers.registries.txt_names import list_names_meant, parse_txt_name
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint
-from providers.wire.json_codec import SetAside, decode_records
-from providers.wire.media_type import MEDIA_TYPES, WEBHOOK_MEDIA_TYPE
+from providers.wire.json_codec import MEDIA_TYPES, WEBHOOK_MEDIA_TYPE, SetAside, decode_records
 from registry_app.mirror.counts import NOTHING, Counts, count_endpoints
 from registry_app.mirror.open_stores import OpenStore, StoreAnswer, fetch_contents
 from registry_app.mirror.registries import NO_REGISTRIES, Registries

@@ -1,6 +1,5 @@
 """The rows, one noun a file. Constraints live in the database too."""
 
-from registry_app.models.api_token import ApiToken
 from registry_app.models.approval_change import ApprovalChange
 from registry_app.models.audit_entry import AuditEntry, AuditTail
 from registry_app.models.claim import Claim
@@ -21,6 +20,7 @@ from registry_app.models.record_set import OwnershipState, RecordSet
 from registry_app.models.registry_profile import RegistryProfile
 from registry_app.models.step import NEVER_SENT, UNSETTLED, Step, StepStatus
 from registry_app.models.sync_run import SyncRun
+from registry_app.models.token import ApiToken
 from registry_app.models.transfer import Transfer, TransferItem, TransferStep
 
 __all__ = [

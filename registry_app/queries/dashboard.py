@@ -16,8 +16,7 @@ from registry_app.models import (
     RecordSet,
     Transfer,
 )
-from registry_app.queries.freshness import describe_freshness
-from registry_app.queries.provider_page import active_freezes, providers_for_display
+from registry_app.queries.provider_page import active_freezes, describe_freshness, providers_for_display
 from registry_app.queries.transfer_page import transfers_for_display
 
 _MOST = 10

@@ -6,7 +6,7 @@ from django.db.models import Q, QuerySet
 
 from registry_app.clock import fetch_now
 from registry_app.models import Loop, LoopRun, Owner, Provider, Transfer, TransferItem
-from registry_app.queries.lease import build_free_query
+from registry_app.queries.provider import build_free_query
 
 _MOST_DUE = 500
 _LONGEST_WAIT = timedelta(days=2)

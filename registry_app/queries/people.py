@@ -1,4 +1,4 @@
-"""Whether two acts were done by two different people, as far as anything here can tell.
+"""Who is behind an act, and whether two acts were done by two different people, as far as we can tell.
 
 Behind an act are its user, who issued the token it was done with, and who could sign in as one of them
 because they made the account or set its password a short while ago.
@@ -17,6 +17,15 @@ from registry_app.clock import fetch_now
 from registry_app.models import AuditEntry, Transfer
 
 _ACCOUNT = "user"
+
+
+def fetch_person(user_id: int | None, name: str) -> Actor:
+    """Whoever asked, as they are today. Deleted or deactivated since, they are nobody and may nothing."""
+    known = get_user_model().objects.filter(is_active=True)
+    user = None if user_id is None else known.filter(pk=user_id).first()
+    if user is None:
+        return Actor(kind="user", name=name)
+    return Actor(kind="user", name=name, user_id=user.pk, is_superuser=bool(user.is_superuser))
 
 
 def find_same_people(transfer: Transfer, actor: Actor) -> str:

@@ -1,17 +1,19 @@
-"""Reads of providers."""
+"""Reads of providers: whose sync is due, whose lease is free, and what their last syncs left."""
 
 from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
 
-from registry_app.models import Provider
-from registry_app.queries.lease import build_free_query
+from registry_app.models import HeldSnapshot, Provider, SyncRun
 
 SILENT_INTERVALS = 5
 SHORTEST_SILENCE = timedelta(minutes=1)
 # Longer than any provider is left alone (a day at most), and than any two clocks of one deployment differ.
 _LONGEST_WAIT = timedelta(days=2)
 _CLOCKS_DIFFER_BY = timedelta(minutes=5)
+# The longest any run asks for at once is far shorter: a lease beyond this is of a clock that was wrong, and
+# whoever took it is fenced by its epoch should it still be there.
+_LONGEST_LEASE = timedelta(days=1)
 
 
 def find_due(now: datetime, *, limit: int = 500) -> list[int]:
@@ -40,6 +42,27 @@ def find_silent(now: datetime) -> list[Provider]:
         if (now - last).total_seconds() > patience:
             silent.append(provider)
     return silent
+
+
+def build_free_query(now: datetime, prefix: str = "") -> Q:
+    """Matches providers whose lease is to be had; `prefix` is the way to the provider, as `provider__`."""
+    until = f"{prefix}lease_until"
+    return (
+        Q(**{f"{until}__isnull": True})
+        | Q(**{f"{until}__lt": now})
+        | Q(**{f"{until}__gt": now + _LONGEST_LEASE})
+    )
+
+
+def last_snapshot(provider_id: int) -> HeldSnapshot | None:
+    """The last held snapshot of a provider, whatever became of it; without its body."""
+    return HeldSnapshot.objects.filter(provider_id=provider_id).defer("body").order_by("-pk").first()
+
+
+def last_stored_set_aside(provider_id: int) -> int:
+    """How many items the last stored snapshot of a provider had set aside."""
+    stored = SyncRun.objects.filter(provider_id=provider_id, status=SyncRun.Status.STORED)
+    return stored.order_by("-pk").values_list("set_aside", flat=True).first() or 0
 
 
 def _due(now: datetime) -> "QuerySet[Provider]":

@@ -11,8 +11,8 @@ from django.db.models import Q
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.models import Grant, Provider, Transfer, TransferItem
-from registry_app.queries.lease import build_free_query
 from registry_app.queries.people import find_same_people
+from registry_app.queries.provider import build_free_query
 from registry_app.queries.transfer_access import may_act_on_transfer, may_cancel
 from registry_app.queries.transfer_items import find_left_to_undo
 

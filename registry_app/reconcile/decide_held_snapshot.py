@@ -11,7 +11,7 @@ from registry_app.clock import fetch_now
 from registry_app.errors import NotAllowed, StateMoved
 from registry_app.models import HeldSnapshot, Provider
 from registry_app.queries.access import may_operate
-from registry_app.queries.held_snapshot import last_snapshot
+from registry_app.queries.provider import last_snapshot
 from registry_app.reconcile.find_subject import find_held_snapshot
 
 

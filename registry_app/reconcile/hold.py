@@ -13,7 +13,7 @@ from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
 from registry_app.mirror.plausibility import Reason
 from registry_app.models import HeldSnapshot, Provider, SyncRun
-from registry_app.queries.held_snapshot import last_snapshot
+from registry_app.queries.provider import last_snapshot
 from registry_app.reconcile.failure import resolve_failing
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity, compute_fingerprint
 from registry_app.reconcile.lease import raise_if_lost

@@ -13,7 +13,7 @@ from registry_app.mirror.plausibility import Comparison, Reason, find_reasons
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.mirror.thresholds import Thresholds
 from registry_app.models import HeldSnapshot, Owner, Provider
-from registry_app.queries.sync_run import last_stored_set_aside
+from registry_app.queries.provider import last_stored_set_aside
 from registry_app.queries.transfer_items import count_claims_removed_since
 from registry_app.reconcile.look import Look, Visit
 from registry_app.reconcile.rows.comparison import compare_snapshots

@@ -9,7 +9,7 @@ from django.db.models import F, QuerySet
 from registry_app.clock import TOLERANCE, compare_clocks, fetch_now
 from registry_app.errors import ClockOff, LeaseLost
 from registry_app.models import Provider
-from registry_app.queries.lease import build_free_query
+from registry_app.queries.provider import build_free_query
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from django.db.models import F, Q
 
 from registry_app.clock import fetch_now
 from registry_app.models import SyncRun
-from registry_app.queries.lease import build_free_query
+from registry_app.queries.provider import build_free_query
 
 _MOST_AT_ONCE = 500
 

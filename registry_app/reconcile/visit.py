@@ -24,9 +24,8 @@ from registry_app.mirror.reading import Reading, compute_accepted_digest, fetch_
 from registry_app.mirror.snapshot import Snapshot, compute_heard_digest, decode_answer, decode_snapshot
 from registry_app.models import Provider, SyncRun
 from registry_app.models.provider import MEBIBYTE
-from registry_app.queries.held_snapshot import last_snapshot
 from registry_app.queries.loop_items import deleted_since
-from registry_app.queries.provider import is_visit_due
+from registry_app.queries.provider import is_visit_due, last_snapshot
 from registry_app.queries.transfer_items import touched_since
 from registry_app.reconcile.failure import mark_lost, store_failure
 from registry_app.reconcile.hold import note_still_held, store_held

@@ -5,7 +5,7 @@ import struct
 from enum import StrEnum
 
 from providers.servers.exchange import Exchange
-from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE
 from tests.faults.fault import Fault, FaultPlan
 
 _CONTENT_TYPE = ("Content-Type", WEBHOOK_MEDIA_TYPE)

@@ -8,8 +8,7 @@ import msgspec
 
 from providers.servers.exchange import Answer, Exchange, plain_answer
 from providers.wire.endpoint import Endpoint
-from providers.wire.json_codec import encode_endpoints
-from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE, encode_endpoints
 from tests.faults.fault import Fault, FaultPlan
 
 _BOMB_PIECE_BYTES = 16 * 2**20

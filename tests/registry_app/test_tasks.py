@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from celery import current_app
 
-from dnsadmin.beat_schedule import BEAT_SCHEDULE
+from dnsadmin.celery import BEAT_SCHEDULE
 from registry_app import tasks
 from registry_app.models import RecordSet, SyncRun
 from tests.factories import make_provider

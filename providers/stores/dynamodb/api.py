@@ -33,9 +33,9 @@ from providers.http.errors import (
     ProviderError,
     Redirected,
     RefusedByProvider,
+    safe_excerpt,
 )
 from providers.http.exchange import Exchange
-from providers.http.said import safe_excerpt
 from providers.stores.dynamodb.answers import DescribeAnswer, ScanPage, TableDescription, TransactAnswer
 from providers.stores.dynamodb.key import AwsKey, raise_if_no_region
 from providers.stores.dynamodb.refusals import (

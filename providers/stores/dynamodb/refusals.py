@@ -5,8 +5,7 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from providers.http.errors import NothingSent, ProviderError
-from providers.http.said import safe_excerpt
+from providers.http.errors import NothingSent, ProviderError, safe_excerpt
 
 PERMISSIONS: Final = (
     "dynamodb:DescribeTable",

@@ -7,8 +7,7 @@ from typing import Final, Self
 from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import DEFAULT_LIMITS, Limits
 from providers.http.credentials import Credentials
-from providers.http.errors import MalformedAnswer
-from providers.http.said import safe_excerpt
+from providers.http.errors import MalformedAnswer, safe_excerpt
 from providers.registries.kubernetes_object import JsonValue, KubernetesObject, read_metadata
 from providers.stores.kubernetes.calls import (
     InvalidObjectName,

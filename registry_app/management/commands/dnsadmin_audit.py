@@ -9,8 +9,7 @@ from django.core.management.base import CommandParser, OutputWrapper
 
 from registry_app.audit import AuditFault, verify_audit
 from registry_app.errors import InvalidRequest
-from registry_app.management.dnsadmin_command import DnsadminCommand
-from registry_app.management.outcome import ExitCode, printable, write_json
+from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, printable, write_json
 from registry_app.outside_copy import fetch_knowledge
 from registry_app.queries.audit_checkpoint import (
     default_checkpoint_file,

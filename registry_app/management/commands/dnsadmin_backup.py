@@ -6,8 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from registry_app.management.dnsadmin_command import DnsadminCommand
-from registry_app.management.outcome import ExitCode, printable, write_json
+from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, printable, write_json
 from registry_app.restore.back_up import back_up
 
 

@@ -7,8 +7,7 @@ from django.core.management.base import CommandParser
 
 from registry_app.audit import verify_audit
 from registry_app.errors import InvalidRequest
-from registry_app.management.dnsadmin_command import DnsadminCommand
-from registry_app.management.outcome import ExitCode, printable, write_json
+from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, printable, write_json
 from registry_app.queries.audit_checkpoint import find_fault_of_checkpoints
 from registry_app.queries.invariant import Invariant, Violation
 from registry_app.queries.loop_invariants import LOOP_INVARIANTS

@@ -17,7 +17,14 @@ from registry_app.loop.note_unreadable_manifests import note_unreadable_manifest
 from registry_app.loop.plan_loop import LoopPlan
 from registry_app.loop.preview_loop import preview_loop
 from registry_app.loop.run_loop import run_request
-from registry_app.management.dnsadmin_command import DnsadminCommand, actor_named, actor_of_shell
+from registry_app.management.dnsadmin_command import (
+    DnsadminCommand,
+    ExitCode,
+    actor_named,
+    actor_of_shell,
+    printable,
+    write_json,
+)
 from registry_app.management.find_provider import find_provider
 from registry_app.management.loop_report import (
     build_plan_report,
@@ -25,7 +32,6 @@ from registry_app.management.loop_report import (
     describe_plan,
     describe_run,
 )
-from registry_app.management.outcome import ExitCode, printable, write_json
 from registry_app.models import Loop, LoopRun, Owner, Provider
 from registry_app.queries.loop_access import may_declare_somewhere
 

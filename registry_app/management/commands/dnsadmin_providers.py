@@ -12,9 +12,14 @@ from providers.http.errors import ProviderError
 from registry_app.actor import SYSTEM
 from registry_app.errors import InvalidRequest
 from registry_app.inventory.provider_probe import check_conformance
-from registry_app.management.dnsadmin_command import DnsadminCommand, actor_named
+from registry_app.management.dnsadmin_command import (
+    DnsadminCommand,
+    ExitCode,
+    actor_named,
+    printable,
+    write_json,
+)
 from registry_app.management.find_provider import find_provider
-from registry_app.management.outcome import ExitCode, printable, write_json
 from registry_app.mirror.client import build_address_policy
 from registry_app.models import Provider
 

@@ -8,8 +8,13 @@ from django.core.management.base import CommandParser
 from providers.registries.configmap.export import MAX_EXPORT_BYTES
 from registry_app.errors import InvalidRequest, NotFound
 from registry_app.inventory.registry_document import export_registry, restore_registry
-from registry_app.management.dnsadmin_command import DnsadminCommand, actor_named
-from registry_app.management.outcome import ExitCode, printable, write_json
+from registry_app.management.dnsadmin_command import (
+    DnsadminCommand,
+    ExitCode,
+    actor_named,
+    printable,
+    write_json,
+)
 from registry_app.models import RegistryProfile
 
 

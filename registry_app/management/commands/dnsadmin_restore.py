@@ -7,9 +7,15 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from registry_app.errors import InvalidRequest
-from registry_app.management.dnsadmin_command import DnsadminCommand, actor_named, actor_of_shell
+from registry_app.management.dnsadmin_command import (
+    DnsadminCommand,
+    ExitCode,
+    actor_named,
+    actor_of_shell,
+    printable,
+    write_json,
+)
 from registry_app.management.find_provider import find_providers
-from registry_app.management.outcome import ExitCode, printable, write_json
 from registry_app.models import Provider
 from registry_app.restore.accept_restored import (
     accept_all_restored,

@@ -10,9 +10,14 @@ from django.db import connection
 
 from registry_app.actor import Actor
 from registry_app.errors import ClockOff
-from registry_app.management.dnsadmin_command import DnsadminCommand, actor_of_shell
+from registry_app.management.dnsadmin_command import (
+    DnsadminCommand,
+    ExitCode,
+    actor_of_shell,
+    printable,
+    write_json,
+)
 from registry_app.management.find_provider import find_providers
-from registry_app.management.outcome import ExitCode, printable, write_json
 from registry_app.models import Provider, SyncRun
 from registry_app.reconcile.visit import visit_provider
 

@@ -10,9 +10,15 @@ from django.core.management.base import CommandParser
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest
-from registry_app.management.dnsadmin_command import DnsadminCommand, actor_named, actor_of_shell
+from registry_app.management.dnsadmin_command import (
+    DnsadminCommand,
+    ExitCode,
+    actor_named,
+    actor_of_shell,
+    printable,
+    write_json,
+)
 from registry_app.management.find_provider import find_provider
-from registry_app.management.outcome import ExitCode, printable, write_json
 from registry_app.management.transfer_arguments import add_subcommands, build_request
 from registry_app.management.transfer_report import (
     build_plan_report,

@@ -8,8 +8,13 @@ from django.db import transaction
 
 from registry_app.audit import record_audit
 from registry_app.errors import NotFound
-from registry_app.management.dnsadmin_command import DnsadminCommand, actor_of_shell
-from registry_app.management.outcome import ExitCode, printable, write_json
+from registry_app.management.dnsadmin_command import (
+    DnsadminCommand,
+    ExitCode,
+    actor_of_shell,
+    printable,
+    write_json,
+)
 
 
 class Command(DnsadminCommand):

@@ -5,8 +5,7 @@ import pytest
 from providers.http.bounded_http import Limits
 from providers.http.errors import MalformedAnswer, RefusedByProvider
 from providers.wire.endpoint import Endpoint
-from providers.wire.json_codec import encode_endpoints
-from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE, encode_endpoints
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import answer, raw_server
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from providers.http.bounded_http import Limits
 from providers.http.errors import ProviderError
-from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import answer, chunked, raw_server
 

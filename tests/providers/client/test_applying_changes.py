@@ -25,7 +25,7 @@ from providers.http.errors import (
     TooManyRequests,
     Unreachable,
 )
-from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE
 from tests.providers.client.making import HASTY, make_client
 from tests.providers.client.raw_server import Play, answer, drip, raw_server, reset, stay_silent
 from tests.providers.client.test_unreachable_provider import closed_port, resolve_nothing

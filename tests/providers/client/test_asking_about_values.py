@@ -9,7 +9,7 @@ from providers.client.plugin_client import PluginClient
 from providers.client.webhook_client import WebhookClient
 from providers.http.bounded_http import Limits
 from providers.servers.plugin_server import PluginServer
-from providers.wire.property_values import ValuePair
+from providers.wire.endpoint import ValuePair
 from tests.faults import read_faults
 from tests.providers.client.making import LOOPBACK, PATIENT
 from tests.reference_server import ReferenceProvider

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from providers.http.errors import UnwelcomeStatus
-from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import answer, chunked, raw_server
 

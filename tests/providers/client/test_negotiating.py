@@ -3,7 +3,7 @@
 import pytest
 
 from providers.http.errors import MalformedAnswer, NotAProvider
-from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import answer, raw_server
 

@@ -19,8 +19,7 @@ from providers.http.errors import (
 from providers.servers.plugin_server import PluginServer
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
-from providers.wire.json_codec import decode_endpoints_strict, encode_change_set
-from providers.wire.media_type import PLUGIN_MEDIA_TYPE
+from providers.wire.json_codec import PLUGIN_MEDIA_TYPE, decode_endpoints_strict, encode_change_set
 from tests.faults import read_faults, write_faults
 from tests.providers.client.making import LOOPBACK, PATIENT
 from tests.providers.client.raw_server import answer, raw_server

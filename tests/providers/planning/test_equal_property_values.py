@@ -7,8 +7,7 @@ from providers.planning.plan import compute_plan
 from providers.planning.planned_changes import PlannedChanges
 from providers.registries.claim import DEFAULT_PROFILE, Pairing
 from providers.registries.pairing import pair
-from providers.wire.endpoint import Endpoint
-from providers.wire.property_values import ValuePair
+from providers.wire.endpoint import Endpoint, ValuePair
 from tests.providers.planning.planned import BLUE, SETTINGS, wanted
 from tests.reference_server import make_claim
 

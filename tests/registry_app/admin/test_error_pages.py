@@ -9,7 +9,7 @@ from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from dnsadmin.failure import answer_failure
+from dnsadmin.urls import answer_failure
 from tests.factories import make_administrator, make_user
 from tests.registry_app.admin.world import address, read_text, sign_in
 

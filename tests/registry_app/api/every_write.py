@@ -10,7 +10,7 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from registry_app.inventory.declared_endpoint import declare_endpoint
+from registry_app.inventory.declared import declare_endpoint
 from registry_app.models import (
     ApprovalChange,
     HeldSnapshot,

@@ -10,7 +10,7 @@ from providers.wire.change_set import ChangeSet
 from registry_app.actor import SYSTEM
 from registry_app.inventory.freeze import freeze
 from registry_app.models import AuditEntry, Finding, HeldSnapshot, RegistryProfile
-from registry_app.queries.resync import due_resyncs
+from registry_app.queries.registry_profile import due_resyncs
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.lease import take_lease
 from registry_app.resync.resync_registry import resync_registry

@@ -15,7 +15,7 @@ import requests
 from providers.backends.errors import BackendError, ChangeRefused
 from providers.backends.powerdns import PowerDnsBackend
 from providers.wire.change_set import ChangeSet
-from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE
 from tests.pdns_server import API_KEY, RunningPowerDns, find_pdns, pdns_server
 from tests.reference_server import make_claim, make_record
 

@@ -23,7 +23,7 @@ from providers.backends.tsig_key import TsigKey
 from providers.backends.zone_transfer import NameServer, NoAnswer
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
-from providers.wire.media_type import WEBHOOK_MEDIA_TYPE
+from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE
 from tests.name_servers import KEY, NAME_SERVERS, ZONES, NameServerProgram, RunningNameServer, name_server
 from tests.reference_server import make_claim, make_record
 

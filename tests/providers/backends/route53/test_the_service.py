@@ -18,7 +18,7 @@ from providers.registries.claim import TxtProfile
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
-from providers.wire.media_type import PLUGIN_MEDIA_TYPE
+from providers.wire.json_codec import PLUGIN_MEDIA_TYPE
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.strict_route53 import CREDENTIALS, StrictRoute53, strict_route53
 
