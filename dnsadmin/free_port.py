@@ -32,15 +32,11 @@ def find_free_port() -> int:
         except OSError:
             claim.close()
             continue
-        _keep(claim)
+        _CLAIMS.append(claim)
+        if len(_CLAIMS) > _CLAIMS_KEPT:
+            _CLAIMS.pop(0).close()
         return port
     raise OSError(f"No free port was found from {_LOWEST} to {_LOWEST + half - 1}.")
-
-
-def _keep(claim: socket.socket) -> None:
-    _CLAIMS.append(claim)
-    if len(_CLAIMS) > _CLAIMS_KEPT:
-        _CLAIMS.pop(0).close()
 
 
 def _lowest_of_the_system() -> int:

@@ -67,7 +67,7 @@ def _check_update(place: Workplace, case: _Case) -> Observation:
     held = _put(place, case.name, case.write)
     if held is None:
         return _skip(case.title)
-    said = _update(place, held)
+    said = place.subject.apply(ChangeSet(update_old=held, update_new=_second(held)))
     return _judge(place, case.title, said, _second(held), case.refusal)
 
 
@@ -160,10 +160,6 @@ def _put(place: Workplace, case: str, write: Callable[[Endpoint], Endpoint]) -> 
     if len(found) != 1 or not claims:
         return None
     return _Held(found[0], _make_claim(found[0]))
-
-
-def _update(place: Workplace, held: _Held) -> Said:
-    return place.subject.apply(ChangeSet(update_old=held, update_new=_second(held)))
 
 
 def _second(held: _Held) -> _Held:

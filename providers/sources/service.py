@@ -45,7 +45,9 @@ def _find_targets(found: ManifestObject, host: Host, *, is_internal: bool) -> Ta
     spec = found.child("spec")
     kind = spec.optional_text("type") or "ClusterIP"
     if kind == "LoadBalancer":
-        return _read_cluster_ip(spec) if is_internal else _read_external(found, spec)
+        if is_internal:
+            return _read_cluster_ip(spec)
+        return _read_external_ips(spec) or read_load_balancer(found)
     if kind == "ExternalName":
         text = spec.optional_text("externalName")
         return _read_external_ips(spec) or Targets((text,) if text else (), spec.place.field("externalName"))
@@ -56,10 +58,6 @@ def _find_targets(found: ManifestObject, host: Host, *, is_internal: bool) -> Ta
         "`target`, or leave the name out."
     )
     raise InvalidManifest(reason, host.place)
-
-
-def _read_external(found: ManifestObject, spec: ManifestObject) -> Targets:
-    return _read_external_ips(spec) or read_load_balancer(found)
 
 
 def _read_external_ips(spec: ManifestObject) -> Targets | None:

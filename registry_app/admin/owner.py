@@ -28,7 +28,6 @@ from registry_app.models import (
     Cluster,
     Finding,
     Grant,
-    Instance,
     InstancePolicy,
     Owner,
     Provider,
@@ -216,6 +215,7 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
     def page_context(self, request: HttpRequest, row: Owner) -> dict[str, Any]:
         counts = count_by_provider([row.pk]).get(row.pk, [])
         names = dict(Provider.objects.values_list("pk", "name"))
+        instances = row.instances.prefetch_related("cluster", "provider", "registry_profile")
         return {
             **super().page_context(request, row),
             "look_alikes": find_look_alikes([row.owner_id]),
@@ -227,7 +227,7 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
                 )
                 for count in counts
             ],
-            "instances": [describe_instance(each) for each in _list_instances(row)],
+            "instances": [describe_instance(each) for each in instances.order_by("name", "pk")[:_MOST_SHOWN]],
             "loops": row.loops.filter(is_enabled=True).select_related("provider").defer(*PROVIDER_SECRETS),
             "register_instance": self._instance_form(request, row),
             "total": sum(count.record_sets for count in counts),
@@ -267,11 +267,6 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
             ("Description", row.description or NOTHING),
             ("First seen", format_ago(row.created_at)),
         ]
-
-
-def _list_instances(row: Owner) -> QuerySet[Instance]:
-    rows = row.instances.prefetch_related("cluster", "provider", "registry_profile")
-    return rows.order_by("name", "pk")[:_MOST_SHOWN]
 
 
 def describe_counts(owner_pks: list[int]) -> dict[int, SafeString]:

@@ -122,7 +122,8 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
 
     def facts(self, row: RegistryProfile) -> list[tuple[str, object]]:
         providers = ", ".join(row.providers.values_list("name", flat=True)) or "all"
-        owners = ", ".join(_list_owner_ids(row)) or NOTHING
+        owner_ids = row.instances.order_by("owner__owner_id").values_list("owner__owner_id", flat=True)
+        owners = ", ".join(owner_ids.distinct()[:50]) or NOTHING
         return [
             ("Kind", row.get_kind_display()),
             *self._describe_place(row),
@@ -174,8 +175,3 @@ def _describe_report(report: RegistryReport) -> list[tuple[str, object]]:
         ("Rows that cannot be believed", report.problem_count),
         ("Owners", owners or NOTHING),
     ]
-
-
-def _list_owner_ids(row: RegistryProfile) -> list[str]:
-    found = row.instances.order_by("owner__owner_id").values_list("owner__owner_id", flat=True)
-    return list(found.distinct()[:50])

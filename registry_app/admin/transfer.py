@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
@@ -26,7 +26,7 @@ from registry_app.admin.transfer_request_page import answer_transfer_request
 from registry_app.admin.transfer_undo_page import answer_undo
 from registry_app.admin.wording import NOTHING, format_ago, format_badge
 from registry_app.errors import DnsadminError
-from registry_app.models import Grant, Owner, Provider, Transfer, TransferItem
+from registry_app.models import Grant, Owner, Provider, Transfer
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.transfer import allowed_actions, progress
 from registry_app.queries.transfer_page import SHOWN_CHARACTERS, steps_for_display, transfers_for_display
@@ -201,7 +201,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
         return f"Transfer #{row.pk}: {row.get_kind_display().lower()}"
 
     def page_context(self, request: HttpRequest, row: Transfer) -> dict[str, Any]:
-        page = self._page_of_items(row, request.GET.get("page", ""))
+        page = Paginator(row.items.order_by("ordinal"), ITEMS_A_PAGE).get_page(request.GET.get("page", ""))
         state = progress(row)
         return {
             "row": row,
@@ -219,9 +219,6 @@ class TransferPageAdmin(OwnerList[Transfer]):
             "together": transfers_for_display().filter(group=row.group).exclude(pk=row.pk)[:100],
             "undos": transfers_for_display().filter(undo_of=row)[:20],
         }
-
-    def _page_of_items(self, row: Transfer, number: str) -> "Page[TransferItem]":
-        return Paginator(row.items.order_by("ordinal"), ITEMS_A_PAGE).get_page(number)
 
     def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
         """What the page asks for while it is open: how far the transfer is, nothing else."""

@@ -63,13 +63,7 @@ def change_provider(
     """
     raise_if_not_administrator(actor, "providers")
     stored = fetch_row(Provider, provider_id)
-    values = split_address(changes)
-    if "url" in values:
-        if parse_provider_url(stored.url).origin != parse_provider_url(values["url"]).origin:
-            values = {**dict.fromkeys(_CREDENTIALS, ""), **values}
-        if values["url"] != stored.url and stored.approval_policy == Provider.ApprovalPolicy.NONE:
-            policy = values.get("approval_policy", stored.approval_policy)
-            _raise_if_looser_than_namesake(values["url"], policy, besides=provider_id)
+    values = _read_changes(stored, changes)
     policy = values.get("approval_policy")
     wants_looser = policy is not None and is_looser(stored.approval_policy, policy)
     if wants_looser:
@@ -108,6 +102,19 @@ def delete_provider(actor: Actor, row_id: int, *, expected_updated_at: datetime 
         find_dependents=find_provider_dependents,
         end=_end_provider,
     )
+
+
+def _read_changes(stored: Provider, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What is to be stored, with the credentials cleared that were entered for another origin."""
+    values = split_address(changes)
+    if "url" not in values:
+        return values
+    if values["url"] != stored.url and stored.approval_policy == Provider.ApprovalPolicy.NONE:
+        policy = values.get("approval_policy", stored.approval_policy)
+        _raise_if_looser_than_namesake(values["url"], policy, besides=stored.pk)
+    if parse_provider_url(stored.url).origin == parse_provider_url(values["url"]).origin:
+        return values
+    return {**dict.fromkeys(_CREDENTIALS, ""), **values}
 
 
 def _raise_if_looser_than_namesake(url: str, policy: str, *, besides: int | None = None) -> None:

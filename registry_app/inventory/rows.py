@@ -64,7 +64,7 @@ def change_row(
         for name, value in plain.items():
             setattr(row, name, value)
         _validate(row)
-        _save(row, update_fields=[*plain, *_timestamps(model)])
+        _save(row, update_fields=[*plain, "updated_at"])
         for name, objects in related.items():
             getattr(row, name).set(objects)
         after = build_audit_values(row, changes)
@@ -161,10 +161,6 @@ def _split_values(
     many = {field.name for field in model._meta.many_to_many}
     plain = {name: value for name, value in values.items() if name not in many}
     return plain, {name: value for name, value in values.items() if name in many}
-
-
-def _timestamps(model: type[models.Model]) -> list[str]:
-    return [field.name for field in model._meta.concrete_fields if field.name == "updated_at"]
 
 
 def _has_secret(model: type[models.Model], names: Mapping[str, Any]) -> bool:

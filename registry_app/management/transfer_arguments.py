@@ -23,11 +23,30 @@ def read_transfer_id(text: str) -> str | int:
 def add_subcommands(parser: CommandParser) -> None:
     """One subcommand for each act."""
     acts = parser.add_subparsers(dest="act", required=True, metavar="ACT")
-    for name, told in (("plan", "Show what a request would do."), ("request", "Request it.")):
+    plan = acts.add_parser("plan", help="Show what a request would do.")
+    _add_person(plan)
+    _add_selection(plan)
+    _add_request(acts.add_parser("request", help="Request it."))
+    _add_act(acts.add_parser("show", help="Show a transfer: state, progress, items."), person=False)
+    approve = acts.add_parser("approve", help="Approve the plan you reviewed.")
+    _add_act(approve)
+    approve.add_argument("--fingerprint", required=True, help="plan_fingerprint, as `show` has it.")
+    for name, told in (("reject", "Reject a request."), ("cancel", "Cancel what was not sent yet.")):
         act = acts.add_parser(name, help=told)
-        _add_person(act)
-        _add_selection(act)
-    request = acts.choices["request"]
+        _add_act(act)
+        act.add_argument("--reason", required=True)
+    _add_undo(acts.add_parser("undo", help="Request the undo of a transfer."))
+    _add_act(acts.add_parser("apply", help="Run an approved transfer now, in this process."), person=False)
+    resume = acts.add_parser("resume", help="Go on, by looking, with transfers that were interrupted.")
+    resume.add_argument(
+        "transfers", nargs="*", type=read_transfer_id, metavar="ID", help="None: all that are due."
+    )
+    _add_json(resume)
+
+
+def _add_request(request: CommandParser) -> None:
+    _add_person(request)
+    _add_selection(request)
     request.add_argument("--reason", required=True)
     request.add_argument("--ticket", default="")
     request.add_argument("--confirm", default="", help="The text the plan asks for.")
@@ -39,15 +58,9 @@ def add_subcommands(parser: CommandParser) -> None:
         help="As the plan showed it: refused if the plan moved since. Once for each provider. Without it, "
         "the request waits for an approval.",
     )
-    _add_act(acts.add_parser("show", help="Show a transfer: state, progress, items."), person=False)
-    approve = acts.add_parser("approve", help="Approve the plan you reviewed.")
-    _add_act(approve)
-    approve.add_argument("--fingerprint", required=True, help="plan_fingerprint, as `show` has it.")
-    for name, told in (("reject", "Reject a request."), ("cancel", "Cancel what was not sent yet.")):
-        act = acts.add_parser(name, help=told)
-        _add_act(act)
-        act.add_argument("--reason", required=True)
-    undo = acts.add_parser("undo", help="Request the undo of a transfer.")
+
+
+def _add_undo(undo: CommandParser) -> None:
     _add_act(undo)
     undo.add_argument("--plan", action="store_true", help="Show what it would do, and request nothing.")
     undo.add_argument("--reason", default="", help="Needed for the request.")
@@ -64,12 +77,6 @@ def add_subcommands(parser: CommandParser) -> None:
         default=Transfer.TargetIntent.UNKNOWN,
         help="What the former owner wants of these record sets, as far as you know.",
     )
-    _add_act(acts.add_parser("apply", help="Run an approved transfer now, in this process."), person=False)
-    resume = acts.add_parser("resume", help="Go on, by looking, with transfers that were interrupted.")
-    resume.add_argument(
-        "transfers", nargs="*", type=read_transfer_id, metavar="ID", help="None: all that are due."
-    )
-    _add_json(resume)
 
 
 def _add_json(act: CommandParser) -> None:

@@ -53,7 +53,7 @@ def describe_transfer(transfer: Transfer, *, with_items: bool = False) -> list[s
     if with_items:
         items = TransferItem.objects.filter(transfer=transfer).order_by("ordinal")[: _MOST_LINES + 1]
         told = [f"  {item.status:14} {item} {item.status_reason}".rstrip() for item in items]
-        lines += _shorten(told, transfer.item_count)
+        lines += told[:_MOST_LINES] + _rest(transfer.item_count - _MOST_LINES)
     return lines
 
 
@@ -142,10 +142,6 @@ def _build_refusal(refusal: Refusal) -> dict[str, str]:
         "now": refusal.now,
         "todo": refusal.todo,
     }
-
-
-def _shorten(lines: list[str], total: int) -> list[str]:
-    return lines[:_MOST_LINES] + _rest(total - _MOST_LINES)
 
 
 def _rest(count: int) -> list[str]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Max, QuerySet, Sum
+from django.db.models import Count, Max, Sum
 
 from registry_app.models import (
     PROVIDER_SECRETS,
@@ -70,7 +70,7 @@ def fetch_dashboard(now: datetime) -> Dashboard:
         record_sets=total,
         providers=[(provider, describe_freshness(provider, now)) for provider in providers],
         transfers=list(transfers_for_display()[:_MOST]),
-        events=list(_events()[:_MOST]),
+        events=list(RecordEvent.objects.select_related("provider").defer(*PROVIDER_SECRETS)[:_MOST]),
         audit=list(AuditEntry.objects.all()[:_MOST]),
         restored=sum(1 for provider in providers if provider.restored_at is not None),
     )
@@ -82,10 +82,6 @@ def _count_states(total: int) -> list[tuple[str, str, int]]:
     counts: dict[str, int] = dict(not_owned.annotate(amount=Count("id")).order_by("state"))
     counts[OwnershipState.OWNED] = max(total - sum(counts.values()), 0)
     return [(str(state.value), str(state.label), counts.get(state.value, 0)) for state in OwnershipState]
-
-
-def _events() -> QuerySet[RecordEvent]:
-    return RecordEvent.objects.select_related("provider").defer(*PROVIDER_SECRETS)
 
 
 def _restored() -> list[Attention]:

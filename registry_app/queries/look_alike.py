@@ -37,12 +37,9 @@ def find_look_alikes(owner_ids: Iterable[str]) -> dict[str, str]:
 def build_skeleton(owner_id: str) -> str:
     """What a reader sees of an owner id: equal for two that look alike. Pure."""
     text = unicodedata.normalize("NFKD", owner_id).casefold()
-    seen = (each if each.isascii() else _find_latin(each) for each in text if not _is_invisible(each))
+    visible = (each for each in text if unicodedata.category(each) not in _INVISIBLE)
+    seen = (each if each.isascii() else _find_latin(each) for each in visible)
     return "".join(seen).translate(_AMONG_LATIN)
-
-
-def _is_invisible(character: str) -> bool:
-    return unicodedata.category(character) in _INVISIBLE
 
 
 @lru_cache(maxsize=10_000)

@@ -106,7 +106,12 @@ def _list_beliefs(record_set: RecordSet, claims: list[Claim]) -> list[ProfileBel
     if not record_set.beliefs:
         deciding = (claim for claim in claims if claim.verdict == Claim.Verdict.EFFECTIVE)
         return [
-            ProfileBelief(_name_of(claim.registry_profile), claim.owner.owner_id, "claim", claim.txt_name)
+            ProfileBelief(
+                claim.registry_profile.name if claim.registry_profile else "",
+                claim.owner.owner_id,
+                "claim",
+                claim.txt_name,
+            )
             for claim in deciding
             if claim.owner is not None and claim.owner == record_set.owner
         ]
@@ -115,10 +120,6 @@ def _list_beliefs(record_set: RecordSet, claims: list[Claim]) -> list[ProfileBel
         ProfileBelief(names.get(belief["profile_id"], ""), belief["owner"], belief["source"], belief["place"])
         for belief in record_set.beliefs
     ]
-
-
-def _name_of(profile: RegistryProfile | None) -> str:
-    return profile.name if profile is not None else ""
 
 
 def fetch_claims_of(record_set: RecordSet) -> list[Claim]:
