@@ -17,6 +17,7 @@ from registry_app.transfer.late_arrivals import reopen_late_arrivals
 from registry_app.transfer.reject_transfer import reject_transfer
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.world import ask, make_actor, request_reviewed
+from tests.registry_app.writes.passing_on import finish, pass_on
 
 
 def _request(user_id: int) -> None:
@@ -57,4 +58,6 @@ ACTS: dict[str, Callable[..., object]] = {
     "run_loop": run_loop,
     "finish_loop_run": finish_loop_run,
     "resync_registry": resync_registry,
+    "pass_on": pass_on,
+    "finish_passing_on": finish,
 }
