@@ -12,7 +12,15 @@ _WHERE = ("name", "url", "protocol", "description", "is_enabled")
 _SHOWN_CREDENTIALS = ("authentication", "username", "ca_certificate", "client_certificate")
 _QUERY = ("url_query", "forget_url_query")
 _CERTIFICATES = ("ca_certificate", "client_certificate", "client_key", "forget_client_key")
-_VISITS = ("interval_seconds", "deadline_seconds", "max_body_bytes", "max_items", "allow_empty")
+_VISITS = (
+    "interval_seconds",
+    "deadline_seconds",
+    "max_body_bytes",
+    "max_items",
+    "allow_empty",
+    "hold_missing_percent",
+    "hold_owners_changed_percent",
+)
 _WRITES = (
     "approval_policy",
     "max_transfer_count",

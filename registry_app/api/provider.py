@@ -39,6 +39,8 @@ _SETTINGS = (
     "max_body_bytes",
     "max_items",
     "allow_empty",
+    "hold_missing_percent",
+    "hold_owners_changed_percent",
     "write_mode",
     "batch_size",
     "capitalized_changes",

@@ -88,7 +88,8 @@ def _digest(
     registries: Registries,
 ) -> bytes:
     # The name is in the words of findings.
-    told = (READING_VERSION, profiles, owners, provider.allow_empty, provider.name, registries)
+    limits = provider.allow_empty, provider.hold_missing_percent, provider.hold_owners_changed_percent
+    told = (READING_VERSION, profiles, owners, limits, provider.name, registries)
     return _blake2b(msgspec.msgpack.encode(told))
 
 

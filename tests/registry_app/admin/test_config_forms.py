@@ -29,6 +29,8 @@ PROVIDER_FORM = {
     "ca_certificate": "",
     "client_certificate": "",
     "interval_seconds": "60",
+    "hold_missing_percent": "30",
+    "hold_owners_changed_percent": "30",
     "deadline_seconds": "30",
     "max_body_bytes": "33554432",
     "max_items": "200000",

@@ -45,6 +45,27 @@ def test_it_tells_why_and_what_would_change() -> None:
     assert len(mirrored(provider)) == 20
 
 
+def test_a_provider_with_a_lower_limit_holds_a_smaller_loss() -> None:
+    provider, zone = make_provider(hold_missing_percent=10), make_zone(count=20)
+    serve(provider, zone)
+
+    run = serve(provider, zone[: 2 * 17])
+
+    assert run.status == SyncRun.Status.HELD
+    assert [reason["code"] for reason in HeldSnapshot.objects.get().reasons] == ["shrunk"]
+
+
+def test_a_limit_that_was_raised_lets_the_same_response_in() -> None:
+    provider, _held = _hold(left=10)
+
+    Provider.objects.update(hold_missing_percent=60)
+    provider.refresh_from_db()
+    run = serve(provider, make_zone(count=20)[:20])
+
+    assert run.status == SyncRun.Status.STORED
+    assert len(mirrored(provider)) == 10
+
+
 def test_the_same_answer_again_is_one_row_seen_twice() -> None:
     provider, held = _hold()
 
