@@ -51,7 +51,6 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
     parser_classes = (StrictJsonParser,)
     pagination_class = KeysetPagination
     throttle_classes = (RequestThrottle,)
-    filter_backends = ()
     content_negotiation_class = AcceptAlone
     # OPTIONS would describe serializers these views do not have; the schema describes everything.
     metadata_class = None
