@@ -1,14 +1,11 @@
 """Audit entries: who did what, when and why. Read only."""
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from registry_app.api.body import StrictSerializer
 from registry_app.api.pagination import Keyset
 from registry_app.api.row_serializer import ObjectOrNullField, RowSerializer
-from registry_app.api.view_set import NounViewSet, find_row, read_parameters
+from registry_app.api.view_set import NounViewSet, describe
 from registry_app.models import AuditEntry
 
 
@@ -49,19 +46,15 @@ class AuditEntryAnswer(RowSerializer[AuditEntry]):
         )
 
 
+@describe(
+    list="List audit entries, newest first.",
+    retrieve="One audit entry, by its sequence.",
+)
 class AuditEntryViews(NounViewSet):
     """The audit trail."""
 
     queryset = AuditEntry.objects.all()
+    serializer_class = AuditEntryAnswer
+    parameters_class = AuditEntryParameters
     keyset = Keyset(("sequence",), is_descending=True)
-
-    @extend_schema(parameters=[AuditEntryParameters], responses=AuditEntryAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List audit entries, newest first."""
-        values = read_parameters(AuditEntryParameters, request.query_params)
-        return self.answer_page(self.get_queryset().filter(**values), AuditEntryAnswer)
-
-    @extend_schema(responses=AuditEntryAnswer)
-    def retrieve(self, request: Request, sequence: int) -> Response:
-        """One audit entry, by its sequence."""
-        return Response(AuditEntryAnswer(find_row(self.get_queryset(), sequence=sequence)).data)
+    lookup_field = "sequence"

@@ -118,7 +118,3 @@ class ReasonBody(StrictSerializer):
     """Why."""
 
     reason = serializers.CharField(allow_blank=True, default="", max_length=5000)
-
-
-class EmptyParameters(StrictSerializer):
-    """A list without filters."""

@@ -4,16 +4,15 @@ from typing import ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import EmptyBody, EmptyParameters, StrictModelSerializer
-from registry_app.api.configuration import ConfigurationViewSet
-from registry_app.api.idempotency import idempotent
-from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATION
+from registry_app.api.body import EmptyBody, StrictModelSerializer
+from registry_app.api.configuration import ConfigurationViewSet, Mutations
 from registry_app.api.reference import is_set
 from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import read_body, read_parameters
+from registry_app.api.view_set import describe, read_body
 from registry_app.inventory.cluster import (
     ClusterReport,
     change_cluster,
@@ -66,46 +65,26 @@ class ClusterReportAnswer(serializers.Serializer[ClusterReport]):
     version = serializers.CharField()
 
 
+@describe(
+    list="List clusters by name.",
+    retrieve="One cluster.",
+    create="Register a cluster.",
+    partial_update="Change a cluster. Its credentials change only if sent, and are cleared when its API "
+    "moves.",
+    destroy="Delete a cluster. Refused (409, `in_use`) while something depends on it.",
+)
 class ClusterViews(ConfigurationViewSet):
     """Clusters."""
 
     queryset = Cluster.objects.annotate(has_token=is_set("token"), has_client_key=is_set("client_key"))
-    answer_shape = ClusterAnswer
-    body_shape = ClusterBody
-    address = "clusters"
+    serializer_class = ClusterAnswer
+    body_class = ClusterBody
+    mutations = Mutations(register_cluster, change_cluster, delete_cluster)
     scopes: ClassVar = {**ConfigurationViewSet.scopes, "connection_tests": "admin"}
     contacting = frozenset({"connection_tests"})
 
-    @extend_schema(responses=ClusterAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List clusters by name."""
-        read_parameters(EmptyParameters, request.query_params)
-        return self.answer_page(self.get_queryset(), ClusterAnswer)
-
-    @extend_schema(parameters=[ETAG], responses=ClusterAnswer)
-    def retrieve(self, request: Request, pk: int) -> Response:
-        """One cluster."""
-        return self.answer_row(pk)
-
-    @extend_schema(
-        parameters=[IDEMPOTENCY_KEY, LOCATION], request=ClusterBody, responses={201: ClusterAnswer}
-    )
-    @idempotent()
-    def create(self, request: Request) -> Response:
-        """Register a cluster."""
-        return self.register_row(request, register_cluster)
-
-    @extend_schema(parameters=[IF_MATCH, ETAG], request=ClusterBody, responses=ClusterAnswer)
-    def partial_update(self, request: Request, pk: int) -> Response:
-        """Change a cluster. Its credentials change only if sent, and are cleared when its API moves."""
-        return self.change_row(request, pk, change_cluster)
-
-    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
-    def destroy(self, request: Request, pk: int) -> Response:
-        """Delete a cluster. Refused (409, `in_use`) while something depends on it."""
-        return self.delete_row(request, pk, delete_cluster)
-
     @extend_schema(request=EmptyBody, responses=ClusterReportAnswer)
+    @action(detail=True, methods=["post"], url_path="connection-tests")
     def connection_tests(self, request: Request, pk: int) -> Response:
         """Ask the cluster's Kubernetes API for its version once. Changes nothing."""
         read_body(EmptyBody, request)

@@ -1,15 +1,19 @@
-"""What the nouns of configuration share: list, read, register, change under If-Match."""
+"""What the nouns of configuration share: list, read, register, change and delete under If-Match."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from registry_app.actor import Actor
+from registry_app.api.idempotency import idempotent
 from registry_app.api.pagination import BY_NAME
+from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATION
 from registry_app.api.precondition import build_etag, read_expected_version, version_moved
 from registry_app.api.view_set import NounViewSet, find_row, read_body
 from registry_app.errors import StateMoved
@@ -37,50 +41,60 @@ class Delete(Protocol):
     ) -> None: ...
 
 
+@dataclass(frozen=True)
+class Mutations:
+    """The functions of the inventory that write rows of one noun."""
+
+    register: Callable[[Actor, dict[str, Any]], Any]
+    change: Change
+    delete: Delete
+
+
 class ConfigurationViewSet(NounViewSet):
     """Rows people register and change, each with a version."""
 
     keyset = BY_NAME
     scopes: ClassVar = {"create": "admin", "partial_update": "admin", "destroy": "admin"}
-    answer_shape: ClassVar[type[serializers.BaseSerializer[Any]]]
-    body_shape: ClassVar[type[serializers.BaseSerializer[Any]]]
-    address: ClassVar[str]
+    body_class: ClassVar[type[serializers.BaseSerializer[Any]]]
+    mutations: ClassVar[Mutations]
 
     def answer_row(self, row_id: int, status: int = 200) -> Response:
         """One row with its ETag, and where it is if it is new."""
         row = find_row(self.get_queryset(), pk=row_id)
         headers = {"ETag": build_etag(row)}
         if status == 201:
-            headers["Location"] = self.request.build_absolute_uri(f"/api/v1/{self.address}/{row_id}/")
-        return Response(self.answer_shape(row).data, status=status, headers=headers)
+            headers["Location"] = self.reverse_action("detail", [row_id])
+        return Response(self.show(row), status=status, headers=headers)
 
     def answer_saved(self, row_id: int, said: Mapping[str, Any], status: int = 200) -> Response:
         """One row after it was registered or changed by what was said."""
         return self.answer_row(row_id, status)
 
-    def register_row(self, request: Request, register: Callable[[Actor, dict[str, Any]], Any]) -> Response:
-        """Register what the body says."""
-        said = read_body(self.body_shape, request)
-        row = register(self.actor, said)
-        return self.answer_saved(row.pk, said, status=201)
+    def retrieve(self, request: Request, **place: Any) -> Response:
+        return self.answer_row(place["pk"])
 
-    def change_row(self, request: Request, row_id: int, change: Change) -> Response:
-        """Change what the body names, if the row still is what If-Match says."""
-        row = find_row(self.get_queryset(), pk=row_id)
+    @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION])
+    @idempotent()
+    def create(self, request: Request) -> Response:
+        said = read_body(self.body_class, request)
+        return self.answer_saved(self.mutations.register(self.actor, said).pk, said, status=201)
+
+    @extend_schema(parameters=[IF_MATCH, ETAG])
+    def partial_update(self, request: Request, pk: int) -> Response:
+        row = self.get_object()
         expected = read_expected_version(request, row)
-        changes = read_body(self.body_shape, request, instance=row, partial=True)
+        changes = read_body(self.body_class, request, instance=row, partial=True)
         try:
-            change(self.actor, row_id, changes, expected_updated_at=expected)
+            self.mutations.change(self.actor, pk, changes, expected_updated_at=expected)
         except StateMoved as error:
             raise version_moved(error) from error
-        return self.answer_saved(row_id, changes)
+        return self.answer_saved(pk, changes)
 
-    def delete_row(self, request: Request, row_id: int, delete: Delete) -> Response:
-        """Delete the row, if it still is what If-Match says."""
-        row = find_row(self.get_queryset(), pk=row_id)
-        expected = read_expected_version(request, row)
+    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
+    def destroy(self, request: Request, pk: int) -> Response:
+        expected = read_expected_version(request, self.get_object())
         try:
-            delete(self.actor, row_id, expected_updated_at=expected)
+            self.mutations.delete(self.actor, pk, expected_updated_at=expected)
         except StateMoved as error:
             raise version_moved(error) from error
         return Response(status=204)

@@ -1,7 +1,11 @@
 """Findings: things a person should know."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,7 +22,7 @@ from registry_app.api.reference import (
 )
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.suggestion import Suggestion, SuggestionAnswer, build_suggestion, fetch_named
-from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
+from registry_app.api.view_set import NounViewSet, describe, read_body
 from registry_app.models import Finding
 from registry_app.reconcile.acknowledge_finding import acknowledge_finding
 
@@ -85,32 +89,32 @@ class AcknowledgementBody(StrictSerializer):
     muted_until = serializers.DateTimeField(required=False, allow_null=True, default=None)
 
 
+@describe(
+    list="List findings, newest first.",
+    retrieve="One finding.",
+)
 class FindingViews(NounViewSet):
     """Findings."""
 
     queryset = with_provider(Finding.objects.select_related("owner"))
+    serializer_class = FindingAnswer
+    parameters_class = FindingParameters
     scopes = {"acknowledge": "admin"}
 
-    @extend_schema(parameters=[FindingParameters], responses=FindingAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List findings, newest first."""
-        values = read_parameters(FindingParameters, request.query_params)
-        if severity := values.pop("severity", None):
-            values["severity__gte"] = _SEVERITIES[severity]
-        page = self.paginate_queryset(self.get_queryset().filter(**values)) or []
-        context = {"request": request, "named": fetch_named(page)}
-        return self.get_paginated_response(FindingAnswer(page, many=True, context=context).data)
+    def read_filters(self) -> dict[str, Any]:
+        filters = super().read_filters()
+        if severity := filters.pop("severity", None):
+            filters["severity__gte"] = _SEVERITIES[severity]
+        return filters
 
-    @extend_schema(responses=FindingAnswer)
-    def retrieve(self, request: Request, pk: int) -> Response:
-        """One finding."""
-        row = find_row(self.get_queryset(), pk=pk)
-        return Response(FindingAnswer(row, context={"named": fetch_named([row])}).data)
+    def find_context(self, rows: Sequence[Finding]) -> dict[str, Any]:
+        return {"named": fetch_named(rows)}
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=AcknowledgementBody, responses=FindingAnswer)
+    @action(detail=True, methods=["post"])
     @idempotent()
     def acknowledge(self, request: Request, pk: int) -> Response:
         """Acknowledge a finding, or mute it for a time."""
         body = read_body(AcknowledgementBody, request)
         acknowledge_finding(self.actor, pk, muted_until=body["muted_until"], reason=body["reason"])
-        return self.retrieve(request, pk)
+        return self.retrieve(request)

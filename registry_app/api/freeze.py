@@ -6,15 +6,16 @@ from typing import Any
 from django.utils.functional import cached_property
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import EmptyParameters, ReasonBody, StrictSerializer
+from registry_app.api.body import ReasonBody, StrictSerializer
 from registry_app.api.idempotency import idempotent
 from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
 from registry_app.api.reference import ProviderReference, RowIdField, with_provider
 from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
+from registry_app.api.view_set import NounViewSet, describe, read_body
 from registry_app.clock import fetch_now
 from registry_app.inventory.freeze import delete_freeze, freeze, lift_freeze
 from registry_app.models import Freeze
@@ -50,22 +51,16 @@ class FreezeBody(StrictSerializer):
     ends_at = serializers.DateTimeField(allow_null=True, default=None, help_text="Nothing: until lifted.")
 
 
+@describe(
+    list="List freezes, newest first.",
+    retrieve="One freeze.",
+)
 class FreezeViews(NounViewSet):
     """Freezes."""
 
     queryset = with_provider(Freeze.objects.all())
+    serializer_class = FreezeAnswer
     scopes = {"create": "admin", "lift": "admin", "destroy": "admin"}
-
-    @extend_schema(responses=FreezeAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List freezes, newest first."""
-        read_parameters(EmptyParameters, request.query_params)
-        return self.answer_page(self.get_queryset(), FreezeAnswer)
-
-    @extend_schema(responses=FreezeAnswer)
-    def retrieve(self, request: Request, pk: int) -> Response:
-        """One freeze."""
-        return Response(FreezeAnswer(find_row(self.get_queryset(), pk=pk)).data)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION], request=FreezeBody, responses={201: FreezeAnswer})
     @idempotent()
@@ -73,15 +68,16 @@ class FreezeViews(NounViewSet):
         """Freeze a provider, or all."""
         values: dict[str, Any] = read_body(FreezeBody, request)
         row = freeze(self.actor, provider_id=values.pop("provider"), **values)
-        headers = {"Location": request.build_absolute_uri(f"/api/v1/freezes/{row.pk}/")}
-        return Response(FreezeAnswer(row).data, status=201, headers=headers)
+        headers = {"Location": self.reverse_action("detail", [row.pk])}
+        return Response(self.show(row), status=201, headers=headers)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=FreezeAnswer)
+    @action(detail=True, methods=["post"])
     @idempotent()
     def lift(self, request: Request, pk: int) -> Response:
         """End a freeze now."""
         lift_freeze(self.actor, pk, reason=read_body(ReasonBody, request)["reason"])
-        return self.retrieve(request, pk)
+        return self.retrieve(request)
 
     @extend_schema(request=None, responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:

@@ -2,6 +2,7 @@
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -10,7 +11,7 @@ from registry_app.api.idempotency import idempotent
 from registry_app.api.parameters import IDEMPOTENCY_KEY
 from registry_app.api.reference import ProviderFilterField, ProviderReference, with_provider
 from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
+from registry_app.api.view_set import NounViewSet, describe, read_body
 from registry_app.models import HeldSnapshot
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
@@ -56,36 +57,33 @@ class HeldSnapshotDecision(ReasonBody):
     )
 
 
+@describe(
+    list="List held snapshots, newest first.",
+    retrieve="One held snapshot.",
+)
 class HeldSnapshotViews(NounViewSet):
     """Held snapshots."""
 
     # The body of a snapshot may be 32 MiB: it is never read for a list.
     queryset = with_provider(HeldSnapshot.objects.all()).defer("body")
+    serializer_class = HeldSnapshotAnswer
+    parameters_class = HeldSnapshotParameters
     scopes = {"accept": "admin", "reject": "admin"}
 
-    @extend_schema(parameters=[HeldSnapshotParameters], responses=HeldSnapshotAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List held snapshots, newest first."""
-        values = read_parameters(HeldSnapshotParameters, request.query_params)
-        return self.answer_page(self.get_queryset().filter(**values), HeldSnapshotAnswer)
-
-    @extend_schema(responses=HeldSnapshotAnswer)
-    def retrieve(self, request: Request, pk: int) -> Response:
-        """One held snapshot."""
-        return Response(HeldSnapshotAnswer(find_row(self.get_queryset(), pk=pk)).data)
-
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=HeldSnapshotDecision, responses=HeldSnapshotAnswer)
+    @action(detail=True, methods=["post"])
     @idempotent()
     def accept(self, request: Request, pk: int) -> Response:
         """Accept it: what the provider says at its next visit is stored."""
         said = read_body(HeldSnapshotDecision, request)
         accept_held_snapshot(self.actor, pk, reason=said["reason"], seen=said["body_digest"])
-        return self.retrieve(request, pk)
+        return self.retrieve(request)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=HeldSnapshotDecision, responses=HeldSnapshotAnswer)
+    @action(detail=True, methods=["post"])
     @idempotent()
     def reject(self, request: Request, pk: int) -> Response:
         """Reject it: the mirror stays as it is."""
         said = read_body(HeldSnapshotDecision, request)
         reject_held_snapshot(self.actor, pk, reason=said["reason"], seen=said["body_digest"])
-        return self.retrieve(request, pk)
+        return self.retrieve(request)

@@ -3,17 +3,12 @@
 from typing import Any
 
 from django.db.models import CharField, QuerySet, Value
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from providers.wire.endpoint import KNOWN_RECORD_TYPES
 from registry_app.api.body import StrictModelSerializer, StrictSerializer
-from registry_app.api.configuration import ConfigurationViewSet
-from registry_app.api.idempotency import idempotent
+from registry_app.api.configuration import ConfigurationViewSet, Mutations
 from registry_app.api.pagination import Keyset
-from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATION
 from registry_app.api.reference import (
     OwnerFilterField,
     OwnerIdField,
@@ -21,7 +16,7 @@ from registry_app.api.reference import (
     ProviderReference,
     with_provider,
 )
-from registry_app.api.view_set import read_parameters
+from registry_app.api.view_set import describe
 from registry_app.inventory.instance import change_instance, delete_instance, register_instance
 from registry_app.models import (
     PROVIDER_SECRETS,
@@ -158,6 +153,14 @@ class InstanceParameters(StrictSerializer):
     )
 
 
+@describe(
+    list="List instances in the order they were registered, then the loops that run.",
+    retrieve="One instance.",
+    create="Register an instance of an owner.",
+    partial_update="Change an instance. Its owner stays. Approved transfers that rest on what it says are "
+    "void.",
+    destroy="Delete an instance that does not run any more. Its owner stays, and what that owns.",
+)
 class InstanceViews(ConfigurationViewSet):
     """Instances of owners."""
 
@@ -167,42 +170,18 @@ class InstanceViews(ConfigurationViewSet):
         .prefetch_related("cluster", "registry_profile")
     )
     keyset = Keyset(("kind", "id"))
-    answer_shape = InstanceAnswer
-    body_shape = InstanceBody
-    address = "instances"
+    serializer_class = InstanceAnswer
+    parameters_class = InstanceParameters
+    body_class = InstanceBody
+    mutations = Mutations(register_instance, change_instance, delete_instance)
 
-    @extend_schema(parameters=[InstanceParameters], responses=InstanceAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List instances in the order they were registered, then the loops that run."""
-        values = read_parameters(InstanceParameters, request.query_params)
-        rows: list[QuerySet[Any]] = [_named("external-dns", self.get_queryset().filter(**values))]
-        if "cluster" not in values:
+    def filter_queryset(self, queryset: Any) -> Any:
+        filters = self.read_filters()
+        rows: list[QuerySet[Any]] = [_named("external-dns", queryset.filter(**filters))]
+        if "cluster" not in filters:
             loops = with_provider(Loop.objects.select_related("owner")).filter(is_enabled=True)
-            rows.append(_named("loop", loops.filter(**values)))
-        return self.answer_page(rows, InstanceAnswer)
-
-    @extend_schema(parameters=[ETAG], responses=InstanceAnswer)
-    def retrieve(self, request: Request, pk: int) -> Response:
-        """One instance."""
-        return self.answer_row(pk)
-
-    @extend_schema(
-        parameters=[IDEMPOTENCY_KEY, LOCATION], request=InstanceBody, responses={201: InstanceAnswer}
-    )
-    @idempotent()
-    def create(self, request: Request) -> Response:
-        """Register an instance of an owner."""
-        return self.register_row(request, register_instance)
-
-    @extend_schema(parameters=[IF_MATCH, ETAG], request=InstanceBody, responses=InstanceAnswer)
-    def partial_update(self, request: Request, pk: int) -> Response:
-        """Change an instance. Its owner stays. Approved transfers that rest on what it says are void."""
-        return self.change_row(request, pk, change_instance)
-
-    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
-    def destroy(self, request: Request, pk: int) -> Response:
-        """Delete an instance that does not run any more. Its owner stays, and what that owns."""
-        return self.delete_row(request, pk, delete_instance)
+            rows.append(_named("loop", loops.filter(**filters)))
+        return rows
 
 
 def _named(kind: str, rows: QuerySet[Any]) -> QuerySet[Any]:

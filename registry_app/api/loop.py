@@ -4,11 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import EmptyBody, EmptyParameters
-from registry_app.api.configuration import ConfigurationViewSet
+from registry_app.api.body import EmptyBody
+from registry_app.api.configuration import ConfigurationViewSet, Mutations
 from registry_app.api.idempotency import idempotent
 from registry_app.api.loop_shapes import (
     ConfirmationBody,
@@ -23,10 +24,10 @@ from registry_app.api.loop_shapes import (
     build_plan_answer,
 )
 from registry_app.api.pagination import BY_NAME, NEWEST_FIRST
-from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATION
+from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH
 from registry_app.api.precondition import build_etag, read_expected_version, version_moved
 from registry_app.api.reference import with_provider
-from registry_app.api.view_set import find_row, read_body, read_parameters
+from registry_app.api.view_set import describe, read_body
 from registry_app.errors import NotAllowed, StateMoved
 from registry_app.inventory.declared import (
     declare_endpoint,
@@ -48,6 +49,13 @@ class _DeclaredVersion:
         self.updated_at = loop.declared_at
 
 
+@describe(
+    list="List loops, newest first.",
+    retrieve="One loop, and its last run.",
+    create="Register a loop: from now on dnsadmin runs this owner id at this provider.",
+    partial_update="Change a loop, or switch it off. Owner and provider stay.",
+    destroy="Delete a loop. What it created stays in the zone. Refused (409, `in_use`) during a run.",
+)
 class LoopViews(ConfigurationViewSet):
     """Loops."""
 
@@ -62,52 +70,27 @@ class LoopViews(ConfigurationViewSet):
         "run": "apply",
     }
     contacting = frozenset({"plan"})
-    answer_shape = LoopAnswer
-    body_shape = LoopBody
-    address = "loops"
-
-    @extend_schema(parameters=[LoopParameters], responses=LoopAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List loops, newest first."""
-        values = read_parameters(LoopParameters, request.query_params)
-        return self.answer_page(self.get_queryset().filter(**values), LoopAnswer)
-
-    @extend_schema(parameters=[ETAG], responses=LoopAnswer)
-    def retrieve(self, request: Request, pk: int) -> Response:
-        """One loop, and its last run."""
-        return self.answer_row(pk)
-
-    @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION], request=LoopBody, responses={201: LoopAnswer})
-    @idempotent()
-    def create(self, request: Request) -> Response:
-        """Register a loop: from now on dnsadmin runs this owner id at this provider."""
-        return self.register_row(request, register_loop)
-
-    @extend_schema(parameters=[IF_MATCH, ETAG], request=LoopBody, responses=LoopAnswer)
-    def partial_update(self, request: Request, pk: int) -> Response:
-        """Change a loop, or switch it off. Owner and provider stay."""
-        return self.change_row(request, pk, change_loop)
-
-    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
-    def destroy(self, request: Request, pk: int) -> Response:
-        """Delete a loop. What it created stays in the zone. Refused (409, `in_use`) during a run."""
-        return self.delete_row(request, pk, delete_loop)
+    serializer_class = LoopAnswer
+    parameters_class = LoopParameters
+    body_class = LoopBody
+    mutations = Mutations(register_loop, change_loop, delete_loop)
 
     @extend_schema(parameters=[ETAG], responses=DeclaredEndpointAnswer(many=True))
+    @action(detail=True, methods=["get"])
     def endpoints(self, request: Request, pk: int) -> Response:
         """The declared endpoints by name. The ETag is the version of the whole set."""
-        read_parameters(EmptyParameters, request.query_params)
-        loop = find_row(self.get_queryset(), pk=pk)
+        loop = self.get_object()
         self.keyset = BY_NAME
         response = self.answer_page(DeclaredEndpoint.objects.filter(loop=loop), DeclaredEndpointAnswer)
         response["ETag"] = build_etag(_DeclaredVersion(loop))
         return response
 
     @extend_schema(parameters=[IF_MATCH, ETAG], request=DeclaredEndpointsBody, responses=LoopAnswer)
+    @endpoints.mapping.put
     def replace_endpoints(self, request: Request, pk: int) -> Response:
         """Make these the whole set of declared endpoints. The loop runs soon: what is declared no more is
         deleted by it, as far as its policy lets it."""
-        loop = find_row(self.get_queryset(), pk=pk)
+        loop = self.get_object()
         expected = read_expected_version(request, _DeclaredVersion(loop)) or loop.declared_at
         given = read_body(DeclaredEndpointsBody, request)["endpoints"]
         try:
@@ -121,6 +104,7 @@ class LoopViews(ConfigurationViewSet):
     @extend_schema(
         parameters=[IDEMPOTENCY_KEY], request=DeclaredEndpointBody, responses={201: DeclaredEndpointAnswer}
     )
+    @endpoints.mapping.post
     @idempotent()
     def create_endpoint(self, request: Request, pk: int) -> Response:
         """Declare one endpoint, or give the one of its name, type and set identifier other values."""
@@ -128,12 +112,14 @@ class LoopViews(ConfigurationViewSet):
         return Response(DeclaredEndpointAnswer(row).data, status=201)
 
     @extend_schema(request=None, responses={204: None})
+    @action(detail=True, methods=["delete"], url_path="endpoints/<int:endpoint_pk>")
     def destroy_endpoint(self, request: Request, pk: int, endpoint_pk: int) -> Response:
         """Declare one endpoint no more."""
         withdraw_endpoint(self.actor, pk, endpoint_pk)
         return Response(status=204)
 
     @extend_schema(request=EmptyBody, responses=LoopPlanAnswer)
+    @action(detail=True, methods=["post"])
     def plan(self, request: Request, pk: int) -> Response:
         """What a run would do now, from a fresh reading of the provider. Writes nothing."""
         read_body(EmptyBody, request)
@@ -148,6 +134,7 @@ class LoopViews(ConfigurationViewSet):
         return Response(shown)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ConfirmationBody, responses={202: RunRequestAnswer})
+    @action(detail=True, methods=["post"])
     @idempotent()
     def run(self, request: Request, pk: int) -> Response:
         """Have it run now. A worker does; its run appears among the loop runs."""

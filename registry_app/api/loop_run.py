@@ -1,14 +1,11 @@
 """Loop runs: what each planned, sent, and read back."""
 
 from typing import Any
-from uuid import UUID
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from registry_app.api.body import EmptyParameters, StrictSerializer
+from registry_app.api.body import StrictSerializer
 from registry_app.api.loop_shapes import LeftAloneAnswer
 from registry_app.api.reference import (
     OwnerFilterField,
@@ -19,7 +16,7 @@ from registry_app.api.reference import (
     with_provider,
 )
 from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import NounViewSet, find_row, read_parameters
+from registry_app.api.view_set import NounViewSet, describe
 from registry_app.models import LoopRun, LoopStep
 
 
@@ -111,19 +108,16 @@ class LoopRunDetail(LoopRunAnswer):
         return LoopStepAnswer(row.steps.order_by("ordinal"), many=True).data
 
 
+@describe(
+    list="List runs, newest first.",
+    retrieve="One run, with its change sets and what became of each record set.",
+)
 class LoopRunViews(NounViewSet):
     """Loop runs."""
 
     queryset = with_provider(LoopRun.objects.select_related("owner"))
-
-    @extend_schema(parameters=[LoopRunParameters], responses=LoopRunAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List runs, newest first."""
-        values = read_parameters(LoopRunParameters, request.query_params)
-        return self.answer_page(self.get_queryset().filter(**values), LoopRunAnswer)
-
-    @extend_schema(responses=LoopRunDetail)
-    def retrieve(self, request: Request, public_id: UUID) -> Response:
-        """One run, with its change sets and what became of each record set."""
-        read_parameters(EmptyParameters, request.query_params)
-        return Response(LoopRunDetail(find_row(self.get_queryset(), public_id=public_id)).data)
+    serializer_class = LoopRunAnswer
+    detail_class = LoopRunDetail
+    parameters_class = LoopRunParameters
+    lookup_field = "public_id"
+    lookup_value_converter = "uuid"

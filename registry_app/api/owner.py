@@ -1,21 +1,18 @@
 """Owners: the ids that ExternalDNS instances sign with."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.auth.models import Group
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from registry_app.api.body import StrictModelSerializer, StrictSerializer
-from registry_app.api.configuration import ConfigurationViewSet
-from registry_app.api.idempotency import idempotent
+from registry_app.api.configuration import ConfigurationViewSet, Mutations
 from registry_app.api.pagination import Keyset
-from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATION
 from registry_app.api.reference import RowIdField
 from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import read_parameters
+from registry_app.api.view_set import describe
 from registry_app.inventory.owner import change_owner, delete_owner, register_owner
 from registry_app.models import Cluster, InstancePolicy, Owner, RegistryProfile
 from registry_app.queries.instance import WITH_PROFILES, find_only_instance
@@ -83,16 +80,12 @@ class OwnerAnswer(RowSerializer[Owner]):
         return len(row.instances.all())
 
     def get_looks_like(self, row: Owner) -> str | None:
-        """From one query for the page, where there is a page."""
-        found: dict[str, str] | None = self.context.get("look_alikes")
-        return (find_look_alikes([row.owner_id]) if found is None else found).get(row.owner_id)
+        found: dict[str, str] = self.context["look_alikes"]
+        return found.get(row.owner_id)
 
     @extend_schema_field(OwnerCountAnswer(many=True))
     def get_counts(self, row: Owner) -> Any:
-        """From one query for the page, where there is a page."""
-        counts: dict[int, list[OwnerCount]] | None = self.context.get("counts")
-        if counts is None:
-            counts = count_by_provider([row.pk])
+        counts: dict[int, list[OwnerCount]] = self.context["counts"]
         return OwnerCountAnswer(counts.get(row.pk, []), many=True).data
 
 
@@ -151,42 +144,25 @@ class OwnerParameters(StrictSerializer):
     status = serializers.ChoiceField(choices=Owner.Status.choices, required=False)
 
 
+@describe(
+    list="List owners by owner id, with their record sets per provider.",
+    retrieve="One owner.",
+    create="Register an owner, also one that was only seen in claims or was decommissioned.",
+    partial_update="Change an owner.",
+    destroy="Delete an owner that owns nothing. Refused (409, `in_use`) while something depends on it.",
+)
 class OwnerViews(ConfigurationViewSet):
     """Owners, registered or seen in claims."""
 
     queryset = Owner.objects.select_related("team").prefetch_related(WITH_PROFILES, "instances__cluster")
     keyset = Keyset(("owner_id", "id"))
-    answer_shape = OwnerAnswer
-    body_shape = OwnerBody
-    address = "owners"
+    serializer_class = OwnerAnswer
+    parameters_class = OwnerParameters
+    body_class = OwnerBody
+    mutations = Mutations(register_owner, change_owner, delete_owner)
 
-    @extend_schema(parameters=[OwnerParameters], responses=OwnerAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List owners by owner id, with their record sets per provider."""
-        rows = self.get_queryset().filter(**read_parameters(OwnerParameters, request.query_params))
-        page = self.paginate_queryset(rows) or []
-        counts = count_by_provider([owner.pk for owner in page])
-        look_alikes = find_look_alikes(owner.owner_id for owner in page)
-        context = {"counts": counts, "look_alikes": look_alikes}
-        return self.get_paginated_response(OwnerAnswer(page, many=True, context=context).data)
-
-    @extend_schema(parameters=[ETAG], responses=OwnerAnswer)
-    def retrieve(self, request: Request, pk: int) -> Response:
-        """One owner."""
-        return self.answer_row(pk)
-
-    @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION], request=OwnerBody, responses={201: OwnerAnswer})
-    @idempotent()
-    def create(self, request: Request) -> Response:
-        """Register an owner, also one that was only seen in claims or was decommissioned."""
-        return self.register_row(request, register_owner)
-
-    @extend_schema(parameters=[IF_MATCH, ETAG], request=OwnerBody, responses=OwnerAnswer)
-    def partial_update(self, request: Request, pk: int) -> Response:
-        """Change an owner."""
-        return self.change_row(request, pk, change_owner)
-
-    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
-    def destroy(self, request: Request, pk: int) -> Response:
-        """Delete an owner that owns nothing. Refused (409, `in_use`) while something depends on it."""
-        return self.delete_row(request, pk, delete_owner)
+    def find_context(self, rows: Sequence[Owner]) -> dict[str, Any]:
+        return {
+            "counts": count_by_provider([owner.pk for owner in rows]),
+            "look_alikes": find_look_alikes(owner.owner_id for owner in rows),
+        }

@@ -3,18 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema, extend_schema_field, extend_schema_view
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from registry_app.api.body import EmptyBody, ReasonBody, StrictModelSerializer, StrictSerializer
-from registry_app.api.configuration import ConfigurationViewSet
+from registry_app.api.configuration import ConfigurationViewSet, Mutations
 from registry_app.api.idempotency import idempotent
-from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATION
+from registry_app.api.parameters import IDEMPOTENCY_KEY
 from registry_app.api.reference import RowIdField, is_set
 from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import find_row, read_body, read_parameters
+from registry_app.api.view_set import describe, find_row, read_body
 from registry_app.inventory.approval_change import cancel_looser_approval, confirm_looser_approval
 from registry_app.inventory.provider import change_provider, delete_provider, register_provider
 from registry_app.inventory.provider_probe import ConnectionReport, SampleRecord, probe_provider
@@ -197,15 +198,30 @@ class AcceptedAnswer(serializers.Serializer[Any]):
     waiting = RestoredProviderAnswer(many=True)
 
 
+@describe(
+    list="List providers by name.",
+    retrieve="One provider.",
+    create="Register a provider. It is visited at once.",
+    partial_update="Change a provider. Its credentials change only if sent, and are cleared when its origin "
+    "changes. A looser `approval_policy` is only asked for: it is in `pending_approval_change` until another "
+    "administrator confirms it, or, where there is no other, for a day.",
+    destroy="Delete a provider with its mirror. Refused (409, `in_use`) while something depends on it; "
+    "finished transfers keep its name.",
+)
+@extend_schema_view(
+    create=extend_schema(responses={201: SavedProviderAnswer}),
+    partial_update=extend_schema(responses=SavedProviderAnswer),
+)
 class ProviderViews(ConfigurationViewSet):
     """Providers."""
 
     queryset = Provider.objects.annotate(
         has_secret=is_set("secret"), has_url_query=is_set("url_query"), has_client_key=is_set("client_key")
     ).prefetch_related(PENDING_APPROVAL_CHANGES)
-    answer_shape = ProviderAnswer
-    body_shape = ProviderBody
-    address = "providers"
+    serializer_class = ProviderAnswer
+    parameters_class = ProviderParameters
+    body_class = ProviderBody
+    mutations = Mutations(register_provider, change_provider, delete_provider)
     scopes = {
         **ConfigurationViewSet.scopes,
         "visits": "admin",
@@ -222,51 +238,20 @@ class ProviderViews(ConfigurationViewSet):
         answer.data["warnings"] = list_warnings(find_row(self.get_queryset(), pk=row_id), said)
         return answer
 
-    @extend_schema(parameters=[ProviderParameters], responses=ProviderAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List providers by name."""
-        values = read_parameters(ProviderParameters, request.query_params)
-        return self.answer_page(self.get_queryset().filter(**values), ProviderAnswer)
-
-    @extend_schema(parameters=[ETAG], responses=ProviderAnswer)
-    def retrieve(self, request: Request, pk: int) -> Response:
-        """One provider."""
-        return self.answer_row(pk)
-
-    @extend_schema(
-        parameters=[IDEMPOTENCY_KEY, LOCATION], request=ProviderBody, responses={201: SavedProviderAnswer}
-    )
-    @idempotent()
-    def create(self, request: Request) -> Response:
-        """Register a provider. It is visited at once."""
-        return self.register_row(request, register_provider)
-
-    @extend_schema(parameters=[IF_MATCH, ETAG], request=ProviderBody, responses=SavedProviderAnswer)
-    def partial_update(self, request: Request, pk: int) -> Response:
-        """Change a provider. Its credentials change only if sent, and are cleared when its origin changes. A
-        looser `approval_policy` is only asked for: it is in `pending_approval_change` until another
-        administrator confirms it, or, where there is no other, for a day."""
-        return self.change_row(request, pk, change_provider)
-
-    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
-    def destroy(self, request: Request, pk: int) -> Response:
-        """Delete a provider with its mirror. Refused (409, `in_use`) while something depends on it; finished
-        transfers keep its name."""
-        return self.delete_row(request, pk, delete_provider)
-
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses={202: VisitRequestAnswer})
+    @action(detail=True, methods=["post"])
     @idempotent()
     def visits(self, request: Request, pk: int) -> Response:
         """Ask for a visit now."""
         read_body(EmptyBody, request)
-        find_row(self.get_queryset(), pk=pk)
+        self.get_object()
         request_visit(self.actor, pk)
         runs = request.build_absolute_uri(f"/api/v1/sync-runs/?provider={pk}")
-        row = find_row(self.get_queryset(), pk=pk)
-        answer = {"provider": pk, "next_visit_at": row.next_visit_at, "sync_runs": runs}
+        answer = {"provider": pk, "next_visit_at": self.get_object().next_visit_at, "sync_runs": runs}
         return Response(VisitRequestAnswer(answer).data, status=202, headers={"Location": runs})
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=ProviderAnswer)
+    @action(detail=True, methods=["post"], url_path="accept-restored")
     @idempotent()
     def accept_restored(self, request: Request, pk: int) -> Response:
         """Accept the snapshot the provider gave since a restore: it may be sent to again."""
@@ -274,6 +259,7 @@ class ProviderViews(ConfigurationViewSet):
         return self.answer_row(pk)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=AcceptedAnswer)
+    @action(detail=False, methods=["post"], url_path="accept-all-restored")
     @idempotent()
     def accept_all_restored(self, request: Request) -> Response:
         """Accept every provider that gave a snapshot since a restore, in one act."""
@@ -284,12 +270,14 @@ class ProviderViews(ConfigurationViewSet):
         return Response(AcceptedAnswer(answer).data)
 
     @extend_schema(request=EmptyBody, responses=ConnectionReportAnswer)
+    @action(detail=True, methods=["post"], url_path="connection-tests")
     def connection_tests(self, request: Request, pk: int) -> Response:
         """Negotiate with the provider and read its records once. Changes nothing."""
         read_body(EmptyBody, request)
         return Response(ConnectionReportAnswer(probe_provider(self.actor, pk)).data)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses=ProviderAnswer)
+    @action(detail=True, methods=["post"], url_path="approval-change/confirm")
     @idempotent()
     def confirm_approval_change(self, request: Request, pk: int) -> Response:
         """Confirm a looser approval policy that another administrator asked for."""
@@ -298,6 +286,7 @@ class ProviderViews(ConfigurationViewSet):
         return self.answer_row(pk)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses=ProviderAnswer)
+    @action(detail=True, methods=["post"], url_path="approval-change/cancel")
     @idempotent()
     def cancel_approval_change(self, request: Request, pk: int) -> Response:
         """Drop a looser approval policy that does not hold yet."""

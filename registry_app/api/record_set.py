@@ -1,15 +1,16 @@
 """Record sets: the mirror, read only."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import EmptyParameters, StrictSerializer
-from registry_app.api.pagination import BY_NAME, NEWEST_FIRST, Keyset
+from registry_app.api.body import StrictSerializer
+from registry_app.api.pagination import BY_NAME, Keyset
 from registry_app.api.reference import (
     DnsNameField,
     OwnerFilterField,
@@ -20,7 +21,7 @@ from registry_app.api.reference import (
     with_provider,
 )
 from registry_app.api.row_serializer import ObjectOrNullField, RowSerializer
-from registry_app.api.view_set import NounViewSet, find_row, read_parameters
+from registry_app.api.view_set import NounViewSet, describe
 from registry_app.models import Claim, OwnershipState, RecordEvent, RecordSet
 from registry_app.queries.look_alike import find_look_alikes
 from registry_app.queries.record_set_filter import RecordSetFilter, filter_record_sets
@@ -164,15 +165,18 @@ class RecordEventAnswer(RowSerializer[RecordEvent]):
         fields = ("id", "kind", "at", "before", "after", "writer", "sync_run_id", "transfer_id")
 
 
+@describe(
+    list="List record sets by name, or, under `name__suffix`, by the labels of the name from the right.",
+)
 class RecordSetViews(NounViewSet):
     """Record sets of all providers."""
 
     queryset = with_provider(RecordSet.objects.select_related("owner"))
+    serializer_class = RecordSetAnswer
+    parameters_class = RecordSetParameters
 
-    @extend_schema(parameters=[RecordSetParameters], responses=RecordSetAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List record sets by name, or, under `name__suffix`, by the labels of the name from the right."""
-        values = read_parameters(RecordSetParameters, request.query_params)
+    def filter_queryset(self, queryset: Any) -> Any:
+        values = self.read_filters()
         self.keyset = _BY_SUFFIX if "name__suffix" in values else BY_NAME
         wanted = RecordSetFilter(
             owner=values.get("owner"),
@@ -184,32 +188,31 @@ class RecordSetViews(NounViewSet):
             updated_since=values.get("updated_since"),
             is_missing=values.get("missing"),
         )
-        rows = with_provider(filter_record_sets(wanted).select_related("owner"))
-        page = self.paginate_queryset(rows) or []
-        context = {"request": request, "look_alikes": _find_look_alikes(page)}
-        return self.get_paginated_response(RecordSetAnswer(page, many=True, context=context).data)
+        return with_provider(filter_record_sets(wanted).select_related("owner"))
+
+    def find_context(self, rows: Sequence[RecordSet | Claim]) -> dict[str, Any]:
+        return {"look_alikes": find_look_alikes(row.owner.owner_id for row in rows if row.owner)}
 
     @extend_schema(responses=RecordSetDetail)
-    def retrieve(self, request: Request, pk: int) -> Response:
+    def retrieve(self, request: Request, **place: Any) -> Response:
         """One record set, every claim on it, and why its owner is its owner."""
-        record_set = find_row(self.get_queryset(), pk=pk)
+        record_set = self.get_object()
         page = fetch_record_set_page(record_set)
-        context = {"look_alikes": _find_look_alikes([record_set, *page.claims])}
+        context = self.find_context([record_set, *page.claims])
         answer = dict(RecordSetAnswer(record_set, context=context).data)
         answer["claims"] = ClaimAnswer(page.claims, many=True, context=context).data
         answer["why"] = page.why
         answer["labels"] = record_set.labels
         answer["beliefs"] = BeliefAnswer(page.beliefs, many=True).data
         answer["warnings"] = page.warnings
-        answer["events"] = request.build_absolute_uri(f"/api/v1/record-sets/{pk}/events/")
+        answer["events"] = self.reverse_action("events", [record_set.pk])
         return Response(answer)
 
     @extend_schema(responses=RecordEventAnswer(many=True))
+    @action(detail=True)
     def events(self, request: Request, pk: int) -> Response:
         """The history of one record set, newest first."""
-        read_parameters(EmptyParameters, request.query_params)
-        record_set = find_row(self.get_queryset(), pk=pk)
-        self.keyset = NEWEST_FIRST
+        record_set = self.get_object()
         rows = RecordEvent.objects.filter(
             provider=record_set.provider_id,
             name=record_set.name,
@@ -217,7 +220,3 @@ class RecordSetViews(NounViewSet):
             set_identifier=record_set.set_identifier,
         )
         return self.answer_page(rows, RecordEventAnswer)
-
-
-def _find_look_alikes(rows: Iterable[RecordSet | Claim]) -> dict[str, str]:
-    return find_look_alikes(row.owner.owner_id for row in rows if row.owner)

@@ -5,16 +5,15 @@ from typing import Any, ClassVar
 from django.db.models import Prefetch
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import EmptyBody, EmptyParameters, StrictModelSerializer
-from registry_app.api.configuration import ConfigurationViewSet
-from registry_app.api.idempotency import idempotent
-from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH, LOCATION
+from registry_app.api.body import EmptyBody, StrictModelSerializer
+from registry_app.api.configuration import ConfigurationViewSet, Mutations
 from registry_app.api.reference import ProviderReference, is_set
 from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import read_body, read_parameters
+from registry_app.api.view_set import describe, read_body
 from registry_app.inventory.registry_profile import (
     RegistryReport,
     change_registry_profile,
@@ -116,6 +115,14 @@ class RegistryReportAnswer(serializers.Serializer[RegistryReport]):
     owners = ClaimCountAnswer(many=True)
 
 
+@describe(
+    list="List registry profiles by name.",
+    retrieve="One registry profile.",
+    create="Register a registry profile.",
+    partial_update="Change a registry profile. Its keys change only if sent; a secret access key and a "
+    "session token are cleared when the endpoint moves, a session token with its access key.",
+    destroy="Delete a registry profile. Refused (409, `in_use`) while something depends on it.",
+)
 class RegistryProfileViews(ConfigurationViewSet):
     """Registry profiles."""
 
@@ -128,45 +135,14 @@ class RegistryProfileViews(ConfigurationViewSet):
         .prefetch_related("cluster")
         .prefetch_related(Prefetch("providers", Provider.objects.only("id", "name")))
     )
-    answer_shape = RegistryProfileAnswer
-    body_shape = RegistryProfileBody
-    address = "registry-profiles"
+    serializer_class = RegistryProfileAnswer
+    body_class = RegistryProfileBody
+    mutations = Mutations(register_registry_profile, change_registry_profile, delete_registry_profile)
     scopes: ClassVar = {**ConfigurationViewSet.scopes, "connection_tests": "admin"}
     contacting = frozenset({"connection_tests"})
 
-    @extend_schema(responses=RegistryProfileAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List registry profiles by name."""
-        read_parameters(EmptyParameters, request.query_params)
-        return self.answer_page(self.get_queryset(), RegistryProfileAnswer)
-
-    @extend_schema(parameters=[ETAG], responses=RegistryProfileAnswer)
-    def retrieve(self, request: Request, pk: int) -> Response:
-        """One registry profile."""
-        return self.answer_row(pk)
-
-    @extend_schema(
-        parameters=[IDEMPOTENCY_KEY, LOCATION],
-        request=RegistryProfileBody,
-        responses={201: RegistryProfileAnswer},
-    )
-    @idempotent()
-    def create(self, request: Request) -> Response:
-        """Register a registry profile."""
-        return self.register_row(request, register_registry_profile)
-
-    @extend_schema(parameters=[IF_MATCH, ETAG], request=RegistryProfileBody, responses=RegistryProfileAnswer)
-    def partial_update(self, request: Request, pk: int) -> Response:
-        """Change a registry profile. Its keys change only if sent; a secret access key and a session token
-        are cleared when the endpoint moves, a session token with its access key."""
-        return self.change_row(request, pk, change_registry_profile)
-
-    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
-    def destroy(self, request: Request, pk: int) -> Response:
-        """Delete a registry profile. Refused (409, `in_use`) while something depends on it."""
-        return self.delete_row(request, pk, delete_registry_profile)
-
     @extend_schema(request=EmptyBody, responses=RegistryReportAnswer)
+    @action(detail=True, methods=["post"], url_path="connection-tests")
     def connection_tests(self, request: Request, pk: int) -> Response:
         """Read the claims of the registry's store once. Changes nothing."""
         read_body(EmptyBody, request)

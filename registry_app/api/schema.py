@@ -72,12 +72,19 @@ class NounSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         given: list[Any] = super().get_override_parameters()
+        view: Any = self.view  # a NounViewSet, which has this schema
+        if view.action == "list" and view.parameters_class is not None:
+            given = [*given, view.parameters_class]
         if not self._writes():
             return [*given, IF_NONE_MATCH, ETAG]
-        view: Any = self.view  # a NounViewSet, which has this schema
         if view.action in view.contacting:
             return [*given, NO_DRY_RUN]
         return [*given, DRY_RUN, DRY_RUN_HEADER]
+
+    def get_request_serializer(self) -> Any:
+        view: Any = self.view
+        is_said = view.action in ("create", "partial_update")
+        return view.body_class if is_said else super().get_request_serializer()
 
     def query_parameters(self) -> frozenset[str]:
         """The names this operation takes in its query string."""

@@ -1,14 +1,11 @@
 """Sync runs: visits, and what each found."""
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from registry_app.api.body import StrictSerializer
 from registry_app.api.reference import ProviderFilterField, ProviderReference, with_provider
 from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import NounViewSet, find_row, read_parameters
+from registry_app.api.view_set import NounViewSet, describe
 from registry_app.models import SyncRun
 
 
@@ -51,18 +48,13 @@ class SyncRunAnswer(RowSerializer[SyncRun]):
         )
 
 
+@describe(
+    list="List visits, newest first.",
+    retrieve="One visit.",
+)
 class SyncRunViews(NounViewSet):
     """Visits."""
 
     queryset = with_provider(SyncRun.objects.all())
-
-    @extend_schema(parameters=[SyncRunParameters], responses=SyncRunAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List visits, newest first."""
-        values = read_parameters(SyncRunParameters, request.query_params)
-        return self.answer_page(self.get_queryset().filter(**values), SyncRunAnswer)
-
-    @extend_schema(responses=SyncRunAnswer)
-    def retrieve(self, request: Request, pk: int) -> Response:
-        """One visit."""
-        return Response(SyncRunAnswer(find_row(self.get_queryset(), pk=pk)).data)
+    serializer_class = SyncRunAnswer
+    parameters_class = SyncRunParameters

@@ -1,17 +1,18 @@
 """API tokens: one's own to see, issue and revoke. A token's text is shown once."""
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from registry_app.api.actor import user_pk_of
-from registry_app.api.body import EmptyParameters, StrictSerializer
+from registry_app.api.body import StrictSerializer
 from registry_app.api.idempotency import idempotent
 from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
 from registry_app.api.reference import RowIdField
 from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
+from registry_app.api.view_set import NounViewSet, describe, read_body
 from registry_app.inventory.token import issue_token, revoke_token
 from registry_app.models import ApiToken
 
@@ -82,22 +83,19 @@ class TokenBody(StrictSerializer):
     user = RowIdField(required=False, help_text="For whom, by id; administrators only. Otherwise yourself.")
 
 
+@describe(
+    list="List your own tokens, newest first.",
+    retrieve="One of your own tokens.",
+)
 class TokenViews(NounViewSet):
     """One's own tokens."""
 
     queryset = ApiToken.objects.select_related("user", "issued_by").prefetch_related("owners")
+    serializer_class = TokenAnswer
     scopes = {"create": "admin", "destroy": "admin"}
 
-    @extend_schema(responses=TokenAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List your own tokens, newest first."""
-        read_parameters(EmptyParameters, request.query_params)
-        return self.answer_page(self.get_queryset().filter(user=request.user.pk), TokenAnswer)
-
-    @extend_schema(responses=TokenAnswer)
-    def retrieve(self, request: Request, pk: int) -> Response:
-        """One of your own tokens."""
-        return Response(TokenAnswer(find_row(self.get_queryset(), pk=pk, user=request.user.pk)).data)
+    def get_queryset(self) -> QuerySet[ApiToken]:
+        return super().get_queryset().filter(user=self.request.user.pk)
 
     @extend_schema(
         parameters=[IDEMPOTENCY_KEY, LOCATION], request=TokenBody, responses={201: IssuedTokenAnswer}
@@ -115,7 +113,7 @@ class TokenViews(NounViewSet):
             networks=values["networks"],
             expires_at=values["expires_at"],
         )
-        headers = {"Location": request.build_absolute_uri(f"/api/v1/tokens/{token.pk}/")}
+        headers = {"Location": self.reverse_action("detail", [token.pk])}
         return Response({**TokenAnswer(token).data, "token": text}, status=201, headers=headers)
 
     @extend_schema(responses={204: None})

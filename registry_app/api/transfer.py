@@ -6,12 +6,13 @@ from uuid import UUID
 from django.db.models import Prefetch
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import EmptyParameters, ReasonBody, StrictSerializer
+from registry_app.api.body import ReasonBody, StrictSerializer
 from registry_app.api.idempotency import idempotent
-from registry_app.api.pagination import NEWEST_FIRST, Keyset, parse_limit
+from registry_app.api.pagination import Keyset, parse_limit
 from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
 from registry_app.api.reference import OwnerFilterField, ProviderFilterField, with_provider
 from registry_app.api.transfer_answer import (
@@ -33,7 +34,7 @@ from registry_app.api.transfer_body import (
     build_transfer_request,
 )
 from registry_app.api.transfer_id import identify
-from registry_app.api.view_set import NounViewSet, find_row, read_body, read_parameters
+from registry_app.api.view_set import NounViewSet, describe, find_row, read_body, read_parameters
 from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer_page import find_added
 from registry_app.transfer.approve_transfer import approve_transfer
@@ -67,10 +68,19 @@ class TransferItemParameters(StrictSerializer):
     status = serializers.ChoiceField(choices=TransferItem.Status.choices, required=False)
 
 
+@describe(
+    list="List transfers, newest first.",
+    retrieve="One transfer: its progress, and what you may do with it now.",
+)
 class TransferViews(NounViewSet):
     """Transfers."""
 
     queryset = with_provider(Transfer.objects.select_related("source_owner", "target_owner", "undo_of"))
+    serializer_class = TransferAnswer
+    detail_class = TransferDetail
+    parameters_class = TransferParameters
+    lookup_url_kwarg = "public_id"
+    lookup_value_converter = "transfer"
     field_names = {
         "target_owner_id": "target_owner",
         **{name: f"selection.{name}" for name in ("record_set_ids", "claim_ids", "names")},
@@ -86,38 +96,29 @@ class TransferViews(NounViewSet):
         "decide": "apply",
     }
 
-    @extend_schema(parameters=[TransferParameters], responses=TransferAnswer(many=True))
-    def list(self, request: Request) -> Response:
-        """List transfers, newest first."""
-        values = read_parameters(TransferParameters, request.query_params)
-        return self.answer_page(self.get_queryset().filter(**values), TransferAnswer)
-
-    @extend_schema(responses=TransferDetail)
-    def retrieve(self, request: Request, public_id: UUID | int) -> Response:
-        """One transfer: its progress, and what you may do with it now."""
-        return self._answer(public_id)
+    def get_object(self) -> Any:
+        return find_row(self.get_queryset(), **identify(self.kwargs["public_id"]))
 
     @extend_schema(parameters=[TransferItemParameters], responses=TransferItemAnswer(many=True))
+    @action(detail=True, methods=["get"])
     def items(self, request: Request, public_id: UUID | int) -> Response:
         """The record sets of a transfer, in order."""
         values = read_parameters(TransferItemParameters, request.query_params)
         self.keyset = Keyset(("ordinal",))
-        transfer = find_row(self.get_queryset(), **identify(public_id))
-        rows = TransferItem.objects.filter(transfer=transfer, **values)
+        rows = TransferItem.objects.filter(transfer=self.get_object(), **values)
         return self.answer_page(rows, TransferItemAnswer)
 
     @extend_schema(responses=TransferStepAnswer(many=True))
+    @action(detail=True, methods=["get"])
     def steps(self, request: Request, public_id: UUID | int) -> Response:
         """The change sets of a transfer, newest first."""
-        read_parameters(EmptyParameters, request.query_params)
-        self.keyset = NEWEST_FIRST
-        transfer = find_row(self.get_queryset(), **identify(public_id))
-        rows = TransferStep.objects.filter(transfer=transfer).prefetch_related(
+        rows = TransferStep.objects.filter(transfer=self.get_object()).prefetch_related(
             Prefetch("registry_profile", RegistryProfile.objects.only("id", "name"))
         )
         return self.answer_page(rows, TransferStepAnswer)
 
     @extend_schema(parameters=[_PREVIEW_LIMIT], request=TransferBody, responses=PreviewAnswer)
+    @action(detail=False, methods=["post"])
     def preview(self, request: Request) -> Response:
         """What a request would do, per record set, and what speaks against it. Writes nothing."""
         limit = parse_limit(request.query_params)
@@ -146,27 +147,31 @@ class TransferViews(NounViewSet):
         return Response(answer, status=201, headers={"Location": location})
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ApprovalBody, responses=TransferDetail)
+    @action(detail=True, methods=["post"])
     @idempotent()
     def approve(self, request: Request, public_id: UUID | int) -> Response:
         """Approve exactly the plan you reviewed. A worker sends it."""
-        fingerprint = read_body(ApprovalBody, request)["fingerprint"]
-        return self._answer(approve_transfer(self.actor, public_id, fingerprint=fingerprint).public_id)
+        approve_transfer(self.actor, public_id, fingerprint=read_body(ApprovalBody, request)["fingerprint"])
+        return self.retrieve(request)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=TransferDetail)
+    @action(detail=True, methods=["post"])
     @idempotent()
     def reject(self, request: Request, public_id: UUID | int) -> Response:
         """Reject a requested transfer."""
-        reason = read_body(ReasonBody, request)["reason"]
-        return self._answer(reject_transfer(self.actor, public_id, reason=reason).public_id)
+        reject_transfer(self.actor, public_id, reason=read_body(ReasonBody, request)["reason"])
+        return self.retrieve(request)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=TransferDetail)
+    @action(detail=True, methods=["post"])
     @idempotent()
     def cancel(self, request: Request, public_id: UUID | int) -> Response:
         """Cancel a transfer of which nothing was sent."""
-        reason = read_body(ReasonBody, request)["reason"]
-        return self._answer(cancel_transfer(self.actor, public_id, reason=reason).public_id)
+        cancel_transfer(self.actor, public_id, reason=read_body(ReasonBody, request)["reason"])
+        return self.retrieve(request)
 
     @extend_schema(parameters=[_PREVIEW_LIMIT], request=UndoPreviewBody, responses=PreviewAnswer)
+    @action(detail=True, methods=["post"], url_path="undo/preview")
     def preview_undo(self, request: Request, public_id: UUID | int) -> Response:
         """What an undo would do, per record set, and what speaks against it. Writes nothing."""
         limit = parse_limit(request.query_params)
@@ -174,24 +179,19 @@ class TransferViews(NounViewSet):
         return Response({"plans": ProviderPlanAnswer([plan], many=True, context={"limit": limit}).data})
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION], request=UndoBody, responses={201: TransferDetail})
+    @action(detail=True, methods=["post"])
     @idempotent()
     def undo(self, request: Request, public_id: UUID | int) -> Response:
         """Request the undo of a transfer: a transfer of its own, reviewed like any other."""
         asked = UndoRequest(**read_body(UndoBody, request))
-        row = request_undo(self.actor, public_id, asked)
-        response = self._answer(row.public_id)
-        response.status_code = 201
-        response["Location"] = request.build_absolute_uri(f"/api/v1/transfers/{row.public_id}/")
-        return response
+        row = find_row(self.get_queryset(), pk=request_undo(self.actor, public_id, asked).pk)
+        headers = {"Location": self.reverse_action("detail", [row.public_id])}
+        return Response(self.show(row), status=201, headers=headers)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=DecisionBody, responses=TransferDetail)
+    @action(detail=True, methods=["post"])
     @idempotent()
     def decide(self, request: Request, public_id: UUID | int) -> Response:
         """Decide on a transfer that needs an operator. `allowed_actions` tells what follows from what."""
-        values = read_body(DecisionBody, request)
-        return self._answer(decide_transfer(self.actor, public_id, **values).public_id)
-
-    def _answer(self, public_id: UUID | int) -> Response:
-        row = find_row(self.get_queryset(), **identify(public_id))
-        shown: Any = TransferDetail(row, context={"request": self.request}).data
-        return Response(shown)
+        decide_transfer(self.actor, public_id, **read_body(DecisionBody, request))
+        return self.retrieve(request)

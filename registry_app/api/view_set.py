@@ -1,11 +1,11 @@
 """What every noun of the API shares: who asks, what their token may do, pages, strict parameters."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from django.db import models
-from django.http import HttpResponseBase
 from django.http.request import QueryDict
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.negotiation import DefaultContentNegotiation
@@ -27,6 +27,7 @@ from registry_app.errors import InvalidRequest, NotAllowed, NotFound
 from registry_app.queries.access import may_read
 
 Row = TypeVar("Row", bound=models.Model)
+Views = TypeVar("Views", bound="type[NounViewSet]")
 
 _PAGE_PARAMETERS = ("limit", "cursor")
 
@@ -39,8 +40,11 @@ class AcceptAlone(DefaultContentNegotiation):
 
 
 class NounViewSet(DryRuns, GenericViewSet[Any]):
-    """The actions on one noun. It translates; rules are asked of the functions it calls.
+    """The actions on one noun: its list, one row, and what the class adds. It translates; rules are asked of
+    the functions it calls.
 
+    `serializer_class` is the shape of a row, `detail_class` that of one row alone where it shows more, and
+    `parameters_class` that of the list's filters, where it has any.
     `scopes` names the scope a token needs for each action; what is not named there needs `read`.
     `contacting` names the actions that ask another host: they refuse `dry_run=true`.
     `field_names` says how this API calls the fields that the functions call otherwise. Every parameter that
@@ -54,7 +58,10 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
     content_negotiation_class = AcceptAlone
     # OPTIONS would describe serializers these views do not have; the schema describes everything.
     metadata_class = None
+    lookup_value_converter = "int"
     keyset: Keyset = NEWEST_FIRST
+    parameters_class: ClassVar[type[serializers.BaseSerializer[Any]] | None] = None
+    detail_class: ClassVar[type[serializers.BaseSerializer[Any]] | None] = None
     scopes: ClassVar[Mapping[str, str]] = {}
     contacting: ClassVar[frozenset[str]] = frozenset()
     field_names: ClassVar[Mapping[str, str]] = {}
@@ -62,11 +69,6 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
     @property
     def actor(self) -> Actor:
         return actor_of(self.request)
-
-    @classmethod
-    def at(cls, **actions: str) -> Callable[..., HttpResponseBase]:
-        """The view that answers each HTTP method with the named action."""
-        return cls.as_view(dict(actions))
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
@@ -103,14 +105,53 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
             prepare_condition(request, finalized)
         return finalized
 
-    def answer_page(
-        self,
-        rows: models.QuerySet[Any] | list[models.QuerySet[Any]],
-        shape: type[serializers.BaseSerializer[Any]],
-    ) -> Response:
-        """One page of `rows`, each in this shape."""
+    def get_object(self) -> Any:
+        """The row that the address names, or NotFound in the words of its noun."""
+        name = self.lookup_url_kwarg or self.lookup_field
+        return find_row(self.get_queryset(), **{self.lookup_field: self.kwargs[name]})
+
+    def filter_queryset(self, queryset: models.QuerySet[Any]) -> Any:
+        """The rows of the list that the query string asks for; several lists are one after the other."""
+        return queryset.filter(**self.read_filters())
+
+    def read_filters(self) -> dict[str, Any]:
+        """The filters of the list. Raises InvalidParameter."""
+        shape = self.parameters_class
+        return {} if shape is None else read_parameters(shape, self.request.query_params)
+
+    def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
+        row_class = super().get_serializer_class()
+        return row_class if self.action == "list" else self.detail_class or row_class
+
+    def find_context(self, rows: Sequence[Any]) -> dict[str, Any]:
+        """What the answer needs to know of these rows, asked for once."""
+        return {}
+
+    def answer_page(self, rows: Any, shape: type[serializers.BaseSerializer[Any]] | None = None) -> Response:
+        """One page of `rows`, each as the noun is shown, or in another shape."""
         page = self.paginate_queryset(rows) or []
-        return self.get_paginated_response(shape(page, many=True, context={"request": self.request}).data)
+        shown = self._show_all(page) if shape is None else shape(page, many=True).data
+        return self.get_paginated_response(shown)
+
+    def show(self, row: Any) -> dict[str, Any]:
+        """One row as the noun is shown."""
+        shown: dict[str, Any] = self._show_all([row])[0]
+        return shown
+
+    def _show_all(self, rows: Sequence[Any]) -> Any:
+        context = {"request": self.request, **self.find_context(rows)}
+        return self.get_serializer_class()(rows, many=True, context=context).data
+
+    def list(self, request: Request, **_place: Any) -> Response:
+        return self.answer_page(self.filter_queryset(self.get_queryset()))
+
+    def retrieve(self, request: Request, **_place: Any) -> Response:
+        return Response(self.show(self.get_object()))
+
+
+def describe(**sentences: str) -> Callable[[Views], Views]:
+    """Say in the OpenAPI document what each action that a class only inherits does."""
+    return extend_schema_view(**{name: extend_schema(description=text) for name, text in sentences.items()})
 
 
 def read_body(
