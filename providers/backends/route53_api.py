@@ -1,6 +1,5 @@
 """Route 53's own API: zones and record sets listed, batches changed. Throttling is waited out, bounded."""
 
-import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from botocore.config import Config
 
 from providers.backends.errors import BackendError, ChangeRefused, Reason
 from providers.backends.outcome import PartRefused
+from providers.http.pause import compute_pause
 
 if TYPE_CHECKING:
     from mypy_boto3_route53 import Route53Client
@@ -37,7 +37,7 @@ _KEYS_REFUSED = {
 _BATCH_REFUSED = {"InvalidChangeBatch", "InvalidInput", "NoSuchHealthCheck"}
 _FAILED_INSIDE = 500
 _PAGE = 300
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+_FIRST_PAUSE, _LONGEST_PAUSE, _SPREAD = 0.2, 5.0, (0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -101,18 +101,18 @@ class Route53Api:
                 raise BackendError("Route 53 gives one page again and again, so nothing of it is believed.")
 
     def _call(self, call: Callable[[], _T], *, writes: bool = False) -> _T:
-        ends_at, pause = time.monotonic() + self._seconds, _FIRST_PAUSE
+        ends_at, throttled = time.monotonic() + self._seconds, 0
         while True:
             try:
                 return call()
             except botocore.exceptions.ClientError as error:
                 code = str(error.response.get("Error", {}).get("Code", ""))
-                wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
+                throttled += 1
+                wait = compute_pause(throttled, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE, spread=_SPREAD)
                 if code not in _THROTTLED or time.monotonic() + wait >= ends_at:
                     raise _translate(code, error, writes=writes) from error
                 # Throttled means that it was not looked at: asking again is not sending twice.
                 time.sleep(wait)
-                pause = min(2 * pause, _LONGEST_PAUSE)
             except botocore.exceptions.NoCredentialsError as error:
                 raise BackendError(
                     "No AWS credentials are given. Nothing was changed. Set AWS_ACCESS_KEY_ID and "

@@ -18,6 +18,7 @@ from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import DEFAULT_LIMITS, Limits
 from providers.http.credentials import NO_CREDENTIALS, Credentials
 from providers.http.errors import FailedAtProvider, ProviderError
+from providers.http.pause import compute_pause
 from providers.wire.domain_filter import DomainFilter, ParsedFilter
 from providers.wire.endpoint import Endpoint, ValuePair
 from providers.wire.json_codec import PLUGIN_MEDIA_TYPE
@@ -26,7 +27,7 @@ _T = TypeVar("_T")
 # 200 is the protocol's; servers of that time answered 204 too.
 _SUCCESSES = (200, 204)
 _TRIES = 3
-_FIRST_PAUSE = 0.2
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 _MOST_UNANSWERED_IN_A_ROW = 3
 
 
@@ -120,7 +121,7 @@ class PluginClient:
             try:
                 return call(ends_at - time.monotonic())
             except FailedAtProvider:
-                pause = _FIRST_PAUSE * 2 ** (number - 1)
+                pause = compute_pause(number, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
                 if time.monotonic() + pause >= ends_at:
                     raise
                 time.sleep(pause)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from providers.conformance.observation import Observation, Verdict
 from providers.conformance.subject import Said, Subject, Unanswered
+from providers.http.pause import compute_pause
 from providers.wire.canonical_name import InvalidName, canonical_name, endpoint_key
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
@@ -62,7 +63,7 @@ class Workplace:
         self, name: str, is_there: Callable[[Sequence[Endpoint]], bool], *, seconds: float | None = None
     ) -> list[Endpoint]:
         """What stands at a name once it is as wanted, or when the time (else the patience) is over."""
-        started, pause = time.monotonic(), _FIRST_PAUSE
+        started, tries = time.monotonic(), 0
         until = started + (self.patience if seconds is None else seconds)
         while True:
             found = self.fetch_at(name)
@@ -72,8 +73,8 @@ class Workplace:
                 return found
             if left <= 0:
                 return found
-            time.sleep(min(pause, left))
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            tries += 1
+            time.sleep(min(compute_pause(tries, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE), left))
 
     def create(self, *endpoints: Endpoint) -> Said:
         """Ask for endpoints that are not there."""
@@ -82,7 +83,7 @@ class Workplace:
     def clean_up(self) -> Observation:
         """Delete all that stands under our label, each by itself if it must be, and say what stays."""
         title = "Everything made for this run is gone again"
-        detail, pause, tries = "", _FIRST_PAUSE, 0
+        detail, tries = "", 0
         until = time.monotonic() + self.patience
         while tries < _LEAST_TRIES or time.monotonic() < until:
             tries += 1
@@ -95,8 +96,7 @@ class Workplace:
                     self.subject.apply(ChangeSet(delete=(each,)))
             except Unanswered as error:
                 detail = f" {error}"
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            time.sleep(compute_pause(tries, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE))
         return Observation(
             "cleaning up",
             title,

@@ -2,11 +2,13 @@
 
 from datetime import timedelta
 
+from providers.http import pause
+
 MOST_ATTEMPTS = 6
-_FIRST_PAUSE = timedelta(seconds=10)
-_LONGEST_PAUSE = timedelta(minutes=5)
+_FIRST_SECONDS, _LONGEST_SECONDS = 10, 300
 
 
 def compute_pause(earlier_attempts: int) -> timedelta:
     """The time to wait after an attempt failed before which `earlier_attempts` failed."""
-    return min(_FIRST_PAUSE * (1 << max(earlier_attempts, 0)), _LONGEST_PAUSE)
+    failures = max(earlier_attempts, 0) + 1
+    return timedelta(seconds=pause.compute_pause(failures, first=_FIRST_SECONDS, longest=_LONGEST_SECONDS))

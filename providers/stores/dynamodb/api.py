@@ -6,7 +6,6 @@ botocore signs.
 """
 
 import logging
-import random
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -36,6 +35,7 @@ from providers.http.errors import (
     safe_excerpt,
 )
 from providers.http.exchange import Exchange
+from providers.http.pause import compute_pause
 from providers.stores.dynamodb.answers import DescribeAnswer, ScanPage, TableDescription, TransactAnswer
 from providers.stores.dynamodb.key import AwsKey, raise_if_no_region
 from providers.stores.dynamodb.refusals import (
@@ -55,7 +55,7 @@ _TARGET = "DynamoDB_20120810"
 _PAGE_BYTES = 16 * 2**20
 _MOST_PAGES = 10_000
 _MOST_SENDINGS = 5
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+_FIRST_PAUSE, _LONGEST_PAUSE, _SPREAD = 0.05, 2.0, (0.5, 1.0)
 
 # At DEBUG it writes whatever it signs, the session token among it (I18).
 logging.getLogger("botocore.auth").setLevel(logging.INFO)
@@ -144,16 +144,15 @@ class DynamoDbApi:
         that was undone since.
         """
         question = {"TransactItems": list(actions), "ClientRequestToken": str(uuid.uuid4())}
-        pause, open_end = _FIRST_PAUSE, False
+        open_end = False
         for sending in range(1, _MOST_SENDINGS + 1):
             exchange = self._begin(deadline)
             try:
                 self._decode(self._post("TransactWriteItems", table, question, exchange), TransactAnswer)
             except (Throttled, TransactionInProgress) as error:
                 open_end = open_end or isinstance(error, TransactionInProgress)
-                if sending == _MOST_SENDINGS or not _wait(pause, deadline):
+                if sending == _MOST_SENDINGS or not _wait(sending, deadline):
                     raise _not_confirmed(error, is_open=open_end) from error
-                pause = min(2 * pause, _LONGEST_PAUSE)
             except ProviderError as error:
                 is_refused = isinstance(error, DynamoDbRefusal)
                 is_open = open_end or (exchange.began_sending and not is_refused)
@@ -163,14 +162,14 @@ class DynamoDbApi:
 
     def _read(self, operation: str, table: str, question: Mapping[str, object], deadline: Deadline) -> bytes:
         """Ask for what changes nothing; throttling is waited out while there is time."""
-        pause = _FIRST_PAUSE
+        throttled = 0
         while True:
             try:
                 return self._post(operation, table, question, self._begin(deadline))
             except Throttled:
-                if not _wait(pause, deadline):
+                throttled += 1
+                if not _wait(throttled, deadline):
                     raise
-                pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _begin(self, deadline: Deadline) -> Exchange:
         exchange = self._http.begin()
@@ -247,9 +246,9 @@ def _read_error(answer: Answer, request: Request) -> ProviderError:
     )
 
 
-def _wait(pause: float, deadline: Deadline) -> bool:
+def _wait(failures: int, deadline: Deadline) -> bool:
     """Wait a little; False, at once, where there is no time left for it."""
-    seconds = pause * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
+    seconds = compute_pause(failures, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE, spread=_SPREAD)
     if seconds >= deadline.remaining():
         return False
     time.sleep(seconds)
