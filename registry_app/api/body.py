@@ -1,6 +1,6 @@
 """Strict bodies: JSON that can be read in one way only, and no field nobody asked for."""
 
-import json
+import re
 from collections.abc import Mapping
 from typing import IO, Any
 
@@ -9,11 +9,13 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.parsers import BaseParser
 
+from providers.wire.strict_json import NotStrictJson, parse_strict_json
 from registry_app.api.problem import BodyTooLarge, MalformedBody
 from registry_app.api.row_serializer import RowSerializer
 
 _MAX_DEPTH = 8
-_MAX_DIGITS = 20
+# Not a backslash of its own before it: that would be the text of six characters.
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000").search
 
 
 class StrictJsonParser(BaseParser):
@@ -31,64 +33,18 @@ class StrictJsonParser(BaseParser):
         raw = stream.read(limit + 1)
         if len(raw) > limit:
             raise BodyTooLarge(f"The body is larger than {limit} bytes.", todo="Ask for less at a time.")
-        return parse_strict_json(raw)
+        return parse_body(raw)
 
 
-def parse_strict_json(raw: bytes) -> Any:
+def parse_body(raw: bytes) -> Any:
     """The value. Raises MalformedBody."""
     try:
-        value = json.loads(
-            raw.decode("utf-8"),
-            object_pairs_hook=_build_object,
-            parse_constant=_refuse_constant,
-            parse_int=_parse_integer,
-        )
-    except UnicodeDecodeError:
-        raise MalformedBody("The body is not UTF-8.") from None
-    except RecursionError:
-        raise MalformedBody(f"The body is nested deeper than {_MAX_DEPTH} levels.") from None
-    except json.JSONDecodeError as error:
-        raise MalformedBody(f"The body is not JSON: line {error.lineno}, column {error.colno}.") from None
-    _raise_if_unfit(value)
+        value = parse_strict_json(raw, max_depth=_MAX_DEPTH)
+    except NotStrictJson as error:
+        raise MalformedBody(f"The body cannot be used: {error}.") from None
+    if _NUL(raw):
+        raise MalformedBody("The body cannot be used: a NUL character in a text.")
     return value
-
-
-def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    built = dict(pairs)
-    if len(built) != len(pairs):
-        raise MalformedBody("An object in the body has the same key twice.")
-    return built
-
-
-def _refuse_constant(_name: str) -> Any:
-    raise MalformedBody("NaN and Infinity are not JSON.")
-
-
-def _parse_integer(digits: str) -> int:
-    if len(digits) > _MAX_DIGITS:
-        raise MalformedBody(f"A number in the body has more than {_MAX_DIGITS} digits.")
-    return int(digits)
-
-
-def _raise_if_unfit(value: Any) -> None:
-    """Walk without recursion: what to look at, and how deep it lies."""
-    waiting: list[tuple[Any, int]] = [(value, 1)]
-    while waiting:
-        current, depth = waiting.pop()
-        if isinstance(current, str):
-            _raise_if_unfit_text(current)
-        elif isinstance(current, dict | list):
-            if depth > _MAX_DEPTH:
-                raise MalformedBody(f"The body is nested deeper than {_MAX_DEPTH} levels.")
-            children = [*current.keys(), *current.values()] if isinstance(current, dict) else current
-            waiting.extend((child, depth + 1) for child in children)
-
-
-def _raise_if_unfit_text(text: str) -> None:
-    if "\0" in text:
-        raise MalformedBody("A text in the body has a NUL character in it.")
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise MalformedBody("A text in the body has half a surrogate pair in it.")
 
 
 class StrictFields:

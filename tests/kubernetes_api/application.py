@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl
 from providers.registries.kubernetes_object import JsonValue, KubernetesObject, read_object
 from providers.servers.authentication import RequiredCredential
 from providers.servers.exchange import Answer, Request
-from providers.stores.kubernetes.json_values import NotReadable, decode_object, encode_object
+from providers.stores.kubernetes.json_values import decode_object, encode_object
+from providers.wire.strict_json import NotStrictJson
 from tests.kubernetes_api.objects import Kind, ObjectStore
 from tests.kubernetes_api.status import (
     JSON_HEADERS,
@@ -192,7 +193,7 @@ def read_query(request: Request) -> dict[str, str]:
 def _read_body(request: Request) -> KubernetesObject:
     try:
         return decode_object(request.body) if request.body else {}
-    except NotReadable as error:
+    except NotStrictJson as error:
         raise bad_request(f"the object provided is unrecognized: {error}") from None
 
 

@@ -18,9 +18,10 @@ from providers.stores.kubernetes.calls import (
     raise_if_no_namespace,
     raise_if_no_object_name,
 )
-from providers.stores.kubernetes.json_values import NotReadable, decode_object
+from providers.stores.kubernetes.json_values import decode_object
 from providers.stores.kubernetes.listing import PARTIAL_LIST, Listing, complete_object
 from providers.stores.kubernetes.refusals import Conflict, ListExpired, Question, Resource
+from providers.wire.strict_json import NotStrictJson
 
 __all__ = [
     "CONFIG_MAPS",
@@ -164,7 +165,7 @@ class KubernetesClient:
             raise self._calls.build_error(Question("get", _VERSION, ""), refused.refusal) from None
         try:
             version = decode_object(body).get("gitVersion")
-        except NotReadable:
+        except NotStrictJson:
             version = None
         if not isinstance(version, str) or not version:
             raise self._malformed("does not say its version as a Kubernetes API does")
@@ -189,7 +190,7 @@ class KubernetesClient:
     def _read_object(self, body: bytes, question: Question) -> KubernetesObject:
         try:
             found = complete_object(decode_object(body), question.resource, question.namespace)
-        except NotReadable as error:
+        except NotStrictJson as error:
             raise self._malformed(f"sent an object that cannot be read ({error})") from None
         if found is None or read_metadata(found, "name") != question.name:
             raise self._malformed(f"sent something else than the {question.resource.kind} asked for")

@@ -10,8 +10,9 @@ from providers.registries.kubernetes_object import (
     read_metadata,
     read_object,
 )
-from providers.stores.kubernetes.json_values import NotReadable, decode_object
+from providers.stores.kubernetes.json_values import decode_object
 from providers.stores.kubernetes.refusals import Resource
+from providers.wire.strict_json import NotStrictJson
 
 # All pages of a list together: so many times what one answer may hold.
 BODIES_PER_LIST: Final = 4
@@ -44,7 +45,7 @@ class Listing:
             raise self._too_large("takes more bytes than allowed in all")
         try:
             page = decode_object(body)
-        except NotReadable as error:
+        except NotStrictJson as error:
             raise self._malformed(str(error)) from None
         kind, items = page.get("kind"), page.get("items")
         if kind != f"{self._resource.kind}List" and not (self._is_partial and kind == PARTIAL_LIST):

@@ -15,7 +15,8 @@ from providers.http.errors import (
     UnwelcomeStatus,
 )
 from providers.registries.kubernetes_object import read_object
-from providers.stores.kubernetes.json_values import NotReadable, decode_object
+from providers.stores.kubernetes.json_values import decode_object
+from providers.wire.strict_json import NotStrictJson
 
 # A Status that quotes a whole invalid object is longer, and then shown as far as it goes.
 _STATUS_BYTES = 16 * 1024
@@ -133,7 +134,7 @@ def read_refusal(answer: Answer) -> Refusal:
     data = answer.read_said(_STATUS_BYTES)
     try:
         told = decode_object(data)
-    except NotReadable:
+    except NotStrictJson:
         told = {"message": data.decode("utf-8", errors="replace")}
     details = read_object(told, "details")
     texts = (told.get("message"), told.get("reason"), details.get("kind"), details.get("name"))

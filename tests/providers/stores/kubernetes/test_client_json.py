@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.registries.kubernetes_object import JsonValue, KubernetesObject
-from providers.stores.kubernetes.json_values import MAX_DEPTH, NotReadable, decode_object, encode_object
+from providers.stores.kubernetes.json_values import MAX_DEPTH, decode_object, encode_object
+from providers.wire.strict_json import NotStrictJson
 
 _VALUES = st.recursive(
     st.none()
@@ -40,13 +41,13 @@ def test_what_is_read_is_written_back_as_it_was(obj: dict[str, JsonValue]) -> No
 @given(st.binary(max_size=200) | st.text('{}[]",:\\0123456789.eE+-ntfu ', max_size=200).map(str.encode))
 @settings(deadline=None, max_examples=1000)
 def test_no_bytes_raise_anything_but_our_own_error(body: bytes) -> None:
-    with contextlib.suppress(NotReadable):
+    with contextlib.suppress(NotStrictJson):
         assert isinstance(encode_object(decode_object(body)), bytes)
 
 
 @pytest.mark.parametrize("at", range(len(LIST)))
 def test_a_body_cut_anywhere_is_not_read(at: int) -> None:
-    with pytest.raises(NotReadable):
+    with pytest.raises(NotStrictJson):
         decode_object(LIST[:at])
 
 
@@ -56,5 +57,5 @@ def test_depth_is_bounded_well_above_what_honest_objects_have() -> None:
         honest = {"inner": honest}
 
     assert decode_object(encode_object(honest)) == honest
-    with pytest.raises(NotReadable, match="nested deeper"):
+    with pytest.raises(NotStrictJson, match="nested deeper"):
         decode_object(encode_object({"inner": honest}))
