@@ -13,10 +13,10 @@ from django.db import models, transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from registry_app.admin.actor import actor_of
 from registry_app.admin.error_pages import show_too_many_logins
 from registry_app.admin.site import ThemedGroupAdmin, ThemedUserAdmin
 from registry_app.audit import record_audit
+from registry_app.queries.actor import actor_of
 from registry_app.queries.rate import count_request, name_address
 
 _RIGHTS: Final = ("is_active", "is_staff", "is_superuser", "groups")

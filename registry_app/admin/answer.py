@@ -9,9 +9,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 
 from registry_app.actor import Actor
-from registry_app.admin.actor import actor_of
 from registry_app.admin.list_page import ListPage
 from registry_app.errors import DnsadminError, InvalidRequest, NotAllowed, NotFound
+from registry_app.queries.actor import actor_of
 
 # Refusals not named here are conflicts with how things stand.
 _STATUS = ((NotAllowed, 403), (NotFound, 404), (InvalidRequest, 422))

@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 
 from registry_app.actor import Actor
-from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_probe
 from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import SecretField
@@ -25,6 +24,7 @@ from registry_app.inventory.cluster import (
 )
 from registry_app.models import Cluster, Owner
 from registry_app.queries.access import may_administer
+from registry_app.queries.actor import actor_of
 from registry_app.queries.dependents import find_cluster_dependents
 from registry_app.queries.provider_page import build_is_set
 

@@ -10,13 +10,13 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern
 
 from registry_app.actor import Actor
-from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_form
 from registry_app.admin.fields import SecretField, ThemedForm, dress
 from registry_app.admin.list_page import ListPage
 from registry_app.admin.search_fields import NAME_OF, describe_suggestions, suggest
 from registry_app.admin.site import Row
 from registry_app.queries.access import may_administer
+from registry_app.queries.actor import actor_of
 
 _FORGET = "forget_"
 _LONGEST_SEARCH = 255

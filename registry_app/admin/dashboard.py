@@ -6,9 +6,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from registry_app.admin.actor import actor_of
 from registry_app.models import Finding
 from registry_app.queries.access import may_administer, may_operate, may_read
+from registry_app.queries.actor import actor_of
 from registry_app.queries.dashboard import Attention, fetch_dashboard
 
 

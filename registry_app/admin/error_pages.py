@@ -9,10 +9,10 @@ from django.core.exceptions import DisallowedHost, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from registry_app.admin.actor import actor_of, request_id_of
 from registry_app.admin.wording import format_span
 from registry_app.errors import DATABASE_ERRORS
 from registry_app.queries.access import may_read
+from registry_app.queries.actor import actor_of, request_id_of
 
 _NOTHING_CHANGED: Final = "Nothing was changed."
 
@@ -163,7 +163,7 @@ def _show_plain(request: HttpRequest, trouble: Trouble) -> HttpResponse:
 
 
 def _describe(request: HttpRequest, trouble: Trouble) -> dict[str, object]:
-    return {"trouble": trouble, "title": trouble.title, "request_id": request_id_of(request)}
+    return {"trouble": trouble, "title": trouble.title, "request_id": request_id_of()}
 
 
 def _read_reason(exception: Exception | None, kind: type[Exception]) -> str:

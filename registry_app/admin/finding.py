@@ -12,7 +12,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_form, refuse
 from registry_app.admin.fields import MomentField, ThemedForm
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
@@ -23,6 +22,7 @@ from registry_app.admin.wording import NOTHING, format_ago, format_badge, format
 from registry_app.errors import DnsadminError
 from registry_app.models import PROVIDER_SECRETS, Finding, Grant, Owner, Provider
 from registry_app.queries.access import may_acknowledge, may_act_somewhere
+from registry_app.queries.actor import actor_of
 from registry_app.queries.name_range import build_prefix_query, read_name
 from registry_app.reconcile.acknowledge_finding import acknowledge_finding
 

@@ -12,7 +12,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_act, answer_form, refuse
 from registry_app.admin.fields import MomentField, ThemedForm
 from registry_app.admin.filters import build_row_filter
@@ -22,6 +21,7 @@ from registry_app.errors import DnsadminError
 from registry_app.inventory.freeze import delete_freeze, freeze, lift_freeze
 from registry_app.models import PROVIDER_SECRETS, Freeze, Grant, Provider
 from registry_app.queries.access import may_act_somewhere, may_administer, may_operate
+from registry_app.queries.actor import actor_of
 from registry_app.queries.freeze import FreezeState, compute_freeze_state
 
 _BADGES = {

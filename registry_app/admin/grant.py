@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 
 from registry_app.actor import Actor
-from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_act, answer_form
 from registry_app.admin.fields import ThemedForm
 from registry_app.admin.filters import build_choice_filter, build_row_filter
@@ -19,6 +18,7 @@ from registry_app.admin.list_page import ListPage
 from registry_app.inventory.grant import add_grant, remove_grant
 from registry_app.models import PROVIDER_SECRETS, Grant, Owner, Provider
 from registry_app.queries.access import may_administer
+from registry_app.queries.actor import actor_of
 
 
 class GrantForm(ThemedForm):

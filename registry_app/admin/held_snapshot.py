@@ -11,7 +11,6 @@ from django.urls import URLPattern
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_act
 from registry_app.admin.filters import build_choice_filter, build_row_filter
 from registry_app.admin.list_page import ListPage
@@ -19,6 +18,7 @@ from registry_app.admin.wording import format_ago, format_badge
 from registry_app.errors import InvalidRequest
 from registry_app.models import PROVIDER_SECRETS, HeldSnapshot, Provider
 from registry_app.queries.access import may_operate
+from registry_app.queries.actor import actor_of
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
 

@@ -16,10 +16,10 @@ from django.urls import URLPattern, path, reverse
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
-from registry_app.admin.actor import actor_of
 from registry_app.admin.site import Row, ThemedAdmin
 from registry_app.admin.wording import NOTHING
 from registry_app.queries.access import may_read
+from registry_app.queries.actor import actor_of
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]  # a runtime class, not generic

@@ -14,7 +14,6 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_act, answer_form, read_posted, refuse
 from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import LinesField
@@ -37,6 +36,7 @@ from registry_app.models import (
     Provider,
 )
 from registry_app.models.loop import list_default_types
+from registry_app.queries.actor import actor_of
 from registry_app.queries.dependents import find_loop_dependents
 from registry_app.queries.loop_access import may_ask_for_run, may_declare_somewhere, may_plan_loop
 

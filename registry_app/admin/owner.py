@@ -14,7 +14,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_form
 from registry_app.admin.config_page import ConfigForm, ConfigPage, read_moment
 from registry_app.admin.fields import LinesField, ThemedForm
@@ -34,6 +33,7 @@ from registry_app.models import (
     RegistryProfile,
 )
 from registry_app.queries.access import may_act_somewhere, may_administer
+from registry_app.queries.actor import actor_of
 from registry_app.queries.dependents import find_owner_dependents
 from registry_app.queries.instance import WITH_PROFILES
 from registry_app.queries.look_alike import find_look_alikes

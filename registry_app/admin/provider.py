@@ -14,7 +14,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_act, read_posted, refuse
 from registry_app.admin.config_page import ConfigPage
 from registry_app.admin.filters import build_choice_filter
@@ -32,6 +31,7 @@ from registry_app.inventory.provider_directory import (
 from registry_app.inventory.provider_probe import probe_provider
 from registry_app.models import OwnershipState, Provider
 from registry_app.queries.access import may_administer, may_operate
+from registry_app.queries.actor import actor_of
 from registry_app.queries.approval_change import find_pending_change, find_reason_not_to_confirm
 from registry_app.queries.dependents import find_provider_dependents
 from registry_app.queries.provider_page import describe_freshness, fetch_provider_page, providers_for_display

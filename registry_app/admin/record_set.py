@@ -11,7 +11,6 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from registry_app.admin.actor import actor_of
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
 from registry_app.admin.look_alikes import OwnerList
 from registry_app.admin.transfer_draft import sign_selection
@@ -32,6 +31,7 @@ from registry_app.models import (
     Transfer,
 )
 from registry_app.queries.access import may_act_somewhere
+from registry_app.queries.actor import actor_of
 from registry_app.queries.look_alike import find_look_alikes
 from registry_app.queries.name_range import build_prefix_query, build_suffix_query, read_name
 from registry_app.queries.provider_page import describe_freshness

@@ -10,7 +10,6 @@ from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import answer_act, refuse
 from registry_app.admin.fields import LinesField, MomentField, ThemedForm
 from registry_app.admin.list_page import ListPage
@@ -19,6 +18,7 @@ from registry_app.errors import DnsadminError
 from registry_app.inventory.token import issue_token, revoke_token
 from registry_app.models import ApiToken, Owner
 from registry_app.queries.access import may_administer
+from registry_app.queries.actor import actor_of
 
 
 class TokenForm(ThemedForm):

@@ -16,7 +16,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import refuse
 from registry_app.admin.fields import ThemedForm
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
@@ -28,6 +27,7 @@ from registry_app.admin.wording import NOTHING, format_ago, format_badge
 from registry_app.errors import DnsadminError
 from registry_app.models import Grant, Owner, Provider, Transfer
 from registry_app.queries.access import may_act_somewhere
+from registry_app.queries.actor import actor_of
 from registry_app.queries.transfer import allowed_actions, progress
 from registry_app.queries.transfer_page import SHOWN_CHARACTERS, steps_for_display, transfers_for_display
 from registry_app.transfer.approve_transfer import approve_transfer

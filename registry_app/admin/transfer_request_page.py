@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import read_posted, refuse
 from registry_app.admin.list_page import ListPage
 from registry_app.admin.transfer_draft import (
@@ -24,6 +23,7 @@ from registry_app.admin.transfer_draft import (
 from registry_app.admin.transfer_form import TransferForm, build_initial, build_initial_from_draft
 from registry_app.errors import DnsadminError
 from registry_app.models import Owner, Transfer, TransferItem
+from registry_app.queries.actor import actor_of
 from registry_app.queries.transfer_page import find_already_requested
 from registry_app.transfer.plan.preview import PlannedItem, ProviderPlan, preview_transfer
 from registry_app.transfer.request_transfer import request_transfer

@@ -6,12 +6,12 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from registry_app.admin.actor import actor_of
 from registry_app.admin.answer import read_posted, refuse
 from registry_app.admin.list_page import ListPage
 from registry_app.admin.transfer_request_page import build_plan_context, read_number
 from registry_app.errors import DnsadminError
 from registry_app.models import Transfer
+from registry_app.queries.actor import actor_of
 from registry_app.transfer.request_undo import UndoRequest, preview_undo, request_undo
 
 

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.request import Request
 
 from registry_app.clock import fetch_now
@@ -38,6 +38,13 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="dnsadmin"'
+
+
+def user_pk_of(request: Request) -> int:
+    """The person behind the request. Raises NotAuthenticated where there is none."""
+    if request.user.pk is None:
+        raise NotAuthenticated
+    return int(request.user.pk)
 
 
 def _find_token(text: str) -> ApiToken:

@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from registry_app.api.actor import user_pk_of
+from registry_app.api.authentication import user_pk_of
 from registry_app.api.dry_run import is_dry_run
 from registry_app.api.problem import InvalidParameter
 from registry_app.clock import fetch_now

@@ -11,7 +11,6 @@ from rest_framework import exceptions
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 
-from registry_app.api.actor import request_id_of
 from registry_app.api.throttle import count_without_token
 from registry_app.errors import (
     DATABASE_ERRORS,
@@ -26,6 +25,7 @@ from registry_app.errors import (
     StateMoved,
 )
 from registry_app.loop.failures import ProviderTrouble
+from registry_app.queries.actor import request_id_of
 
 CONTENT_TYPE = "application/problem+json"
 _RETRY_SECONDS = 5

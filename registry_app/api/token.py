@@ -6,7 +6,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.actor import user_pk_of
+from registry_app.api.authentication import user_pk_of
 from registry_app.api.body import StrictSerializer
 from registry_app.api.idempotency import idempotent
 from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION

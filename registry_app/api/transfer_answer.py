@@ -5,10 +5,10 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from registry_app.api.actor import actor_of
 from registry_app.api.reference import OwnerIdField, ProviderReference
 from registry_app.api.row_serializer import ObjectOrNullField, ObjectsOrNullField, RowSerializer
 from registry_app.models import Transfer, TransferItem, TransferStep
+from registry_app.queries.actor import actor_of
 from registry_app.queries.transfer import allowed_actions, progress
 from registry_app.transfer.plan.provider_plan import ProviderPlan
 

@@ -14,7 +14,6 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from registry_app.actor import Actor
-from registry_app.api.actor import actor_of, request_id_of
 from registry_app.api.body import StrictJsonParser
 from registry_app.api.dry_run import DryRuns, is_dry_run, mark_dry_run, raise_if_not_possible
 from registry_app.api.pagination import NEWEST_FIRST, Keyset, KeysetPagination
@@ -25,6 +24,7 @@ from registry_app.api.schema import NounSchema, known_parameters
 from registry_app.api.throttle import RequestThrottle
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound
 from registry_app.queries.access import may_read
+from registry_app.queries.actor import actor_of, request_id_of
 
 Row = TypeVar("Row", bound=models.Model)
 Views = TypeVar("Views", bound="type[NounViewSet]")
