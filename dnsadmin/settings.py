@@ -217,6 +217,8 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "PATH_CONVERTER_OVERRIDES": {
         "transfer": {"type": "string", "description": "The id, or the number that people see (`12`)."},
+        "provider": {"type": "string", "description": "The id, or the name."},
+        "owner": {"type": "string", "description": "The number in `id`, or the owner id."},
     },
     # Several nouns have a kind, a state or a status; without these their names in the schema are hashes.
     "ENUM_NAME_OVERRIDES": {

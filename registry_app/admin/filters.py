@@ -55,7 +55,7 @@ class ChoiceFilter(ListFilter):
 
 
 class RowFilter(ListFilter):
-    """A filter over the rows of another table: by primary key in links, by name as it is typed.
+    """A filter over the rows of another table: by primary key or name in links, by name as it is typed.
 
     The two are two parameters (`owner`, `owner_name`), because an owner id may look like a primary key.
     """
@@ -110,11 +110,16 @@ class RowFilter(ListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.typed_name:
-            named = self.rows._default_manager.filter(**{self.label_column: self.typed_name})
-            return queryset.filter(**{f"{self.column}__in": named.values("pk")})
+            return self._filter_by_name(queryset, self.typed_name)
         if not self.typed:
             return queryset
-        return queryset.filter(**{self.column: int(self.typed)}) if is_id(self.typed) else queryset.none()
+        if is_id(self.typed):
+            return queryset.filter(**{self.column: int(self.typed)})
+        return self._filter_by_name(queryset, self.typed)
+
+    def _filter_by_name(self, queryset: QuerySet[Any], name: str) -> QuerySet[Any]:
+        named = self.rows._default_manager.filter(**{self.label_column: name})
+        return queryset.filter(**{f"{self.column}__in": named.values("pk")})
 
 
 def build_choice_filter(

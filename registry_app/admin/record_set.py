@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -40,14 +40,10 @@ from registry_app.transfer.plan.selection import Selection
 
 _Answer = HttpResponseRedirect | None
 _SHOWN_TYPES = ("A", "AAAA", "CNAME", "TXT", "MX", "NS", "SRV", "PTR", "NAPTR", "DNAME")
-_SELECTABLE = {
-    # parameter of the list -> parameter of the transfer form: what a selection can say without naming rows
-    "owner": "owner",
-    "provider": "provider",
-    "type": "record_types",
-    "state": "states",
-    "below": "name_suffix",
-}
+# What older links have for `name_suffix`.
+_OLD_NAME_SUFFIX = "below"
+# The parameters of the list that the transfer form takes, too: what a selection says without naming rows.
+_SELECTABLE = frozenset({"owner", "provider", "type", "state", "name_suffix"})
 _OF_STATE = {
     OwnershipState.OWNED: (Transfer.Kind.TRANSFER, Transfer.Kind.RELEASE, Transfer.Kind.REFORMAT),
     OwnershipState.UNMANAGED: (Transfer.Kind.ADOPT,),
@@ -67,9 +63,9 @@ class NameFilter(TextFilter):
         return queryset.filter(build_prefix_query("name", read_prefix(self.typed)))
 
 
-class BelowFilter(TextFilter):
+class NameSuffixFilter(TextFilter):
     title = "at or below"
-    parameter_name = "below"
+    parameter_name = "name_suffix"
     hint = "example.org"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -102,7 +98,7 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
     )
     list_filter = (
         NameFilter,
-        BelowFilter,
+        NameSuffixFilter,
         build_row_filter("owner", "owner", Owner),
         build_row_filter("provider", "provider", Provider),
         build_choice_filter("type", "type", [(name, name) for name in _SHOWN_TYPES], column="record_type"),
@@ -115,6 +111,16 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
     actions = ("transfer_picked", "adopt_picked", "release_picked", "reformat_picked")
     page_template = "dnsadmin/record_set.html"
 
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if _OLD_NAME_SUFFIX in request.GET:
+            query = request.GET.copy()
+            old: Any = query.pop(_OLD_NAME_SUFFIX)
+            query.setlistdefault("name_suffix", old)
+            return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
+        return super().changelist_view(request, extra_context)
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecordSet]:
         return super().get_queryset(request).defer(*PROVIDER_SECRETS)
 
@@ -123,7 +129,7 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         # Below a name, the order of the index that finds them: sorting a whole zone by name would not scale.
-        return ("name_reversed", "id") if request.GET.get("below") else ("name", "id")
+        return ("name_reversed", "id") if request.GET.get("name_suffix") else ("name", "id")
 
     def empty_reason(self, request: HttpRequest) -> str:
         providers = Provider.objects
@@ -141,10 +147,10 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
         if not may_act_somewhere(actor_of(request), Grant.Action.REQUEST):
             return []
         chosen = {key: value for key, value in request.GET.items() if value}
-        is_bounded = bool(chosen.keys() & {"owner", "below"})
-        if not is_bounded or chosen.keys() - _SELECTABLE.keys() - {"p"}:
+        is_bounded = bool(chosen.keys() & {"owner", "name_suffix"})
+        if not is_bounded or chosen.keys() - _SELECTABLE - {"p"}:
             return []
-        query = {_SELECTABLE[key]: value for key, value in chosen.items() if key in _SELECTABLE}
+        query = {key: value for key, value in chosen.items() if key in _SELECTABLE}
         address = reverse("admin:registry_app_transfer_request")
         return [("Transfer all that match", f"{address}?{urlencode(query)}")]
 

@@ -122,7 +122,7 @@ def _transfer_address(finding: Finding, suggestion: Mapping[str, Any]) -> str:
         query.append(("picked", sign_selection(picked)))
     else:
         query.extend(("names", str(name)) for name in selection.get("names", ()))
-        query.extend(("record_types", str(name)) for name in selection.get("record_types", ()))
+        query.extend(("type", str(name)) for name in selection.get("record_types", ()))
         if provider := selection.get("provider_id"):
             query.append(("provider", str(provider)))
         if owner := selection.get("owner_id"):

@@ -163,8 +163,9 @@ def build_initial(query: QueryDict) -> dict[str, Any]:
         if name in query
     }
     initial["names"] = query.getlist("names")
-    initial["record_types"] = query.getlist("record_types")
-    initial["states"] = query.getlist("states")
+    # `record_types` and `states` are the names that older links have.
+    initial["record_types"] = query.getlist("type") or query.getlist("record_types")
+    initial["states"] = query.getlist("state") or query.getlist("states")
     initial["claim_verdicts"] = query.getlist("claim_verdicts")
     if owner := query.get("owner"):
         initial["owner"] = owner

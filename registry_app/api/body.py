@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 from django.conf import settings
 from rest_framework import serializers
@@ -48,7 +48,21 @@ def parse_body(raw: bytes) -> Any:
 
 
 class StrictFields:
-    """Mixed into a serializer: refuses unknown fields by name instead of dropping them."""
+    """Mixed into a serializer: refuses unknown fields by name instead of dropping them.
+
+    `renamed` maps each old name of a field, which is accepted as well and marked as deprecated in the OpenAPI
+    document, to its name.
+    """
+
+    renamed: ClassVar[Mapping[str, str]] = {}
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        for old, name in self.renamed.items():
+            if old in attrs and name in attrs:
+                raise ValidationError({old: [f"This is the old name of `{name}`. Give one of the two."]})
+            if old in attrs:
+                attrs[name] = attrs.pop(old)
+        return attrs
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):

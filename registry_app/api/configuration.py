@@ -58,20 +58,19 @@ class ConfigurationViewSet(NounViewSet):
     body_class: ClassVar[type[serializers.BaseSerializer[Any]]]
     mutations: ClassVar[Mutations]
 
-    def answer_row(self, row_id: int, status: int = 200) -> Response:
+    def answer_row(self, row: Any, status: int = 200) -> Response:
         """One row with its ETag, and where it is if it is new."""
-        row = find_row(self.get_queryset(), pk=row_id)
         headers = {"ETag": build_etag(row)}
         if status == 201:
-            headers["Location"] = self.reverse_action("detail", [row_id])
+            headers["Location"] = self.reverse_action("detail", [row.pk])
         return Response(self.show(row), status=status, headers=headers)
 
     def answer_saved(self, row_id: int, said: Mapping[str, Any], status: int = 200) -> Response:
         """One row after it was registered or changed by what was said."""
-        return self.answer_row(row_id, status)
+        return self.answer_row(find_row(self.get_queryset(), pk=row_id), status)
 
-    def retrieve(self, request: Request, **place: Any) -> Response:
-        return self.answer_row(place["pk"])
+    def retrieve(self, request: Request, **_place: Any) -> Response:
+        return self.answer_row(self.get_object())
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION])
     @idempotent()
@@ -80,21 +79,22 @@ class ConfigurationViewSet(NounViewSet):
         return self.answer_saved(self.mutations.register(self.actor, said).pk, said, status=201)
 
     @extend_schema(parameters=[IF_MATCH, ETAG])
-    def partial_update(self, request: Request, pk: int) -> Response:
+    def partial_update(self, request: Request, **_place: Any) -> Response:
         row = self.get_object()
         expected = read_expected_version(request, row)
         changes = read_body(self.body_class, request, instance=row, partial=True)
         try:
-            self.mutations.change(self.actor, pk, changes, expected_updated_at=expected)
+            self.mutations.change(self.actor, row.pk, changes, expected_updated_at=expected)
         except StateMoved as error:
             raise version_moved(error) from error
-        return self.answer_saved(pk, changes)
+        return self.answer_saved(row.pk, changes)
 
     @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
-    def destroy(self, request: Request, pk: int) -> Response:
-        expected = read_expected_version(request, self.get_object())
+    def destroy(self, request: Request, **_place: Any) -> Response:
+        row = self.get_object()
+        expected = read_expected_version(request, row)
         try:
-            self.mutations.delete(self.actor, pk, expected_updated_at=expected)
+            self.mutations.delete(self.actor, row.pk, expected_updated_at=expected)
         except StateMoved as error:
             raise version_moved(error) from error
         return Response(status=204)

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from registry_app.api.body import ReasonBody, StrictSerializer
 from registry_app.api.idempotency import idempotent
 from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
-from registry_app.api.reference import ProviderReference, RowIdField, with_provider
+from registry_app.api.reference import ProviderIdField, ProviderReference, with_provider
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import NounViewSet, describe, read_body
 from registry_app.clock import fetch_now
@@ -45,7 +45,7 @@ class FreezeAnswer(RowSerializer[Freeze]):
 class FreezeBody(StrictSerializer):
     """What to freeze, why, and until when."""
 
-    provider = RowIdField(allow_null=True, default=None, help_text="Nothing: all providers.")
+    provider = ProviderIdField(allow_null=True, default=None, help_text="Id or name. Nothing: all providers.")
     reason = serializers.CharField(max_length=5000)
     starts_at = serializers.DateTimeField(allow_null=True, default=None, help_text="Nothing: now.")
     ends_at = serializers.DateTimeField(allow_null=True, default=None, help_text="Nothing: until lifted.")

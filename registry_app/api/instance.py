@@ -12,6 +12,7 @@ from registry_app.api.pagination import Keyset
 from registry_app.api.reference import (
     OwnerFilterField,
     OwnerIdField,
+    ProviderField,
     ProviderFilterField,
     ProviderReference,
     with_provider,
@@ -25,7 +26,6 @@ from registry_app.models import (
     InstancePolicy,
     Loop,
     Owner,
-    Provider,
     RegistryProfile,
 )
 from registry_app.queries.instance import build_loop_facts
@@ -109,7 +109,8 @@ def _describe_loop(row: Loop) -> dict[str, Any]:
 
 
 class InstanceBody(StrictModelSerializer):
-    """What is said of an instance: its owner by owner id, cluster, provider and registry profile by name."""
+    """What is said of an instance: its owner by owner id, provider by id or name, cluster
+    and registry profile by name."""
 
     owner = OwnerIdField(queryset=Owner.objects.all())
     name = serializers.CharField(
@@ -118,9 +119,7 @@ class InstanceBody(StrictModelSerializer):
     cluster = serializers.SlugRelatedField(
         slug_field="name", queryset=Cluster.objects.all(), required=False, allow_null=True
     )
-    provider = serializers.SlugRelatedField(
-        slug_field="name", queryset=Provider.objects.all(), required=False, allow_null=True
-    )
+    provider = ProviderField(required=False, allow_null=True, help_text="Id or name.")
     registry_profile = serializers.SlugRelatedField(
         slug_field="name", queryset=RegistryProfile.objects.all(), required=False, allow_null=True
     )

@@ -97,7 +97,7 @@ class LoopViews(ConfigurationViewSet):
             loop = declare_endpoints(self.actor, pk, given, expected_declared_at=expected)
         except StateMoved as error:
             raise version_moved(error) from error
-        response = self.answer_row(pk)
+        response = self.answer_row(self.get_object())
         response["ETag"] = build_etag(_DeclaredVersion(loop))
         return response
 

@@ -11,6 +11,7 @@ from registry_app.api.body import StrictModelSerializer, StrictSerializer
 from registry_app.api.reference import (
     OwnerFilterField,
     OwnerIdField,
+    ProviderField,
     ProviderFilterField,
     ProviderReference,
     RowIdField,
@@ -19,7 +20,7 @@ from registry_app.api.row_serializer import RowSerializer
 from registry_app.errors import DnsadminError
 from registry_app.inventory.declared import MOST_ENDPOINTS
 from registry_app.loop.plan_loop import LoopPlan
-from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner, Provider
+from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner
 
 _MAX_TTL = 2**31 - 1
 
@@ -72,10 +73,10 @@ class LoopAnswer(RowSerializer[Loop]):
 
 
 class LoopBody(StrictModelSerializer):
-    """What is said of a loop; the owner by its owner id, the provider by its name."""
+    """What is said of a loop; the owner by its owner id, the provider by its id or name."""
 
-    owner = serializers.SlugRelatedField(slug_field="owner_id", queryset=Owner.objects.all())
-    provider = serializers.SlugRelatedField(slug_field="name", queryset=Provider.objects.all())
+    owner = OwnerIdField(queryset=Owner.objects.all())
+    provider = ProviderField(help_text="Id or name.")
     managed_types = serializers.ListField(
         child=serializers.CharField(max_length=20), required=False, max_length=20
     )

@@ -159,6 +159,8 @@ class OwnerViews(ConfigurationViewSet):
     serializer_class = OwnerAnswer
     parameters_class = OwnerParameters
     body_class = OwnerBody
+    lookup_value_converter = "owner"
+    name_field = "owner_id"
     mutations = Mutations(register_owner, change_owner, delete_owner)
 
     def find_context(self, rows: Sequence[Owner]) -> dict[str, Any]:

@@ -221,6 +221,8 @@ class ProviderViews(ConfigurationViewSet):
     serializer_class = ProviderAnswer
     parameters_class = ProviderParameters
     body_class = ProviderBody
+    lookup_value_converter = "provider"
+    name_field = "name"
     mutations = Mutations(register_provider, change_provider, delete_provider)
     scopes = {
         **ConfigurationViewSet.scopes,
@@ -234,29 +236,31 @@ class ProviderViews(ConfigurationViewSet):
     contacting = frozenset({"connection_tests"})
 
     def answer_saved(self, row_id: int, said: Mapping[str, Any], status: int = 200) -> Response:
-        answer = self.answer_row(row_id, status)
-        answer.data["warnings"] = list_warnings(find_row(self.get_queryset(), pk=row_id), said)
+        row = find_row(self.get_queryset(), pk=row_id)
+        answer = self.answer_row(row, status)
+        answer.data["warnings"] = list_warnings(row, said)
         return answer
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses={202: VisitRequestAnswer})
     @action(detail=True, methods=["post"])
     @idempotent()
-    def visits(self, request: Request, pk: int) -> Response:
+    def visits(self, request: Request, pk: str) -> Response:
         """Ask for a visit now."""
         read_body(EmptyBody, request)
-        self.get_object()
-        request_visit(self.actor, pk)
-        runs = request.build_absolute_uri(f"/api/v1/sync-runs/?provider={pk}")
-        answer = {"provider": pk, "next_visit_at": self.get_object().next_visit_at, "sync_runs": runs}
+        provider_id = self.get_object().pk
+        request_visit(self.actor, provider_id)
+        runs = request.build_absolute_uri(f"/api/v1/sync-runs/?provider={provider_id}")
+        next_visit_at = self.get_object().next_visit_at
+        answer = {"provider": provider_id, "next_visit_at": next_visit_at, "sync_runs": runs}
         return Response(VisitRequestAnswer(answer).data, status=202, headers={"Location": runs})
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=ProviderAnswer)
     @action(detail=True, methods=["post"], url_path="accept-restored")
     @idempotent()
-    def accept_restored(self, request: Request, pk: int) -> Response:
+    def accept_restored(self, request: Request, pk: str) -> Response:
         """Accept the snapshot the provider gave since a restore: it may be sent to again."""
-        accept_restored(self.actor, pk, reason=read_body(ReasonBody, request)["reason"])
-        return self.answer_row(pk)
+        accept_restored(self.actor, self.get_object().pk, reason=read_body(ReasonBody, request)["reason"])
+        return self.answer_row(self.get_object())
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=AcceptedAnswer)
     @action(detail=False, methods=["post"], url_path="accept-all-restored")
@@ -271,25 +275,25 @@ class ProviderViews(ConfigurationViewSet):
 
     @extend_schema(request=EmptyBody, responses=ConnectionReportAnswer)
     @action(detail=True, methods=["post"], url_path="connection-tests")
-    def connection_tests(self, request: Request, pk: int) -> Response:
+    def connection_tests(self, request: Request, pk: str) -> Response:
         """Negotiate with the provider and read its records once. Changes nothing."""
         read_body(EmptyBody, request)
-        return Response(ConnectionReportAnswer(probe_provider(self.actor, pk)).data)
+        return Response(ConnectionReportAnswer(probe_provider(self.actor, self.get_object().pk)).data)
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses=ProviderAnswer)
     @action(detail=True, methods=["post"], url_path="approval-change/confirm")
     @idempotent()
-    def confirm_approval_change(self, request: Request, pk: int) -> Response:
+    def confirm_approval_change(self, request: Request, pk: str) -> Response:
         """Confirm a looser approval policy that another administrator asked for."""
         read_body(EmptyBody, request)
-        confirm_looser_approval(self.actor, pk)
-        return self.answer_row(pk)
+        confirm_looser_approval(self.actor, self.get_object().pk)
+        return self.answer_row(self.get_object())
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses=ProviderAnswer)
     @action(detail=True, methods=["post"], url_path="approval-change/cancel")
     @idempotent()
-    def cancel_approval_change(self, request: Request, pk: int) -> Response:
+    def cancel_approval_change(self, request: Request, pk: str) -> Response:
         """Drop a looser approval policy that does not hold yet."""
         read_body(EmptyBody, request)
-        cancel_looser_approval(self.actor, pk)
-        return self.answer_row(pk)
+        cancel_looser_approval(self.actor, self.get_object().pk)
+        return self.answer_row(self.get_object())

@@ -43,11 +43,14 @@ class RecordSetParameters(StrictSerializer):
         help_text="Ownership states, comma-separated: owned, unmanaged, conflict, unknown.",
     )
     name = DnsNameField(required=False, help_text="Exactly this name, in any spelling.")
-    name__suffix = DnsNameField(required=False, help_text="This name and everything below it.")
+    name_suffix = DnsNameField(required=False, help_text="This name and everything below it.")
+    name__suffix = DnsNameField(required=False, help_text="The old name of `name_suffix`.")
     updated_since = serializers.DateTimeField(required=False, help_text="Changed at or after, ISO 8601.")
     missing = serializers.BooleanField(
         required=False, allow_null=True, default=None, help_text="Whether the last snapshot lacks it."
     )
+
+    renamed = {"name__suffix": "name_suffix"}
 
 
 class LooksLike:
@@ -166,7 +169,7 @@ class RecordEventAnswer(RowSerializer[RecordEvent]):
 
 
 @describe(
-    list="List record sets by name, or, under `name__suffix`, by the labels of the name from the right.",
+    list="List record sets by name, or, under `name_suffix`, by the labels of the name from the right.",
 )
 class RecordSetViews(NounViewSet):
     """Record sets of all providers."""
@@ -177,14 +180,14 @@ class RecordSetViews(NounViewSet):
 
     def filter_queryset(self, queryset: Any) -> Any:
         values = self.read_filters()
-        self.keyset = _BY_SUFFIX if "name__suffix" in values else BY_NAME
+        self.keyset = _BY_SUFFIX if "name_suffix" in values else BY_NAME
         wanted = RecordSetFilter(
             owner=values.get("owner"),
             provider=values.get("provider"),
             types=tuple(word.upper() for word in values.get("type", ())),
             states=values.get("state", ()),
             name=values.get("name", ""),
-            name_suffix=values.get("name__suffix", ""),
+            name_suffix=values.get("name_suffix", ""),
             updated_since=values.get("updated_since"),
             is_missing=values.get("missing"),
         )

@@ -1,15 +1,19 @@
-"""How other objects are named in answers, bodies and filters: owners by owner id, providers by id or name."""
+"""How other objects are named in answers, bodies, filters and paths: owners by owner id, providers by id or
+name."""
 
 from typing import Any, TypeVar
 
 from django.db import models
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from providers.wire.canonical_name import InvalidName, canonical_name
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.models import PROVIDER_SECRETS, Owner, Provider
+from registry_app.queries.named_row import find_named_provider, parse_row_id
 
 _MAX_ID = 2**63 - 1
+_MOST_WORDS, _LONGEST_WORD = 50, 20
 _Rows = TypeVar("_Rows", bound=models.Model)
 
 
@@ -46,6 +50,42 @@ class RowIdField(serializers.IntegerField):
         super().__init__(min_value=1, max_value=_MAX_ID, **options)
 
 
+_ID_OR_NAME = {
+    "oneOf": [
+        {"type": "integer", "format": "int64", "minimum": 1, "maximum": _MAX_ID},
+        {"type": "string", "minLength": 1},
+    ]
+}
+
+
+@extend_schema_field(_ID_OR_NAME)
+class ProviderField(serializers.RelatedField[Provider, int | str, Any]):
+    """A provider in a body, by id or name."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(queryset=Provider.objects.all(), **options)
+
+    def to_internal_value(self, data: Any) -> Provider:
+        is_named = isinstance(data, int | str) and not isinstance(data, bool)
+        provider = find_named_provider(data) if is_named else None
+        if provider is None:
+            raise serializers.ValidationError("There is no such provider.")
+        return provider
+
+
+@extend_schema_field(_ID_OR_NAME)
+class ProviderIdField(RowIdField):
+    """The id of a provider in a body; its name is accepted, too."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, str) and parse_row_id(data) is None:
+            provider = find_named_provider(data)
+            if provider is None:
+                raise serializers.ValidationError("There is no such provider.")
+            return provider.pk
+        return super().to_internal_value(data)
+
+
 class OwnerFilterField(serializers.CharField):
     """An owner id in a filter. One nobody has heard of is a typing error, not an empty list."""
 
@@ -61,10 +101,7 @@ class ProviderFilterField(serializers.CharField):
     """A provider in a filter, by id or name."""
 
     def to_internal_value(self, data: Any) -> Provider:  # type: ignore[override]  # the stubs fix it to str
-        text = super().to_internal_value(data)
-        is_id = text.isascii() and text.isdigit() and len(text) < 19
-        providers = Provider.objects
-        provider = providers.filter(pk=int(text)).first() if is_id else providers.filter(name=text).first()
+        provider = find_named_provider(super().to_internal_value(data))
         if provider is None:
             raise serializers.ValidationError("There is no such provider.")
         return provider
@@ -88,8 +125,36 @@ class WordsField(serializers.CharField):
         super().__init__(max_length=500, **options)
 
     def to_internal_value(self, data: Any) -> tuple[str, ...]:  # type: ignore[override]  # as above
-        words = tuple(word.strip() for word in super().to_internal_value(data).split(",") if word.strip())
+        words = _split_words(super().to_internal_value(data))
         unknown = [word for word in words if self.choices and word not in self.choices]
         if unknown or not words:
             raise serializers.ValidationError(f"Choose among {', '.join(self.choices) or 'words'}.")
         return words
+
+
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "string", "minLength": 1},
+            {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": _MOST_WORDS},
+        ]
+    }
+)
+class OneOrMoreWordsField(serializers.Field[tuple[str, ...], Any, Any, Any]):
+    """A word in a body, or several: comma-separated as in a query string, or a list."""
+
+    def to_internal_value(self, data: Any) -> tuple[str, ...]:
+        words = _split_words(data) if isinstance(data, str) else data
+        if not isinstance(words, tuple | list) or not all(isinstance(word, str) and word for word in words):
+            raise serializers.ValidationError("Give one text, or a list of texts.")
+        if isinstance(data, str) and not words:
+            raise serializers.ValidationError("This text is empty.")
+        if len(words) > _MOST_WORDS or any(len(word) > _LONGEST_WORD for word in words):
+            raise serializers.ValidationError(
+                f"At most {_MOST_WORDS} texts of at most {_LONGEST_WORD} characters."
+            )
+        return tuple(words)
+
+
+def _split_words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from registry_app.api.body import EmptyBody, StrictModelSerializer
 from registry_app.api.configuration import ConfigurationViewSet, Mutations
-from registry_app.api.reference import ProviderReference, is_set
+from registry_app.api.reference import ProviderField, ProviderReference, is_set
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import describe, read_body
 from registry_app.inventory.registry_profile import (
@@ -63,9 +63,16 @@ class RegistryProfileAnswer(RowSerializer[RegistryProfile]):
 
 
 class RegistryProfileBody(StrictModelSerializer):
-    """What is said of a registry profile. `providers` are ids; for TXT none means it is tried everywhere, a
-    store beside DNS names exactly one. `cluster` is the name of one, for ConfigMap and crd."""
+    """What is said of a registry profile. `providers` are ids or names; for TXT none means it is
+    tried everywhere, a store beside DNS names exactly one. `cluster` is the name of one, for ConfigMap and
+    crd."""
 
+    providers = ProviderField(
+        many=True,
+        required=False,
+        help_text="TXT: where it is tried, none for everywhere. Any other kind: the one provider whose "
+        "record sets it speaks for.",
+    )
     cluster = serializers.SlugRelatedField(
         slug_field="name", queryset=Cluster.objects.all(), required=False, allow_null=True
     )

@@ -144,8 +144,17 @@ class NounSchema(AutoSchema):
         is_id = isinstance(field, serializers.IntegerField) and field.field_name in ("id", "sequence")
         return {**shape, **_ROW_ID, "type": shape["type"]} if is_id else shape  # the type may be null, too
 
+    def _process_override_parameters(self, direction: Direction = "request") -> dict[Any, Any]:
+        parameters: dict[Any, Any] = super()._process_override_parameters(direction)  # type: ignore[no-untyped-call]  # as above
+        for parameter in parameters.values():
+            if parameter and parameter["schema"].pop("deprecated", False):
+                parameter["deprecated"] = True
+        return parameters
+
     def _map_basic_serializer(self, serializer: Any, direction: Direction) -> dict[str, Any]:
         shape: dict[str, Any] = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]  # as above
+        for old in getattr(serializer, "renamed", ()):
+            shape["properties"][old]["deprecated"] = True
         if direction == "response" and shape.get("properties"):
             absent: frozenset[str] = getattr(serializer, "sometimes_absent", frozenset())
             shape["required"] = sorted(set(shape["properties"]) - absent)

@@ -12,7 +12,7 @@ from registry_app.models import Claim, Finding, Owner, Transfer
 Suggestion = dict[str, Any]
 _API = "/api/v1"
 # Our word for each member of a selection, and the API's.
-_SELECTED = {"provider_id": "provider", "names": "names", "record_types": "types", "owner_id": "owner"}
+_SELECTED = {"provider_id": "provider", "names": "names", "record_types": "type", "owner_id": "owner"}
 # What the next sync of the new owner does to a record set, only a person knows: these are previewed first.
 _PREVIEWED = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT)
 

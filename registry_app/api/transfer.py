@@ -14,6 +14,7 @@ from registry_app.api.body import ReasonBody, StrictSerializer
 from registry_app.api.idempotency import idempotent
 from registry_app.api.pagination import Keyset, parse_limit
 from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
+from registry_app.api.path_parameter import identify_transfer
 from registry_app.api.reference import OwnerFilterField, ProviderFilterField, with_provider
 from registry_app.api.transfer_answer import (
     AddedAnswer,
@@ -33,7 +34,6 @@ from registry_app.api.transfer_body import (
     UndoPreviewBody,
     build_transfer_request,
 )
-from registry_app.api.transfer_id import identify
 from registry_app.api.view_set import NounViewSet, describe, find_row, read_body, read_parameters
 from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer_page import find_added
@@ -97,7 +97,7 @@ class TransferViews(NounViewSet):
     }
 
     def get_object(self) -> Any:
-        return find_row(self.get_queryset(), **identify(self.kwargs["public_id"]))
+        return find_row(self.get_queryset(), **identify_transfer(self.kwargs["public_id"]))
 
     @extend_schema(parameters=[TransferItemParameters], responses=TransferItemAnswer(many=True))
     @action(detail=True, methods=["get"])

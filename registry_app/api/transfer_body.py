@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from registry_app.api.body import StrictSerializer
-from registry_app.api.reference import RowIdField
+from registry_app.api.reference import OneOrMoreWordsField, ProviderIdField, RowIdField
 from registry_app.models import Transfer
 from registry_app.transfer.plan.load_subjects import MOST_NAMED
 from registry_app.transfer.plan.selection import Selection
@@ -31,10 +31,28 @@ class SelectionBody(StrictSerializer):
     owner = serializers.CharField(
         required=False, max_length=255, trim_whitespace=False, help_text="Everything of this owner id."
     )
-    provider = RowIdField(default=None, allow_null=True)
-    name_suffix = serializers.CharField(required=False, max_length=1024)
-    types = serializers.ListField(child=serializers.CharField(max_length=20), default=list, max_length=50)
-    states = serializers.ListField(child=serializers.CharField(max_length=20), default=list, max_length=20)
+    provider = ProviderIdField(default=None, allow_null=True, help_text="Id or name.")
+    name_suffix = serializers.CharField(
+        required=False, max_length=1024, help_text="This name and everything below it."
+    )
+    type = OneOrMoreWordsField(required=False, help_text="Record types, such as `A`.")
+    types = serializers.ListField(
+        child=serializers.CharField(max_length=20),
+        required=False,
+        max_length=50,
+        help_text="The old name of `type`.",
+    )
+    state = OneOrMoreWordsField(
+        required=False, help_text="Ownership states; for a clean-up, verdicts of claims."
+    )
+    states = serializers.ListField(
+        child=serializers.CharField(max_length=20),
+        required=False,
+        max_length=20,
+        help_text="The old name of `state`.",
+    )
+
+    renamed = {"types": "type", "states": "state"}
 
 
 class TransferBody(StrictSerializer):
@@ -64,14 +82,16 @@ class TransferBody(StrictSerializer):
     fingerprints = serializers.DictField(
         child=serializers.CharField(max_length=_FINGERPRINT_LENGTH),
         default=dict,
-        help_text="Provider id to `fingerprint` of the preview: refused if the plan moved since. Without "
-        "them the transfers wait for an approval, whatever the provider's policy.",
+        help_text="Provider, by id or name, to `fingerprint` of the preview: refused if the plan moved "
+        "since. Without them the transfers wait for an approval, whatever the provider's policy.",
     )
 
     def validate_fingerprints(self, given: dict[str, str]) -> dict[int, str]:
-        if not all(key.isascii() and key.isdigit() and len(key) < 19 for key in given):
-            raise serializers.ValidationError("Its keys are provider ids.")
-        return {int(key): fingerprint for key, fingerprint in given.items()}
+        provider = ProviderIdField()
+        found = {provider.run_validation(key): fingerprint for key, fingerprint in given.items()}
+        if len(found) < len(given):
+            raise serializers.ValidationError("A provider is named twice.")
+        return found
 
 
 class ApprovalBody(StrictSerializer):
@@ -125,8 +145,8 @@ def build_transfer_request(values: dict[str, Any]) -> TransferRequest:
         owner_id=chosen.get("owner", ""),
         provider_id=chosen["provider"],
         name_suffix=chosen.get("name_suffix", ""),
-        record_types=tuple(word.upper() for word in chosen["types"]),
-        states=tuple(chosen["states"]),
+        record_types=tuple(word.upper() for word in chosen.get("type", ())),
+        states=tuple(chosen.get("state", ())),
     )
     return TransferRequest(
         kind=values["kind"],

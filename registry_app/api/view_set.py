@@ -25,6 +25,7 @@ from registry_app.api.throttle import RequestThrottle
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound
 from registry_app.queries.access import may_read
 from registry_app.queries.actor import actor_of, request_id_of
+from registry_app.queries.named_row import find_named_row
 
 Row = TypeVar("Row", bound=models.Model)
 Views = TypeVar("Views", bound="type[NounViewSet]")
@@ -45,6 +46,7 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
 
     `serializer_class` is the shape of a row, `detail_class` that of one row alone where it shows more, and
     `parameters_class` that of the list's filters, where it has any.
+    `name_field` is the column of the name by which an address may name a row instead of its id.
     `scopes` names the scope a token needs for each action; what is not named there needs `read`.
     `contacting` names the actions that ask another host: they refuse `dry_run=true`.
     `field_names` says how this API calls the fields that the functions call otherwise. Every parameter that
@@ -59,6 +61,7 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
     # OPTIONS would describe serializers these views do not have; the schema describes everything.
     metadata_class = None
     lookup_value_converter = "int"
+    name_field: ClassVar[str] = ""
     keyset: Keyset = NEWEST_FIRST
     parameters_class: ClassVar[type[serializers.BaseSerializer[Any]] | None] = None
     detail_class: ClassVar[type[serializers.BaseSerializer[Any]] | None] = None
@@ -107,8 +110,10 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
 
     def get_object(self) -> Any:
         """The row that the address names, or NotFound in the words of its noun."""
-        name = self.lookup_url_kwarg or self.lookup_field
-        return find_row(self.get_queryset(), **{self.lookup_field: self.kwargs[name]})
+        rows, place = self.get_queryset(), self.kwargs[self.lookup_url_kwarg or self.lookup_field]
+        if self.name_field:
+            return _raise_if_none(find_named_row(rows, self.name_field, place), rows)
+        return find_row(rows, **{self.lookup_field: place})
 
     def filter_queryset(self, queryset: models.QuerySet[Any]) -> Any:
         """The rows of the list that the query string asks for; several lists are one after the other."""
@@ -178,7 +183,10 @@ def read_parameters(shape: type[serializers.BaseSerializer[Any]], parameters: Qu
 
 def find_row(rows: models.QuerySet[Row], **identity: Any) -> Row:
     """The one row, or NotFound in the words of its noun."""
-    row = rows.filter(**identity).first()
+    return _raise_if_none(rows.filter(**identity).first(), rows)
+
+
+def _raise_if_none(row: Row | None, rows: models.QuerySet[Row]) -> Row:
     if row is None:
         noun = rows.model._meta.verbose_name
         raise NotFound(f"There is no such {noun}.", todo="Look it up in the list.")

@@ -6,6 +6,7 @@ from typing import Any, Final
 from django.core.management.base import CommandParser
 
 from registry_app.errors import InvalidRequest
+from registry_app.management.find_provider import find_provider
 from registry_app.models import Transfer
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.plan.transfer_request import TransferRequest
@@ -54,7 +55,7 @@ def _add_request(request: CommandParser) -> None:
         "--fingerprint",
         action="append",
         default=[],
-        metavar="PROVIDER_ID=FINGERPRINT",
+        metavar="PROVIDER=FINGERPRINT",
         help="As the plan showed it: refused if the plan moved since. Once for each provider. Without it, "
         "the request waits for an approval.",
     )
@@ -109,8 +110,8 @@ def _add_selection(act: CommandParser) -> None:
     act.add_argument("--record-set", action="append", default=[], type=int, metavar="ID")
     act.add_argument("--claim", action="append", default=[], type=int, metavar="ID")
     act.add_argument("--provider", default="", help="Name or id.")
-    act.add_argument("--type", action="append", default=[], metavar="TYPE")
-    act.add_argument("--state", action="append", default=[])
+    act.add_argument("--type", action="append", default=[], help="Such as A,AAAA; may be repeated.")
+    act.add_argument("--state", action="append", default=[], help="Such as owned; as --type.")
     act.add_argument(
         "--leave-other-types",
         action="store_true",
@@ -134,8 +135,8 @@ def build_request(options: dict[str, Any], names: list[str], provider_id: int | 
         owner_id=options["owner"],
         provider_id=provider_id,
         name_suffix=options["name_suffix"],
-        record_types=tuple(kind.upper() for kind in options["type"]),
-        states=tuple(options["state"]),
+        record_types=tuple(word.upper() for word in _split_words(options["type"])),
+        states=_split_words(options["state"]),
     )
     return TransferRequest(
         kind=options["kind"],
@@ -150,12 +151,16 @@ def build_request(options: dict[str, Any], names: list[str], provider_id: int | 
     )
 
 
+def _split_words(texts: list[str]) -> tuple[str, ...]:
+    return tuple(word.strip() for text in texts for word in text.split(",") if word.strip())
+
+
 def parse_fingerprints(texts: list[str]) -> dict[int, str]:
-    """`3=abc...` for each provider. Raises InvalidRequest."""
+    """`3=abc...` or `blue-zone=abc...` for each provider. Raises InvalidRequest or NotFound."""
     fingerprints: dict[int, str] = {}
     for text in texts:
-        provider_id, _, fingerprint = text.partition("=")
-        if not (provider_id.isascii() and provider_id.isdigit() and fingerprint):
-            raise InvalidRequest(f"{text!r} is not PROVIDER_ID=FINGERPRINT.")
-        fingerprints[int(provider_id)] = fingerprint
+        provider, _, fingerprint = text.rpartition("=")
+        if not (provider and fingerprint):
+            raise InvalidRequest(f"{text!r} is not PROVIDER=FINGERPRINT.")
+        fingerprints[find_provider(provider).pk] = fingerprint
     return fingerprints

@@ -57,7 +57,7 @@ def test_what_one_person_requests_another_approves(desk: Desk, dnsadmin: Running
     _add_bob(alice)
 
     choose_screen(alice, "Record sets")
-    narrow_list(alice, below="fra.edge.example.net")
+    narrow_list(alice, name_suffix="fra.edge.example.net")
     for name in names:
         pick(alice, name)
     begin(alice, "Transfer to another owner")

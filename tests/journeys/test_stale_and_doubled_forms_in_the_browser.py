@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 def _preview(page: Page, *names: str, **filled: str) -> None:
     query = "&".join(f"names={name}" for name in names)
-    page.goto(f"/admin/registry_app/transfer/request/?{query}&record_types=A")
+    page.goto(f"/admin/registry_app/transfer/request/?{query}&type=A")
     fill_in_transfer(page, target="green-cluster", **filled)
 
 

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.django_db
     [
         ({"name": "api"}, ["api.blue.example.org", "api.green.example.org"]),
         ({"name": "API.Blue"}, ["api.blue.example.org"]),
-        ({"below": "blue.example.org"}, ["blue.example.org", "api.blue.example.org"]),
-        ({"below": ".Blue.Example.ORG."}, ["blue.example.org", "api.blue.example.org"]),
-        ({"below": "lue.example.org"}, []),
+        ({"name_suffix": "blue.example.org"}, ["blue.example.org", "api.blue.example.org"]),
+        ({"name_suffix": ".Blue.Example.ORG."}, ["blue.example.org", "api.blue.example.org"]),
+        ({"name_suffix": "lue.example.org"}, []),
         ({"type": "AAAA"}, ["api.green.example.org"]),
         ({"state": "owned"}, ["blue.example.org"]),
         ({"missing": "yes"}, []),
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
         ({"owner": "no number"}, []),
         ({"name": "%"}, []),
         ({"name": "\0"}, []),
-        ({"below": "\0"}, []),
+        ({"name_suffix": "\0"}, []),
         ({"name": "api.blue.example.org", "type": "MX"}, []),
     ],
 )
@@ -93,7 +93,31 @@ def test_all_that_match_a_filter_can_be_transferred_without_naming_each() -> Non
 
     owner_pk = str(owner.pk)
     page = read_text(client.get(address("recordset_changelist"), {"owner": owner_pk, "type": "A"}))
-    form = client.get(address("transfer_request"), {"owner": owner_pk, "record_types": "A"}).context["form"]
+    form = client.get(address("transfer_request"), {"owner": owner_pk, "type": "A"}).context["form"]
 
-    assert f"owner={owner.pk}&amp;record_types=A" in page
+    assert f"owner={owner.pk}&amp;type=A" in page
     assert (form["owner"].value(), form["record_types"].value()) == ("blue-cluster", "A")
+
+
+def test_links_with_the_old_names_of_filters_still_work() -> None:
+    owner = make_owner()
+    provider = make_fresh_provider()
+    make_claimed(provider, owner)
+    client = sign_in(make_administrator())
+
+    led_on = client.get(address("recordset_changelist"), {"below": "example.org", "type": "A"})
+    form = client.get(address("transfer_request"), {"record_types": "A", "states": "owned"}).context["form"]
+
+    assert led_on["Location"] == f"{address('recordset_changelist')}?type=A&name_suffix=example.org"
+    assert (form["record_types"].value(), form["states"].value()) == ("A", ["owned"])
+
+
+def test_a_link_may_name_an_owner_or_a_provider() -> None:
+    owner = make_owner()
+    make_claimed(make_fresh_provider(), owner)
+    client = sign_in(make_administrator())
+
+    for query in ({"owner": owner.owner_id}, {"provider": "blue-zone"}):
+        shown = client.get(address("recordset_changelist"), query).context["cl"].result_list
+        assert len(shown) == 1, query
+    assert not client.get(address("recordset_changelist"), {"owner": "nobody"}).context["cl"].result_list

@@ -54,7 +54,7 @@ def test_a_suffix_is_the_name_and_what_lies_below_it(client: APIClient, blue_zon
         make_record_set(blue_zone, name)
     make_record_set(blue_zone, "example-x.org")
 
-    found = _names(client, "name__suffix=EXAMPLE.org.")
+    found = _names(client, "name_suffix=EXAMPLE.org.")
 
     assert found == ["example.org", "a.example.org", "b.a.example.org"]
 
@@ -143,7 +143,7 @@ def test_pages_under_a_suffix_show_every_row_once(client: APIClient, blue_zone: 
         make_record_set(blue_zone, f"n{number:02}.a.example.org")
         make_record_set(blue_zone, f"n{number:02}.b.example.org")
     seen: list[str] = []
-    address = f"{API}/record-sets/?limit=5&name__suffix=a.example.org"
+    address = f"{API}/record-sets/?limit=5&name_suffix=a.example.org"
 
     while address:
         page = read(client.get(address))
@@ -158,7 +158,7 @@ def test_a_cursor_of_another_order_is_refused(client: APIClient, blue_zone: Prov
         make_record_set(blue_zone, f"n{number}.example.org")
     cursor = read(client.get(f"{API}/record-sets/?limit=1"))["next_cursor"]
 
-    response = client.get(f"{API}/record-sets/?name__suffix=example.org&cursor={cursor}")
+    response = client.get(f"{API}/record-sets/?name_suffix=example.org&cursor={cursor}")
 
     assert response.status_code == 400
 
@@ -202,3 +202,18 @@ def test_what_is_not_there_is_not_found(client: APIClient, pk: str) -> None:
 
 def test_nothing_can_be_written(client: APIClient) -> None:
     assert client.post(f"{API}/record-sets/", {}).status_code == 405
+
+
+def test_the_old_name_of_a_filter_is_taken_and_both_are_refused(
+    client: APIClient, blue_zone: Provider
+) -> None:
+    for name in ("example.org", "a.example.org", "notexample.org"):
+        make_record_set(blue_zone, name)
+
+    both = client.get(f"{API}/record-sets/?name_suffix=example.org&name__suffix=example.org")
+
+    assert _names(client, "name__suffix=example.org") == ["example.org", "a.example.org"]
+    assert both.status_code == 400
+    assert read(both)["fields"] == {
+        "name__suffix": ["This is the old name of `name_suffix`. Give one of the two."]
+    }

@@ -108,14 +108,18 @@ def test_every_id_has_one_type() -> None:
     number = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
     number_or_none = {**number, "type": ["integer", "null"]}  # an instance that is a loop has none
     unique = {"type": "string", "format": "uuid"}
-    # A transfer is found by the number that people see, too.
-    either = {"type": "string", "description": "The id, or the number that people see (`12`)."}
+    # What has another name than its id is found by that, too.
+    either = {
+        "/transfers/": {"type": "string", "description": "The id, or the number that people see (`12`)."},
+        "/providers/": {"type": "string", "description": "The id, or the name."},
+        "/owners/": {"type": "string", "description": "The number in `id`, or the owner id."},
+    }
 
     for name, operation in _operations().items():
         for parameter in operation["parameters"]:
             if parameter["in"] == "path":
-                is_transfer = "/transfers/" in name
-                wanted = (either if is_transfer else unique) if parameter["name"] == "public_id" else number
+                named = next((shape for noun, shape in either.items() if noun in name), None)
+                wanted = named or (unique if parameter["name"] == "public_id" else number)
                 assert parameter["schema"] == wanted, name
     for name, component in document["components"]["schemas"].items():
         told = component.get("properties", {}).get("id")

@@ -9,6 +9,8 @@ import pytest
 
 from providers.wire.change_set import ChangeSet
 from registry_app.actor import SYSTEM
+from registry_app.errors import DnsadminError
+from registry_app.management.transfer_arguments import parse_fingerprints
 from registry_app.models import AuditEntry, Provider, RecordSet, Transfer
 from registry_app.reconcile.visit import visit_provider
 from tests.factories import make_administrator, make_owner, make_provider, make_user
@@ -84,6 +86,29 @@ def test_other_types_go_along_unless_they_are_to_be_left(
     assert "AAAA (no_op, goes along: the same name)" in whole
     assert "--confirm 'transfer 1 record set to green-cluster and leave 1 behind'" in part
     assert "It stays with blue-cluster, while other types at its name go." in part
+
+
+def test_types_and_states_are_given_one_by_one_or_together(
+    zone: ReferenceProvider, blue_zone: Provider
+) -> None:
+    plan = ("dnsadmin_transfer", "plan", *_EVERYTHING, "--provider=blue-zone")
+
+    _, together = run_json(*plan, "--type=a,AAAA", "--state=owned,conflict")
+    _, one_by_one = run_json(*plan, "--type=A", "--type=AAAA", "--state=owned", "--state=conflict")
+    _, other = run_json(*plan, "--type=MX")
+
+    assert len(together["plans"][0]["items"]) == 10
+    assert together == one_by_one
+    assert not other.get("plans")
+
+
+def test_a_fingerprint_names_its_provider_by_name_too(blue_zone: Provider) -> None:
+    fingerprints = parse_fingerprints(["blue-zone=abc"])
+
+    assert fingerprints == parse_fingerprints([f"{blue_zone.pk}=abc"]) == {blue_zone.pk: "abc"}
+    for text in ("blue-zone", "=abc", "blue-zone=", "nowhere=abc"):
+        with pytest.raises(DnsadminError):
+            parse_fingerprints([text])
 
 
 def test_a_transfer_is_requested_approved_applied_and_undone(

@@ -137,6 +137,7 @@ _ACTIONS = {
     **{action: action for action in ("request", "approve", "operate")},
 }
 _BY_PUBLIC_ID = ("transfers", "loop-runs")
+_KIND_OF_ID = {"owners": "owner", "providers": "provider"}
 _PLACE_OF_NOUN: dict[str, Callable[[Side], Mapping[str, Any]]] = {
     "record-sets": of("record"),
     "owners": of("owner"),
@@ -156,7 +157,7 @@ _PLACE_OF_NOUN: dict[str, Callable[[Side], Mapping[str, Any]]] = {
 READ: dict[tuple[str, str], Operation] = {
     **{("get", f"{noun}/"): Operation(reads, is_written=False) for noun in _PLACE_OF_NOUN},
     **{
-        ("get", f"{noun}/<int:pk>/"): Operation(reads, place, is_written=False)
+        ("get", f"{noun}/<{_KIND_OF_ID.get(noun, 'int')}:pk>/"): Operation(reads, place, is_written=False)
         for noun, place in _PLACE_OF_NOUN.items()
         if noun not in _BY_PUBLIC_ID
     },
@@ -182,7 +183,7 @@ READ: dict[tuple[str, str], Operation] = {
 
 ACTS: dict[tuple[str, str], Operation] = {
     ("post", "owners/"): Operation(administers, body=lambda side: {"owner_id": f"new of {side.key}"}),
-    ("patch", "owners/<int:pk>/"): Operation(
+    ("patch", "owners/<owner:pk>/"): Operation(
         administers, of("owner"), lambda _: {"policy": "upsert-only"}, needs_version_of="owners"
     ),
     ("post", "instances/"): Operation(
@@ -208,19 +209,19 @@ ACTS: dict[tuple[str, str], Operation] = {
     ("post", "providers/"): Operation(
         administers, body=lambda side: {"name": f"new of {side.key}", "url": "http://127.0.0.1:2"}
     ),
-    ("patch", "providers/<int:pk>/"): Operation(
+    ("patch", "providers/<provider:pk>/"): Operation(
         administers, of("provider"), lambda _: {"description": "ours"}, needs_version_of="providers"
     ),
-    ("post", "providers/<int:pk>/visits/"): Operation(operates_all, of("provider")),
-    ("post", "providers/<int:pk>/connection-tests/"): Operation(
+    ("post", "providers/<provider:pk>/visits/"): Operation(operates_all, of("provider")),
+    ("post", "providers/<provider:pk>/connection-tests/"): Operation(
         operates_all, of("provider"), is_written=False
     ),
-    ("post", "providers/<int:pk>/accept-restored/"): Operation(
+    ("post", "providers/<provider:pk>/accept-restored/"): Operation(
         operates_all, of("provider"), _reason, before=is_restored
     ),
     ("post", "providers/accept-all-restored/"): Operation(operates_all, body=_reason, before=is_restored),
-    ("post", "providers/<int:pk>/approval-change/confirm/"): Operation(administers, of("provider")),
-    ("post", "providers/<int:pk>/approval-change/cancel/"): Operation(administers, of("provider")),
+    ("post", "providers/<provider:pk>/approval-change/confirm/"): Operation(administers, of("provider")),
+    ("post", "providers/<provider:pk>/approval-change/cancel/"): Operation(administers, of("provider")),
     ("post", "held-snapshots/<int:pk>/accept/"): Operation(operates_all, of("held"), _reason),
     ("post", "held-snapshots/<int:pk>/reject/"): Operation(operates_all, of("held"), _reason),
     ("post", "findings/<int:pk>/acknowledge/"): Operation(operates_its_name, of("name_finding")),
@@ -270,7 +271,7 @@ ACTS: dict[tuple[str, str], Operation] = {
         operates_all, body=lambda side: {"provider": side.provider.pk, "reason": "Change stop."}
     ),
     **{
-        ("delete", f"{noun}/<int:pk>/"): Operation(
+        ("delete", f"{noun}/<{_KIND_OF_ID.get(noun, 'int')}:pk>/"): Operation(
             administers, _PLACE_OF_NOUN[noun], needs_version_of="any", may_conflict=True
         )
         for noun in ("owners", "instances", "clusters", "registry-profiles", "providers", "loops")

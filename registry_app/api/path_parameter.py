@@ -1,16 +1,17 @@
-"""A transfer in an address: by the id that programs use, or by the number that people see."""
+"""What stands in an address for a transfer, a provider and an owner; `SPECTACULAR_SETTINGS` describes it."""
 
 from typing import Any
 from uuid import UUID
 
 from django.urls import register_converter
+from django.urls.converters import StringConverter
 
 # A number that fits into the column, or a UUID as Django takes it in addresses.
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
 class TransferIdConverter:
-    """`12` or `c0a2...`; the parameter's schema is in `SPECTACULAR_SETTINGS`."""
+    """The id that programs use, or the number that people see: `c0a2...` or `12`."""
 
     regex = f"{_UUID}|[0-9]{{1,18}}"
 
@@ -22,8 +23,10 @@ class TransferIdConverter:
 
 
 register_converter(TransferIdConverter, "transfer")
+register_converter(StringConverter, "provider")
+register_converter(StringConverter, "owner")
 
 
-def identify(transfer_id: UUID | int) -> dict[str, Any]:
+def identify_transfer(transfer_id: UUID | int) -> dict[str, Any]:
     """The condition that finds the row."""
     return {"pk": transfer_id} if isinstance(transfer_id, int) else {"public_id": transfer_id}
