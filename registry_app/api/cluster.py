@@ -1,7 +1,5 @@
 """Clusters: where owners run. Credentials are write-only."""
 
-from typing import ClassVar
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -10,7 +8,7 @@ from rest_framework.response import Response
 
 from registry_app.api.body import EmptyBody, StrictModelSerializer
 from registry_app.api.configuration import ConfigurationViewSet, Mutations
-from registry_app.api.reference import is_set
+from registry_app.api.reference import SecretField, is_set
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import describe, read_body
 from registry_app.inventory.cluster import (
@@ -39,16 +37,11 @@ class ClusterAnswer(RowSerializer[Cluster]):
 class ClusterBody(StrictModelSerializer):
     """What is said of a cluster. Its Kubernetes API is only needed where claims are kept in it."""
 
-    token = serializers.CharField(
-        write_only=True,
-        required=False,
-        allow_blank=True,
+    token = SecretField(
         trim_whitespace=False,
         help_text="A service account's token, or env:NAME or file:NAME. Never shown again.",
     )
-    client_key = serializers.CharField(
-        write_only=True, required=False, allow_blank=True, help_text="PEM. Never shown again."
-    )
+    client_key = SecretField(help_text="PEM. Never shown again.")
 
     class Meta:
         model = Cluster
@@ -80,8 +73,6 @@ class ClusterViews(ConfigurationViewSet):
     serializer_class = ClusterAnswer
     body_class = ClusterBody
     mutations = Mutations(register_cluster, change_cluster, delete_cluster)
-    scopes: ClassVar = {**ConfigurationViewSet.scopes, "connection_tests": "admin"}
-    contacting = frozenset({"connection_tests"})
 
     @extend_schema(request=EmptyBody, responses=ClusterReportAnswer)
     @action(detail=True, methods=["post"], url_path="connection-tests")

@@ -54,7 +54,13 @@ class ConfigurationViewSet(NounViewSet):
     """Rows people register and change, each with a version."""
 
     keyset = BY_NAME
-    scopes: ClassVar = {"create": "admin", "partial_update": "admin", "destroy": "admin"}
+    scopes: ClassVar = {
+        "create": "admin",
+        "partial_update": "admin",
+        "destroy": "admin",
+        "connection_tests": "admin",
+    }
+    contacting = frozenset({"connection_tests"})
     body_class: ClassVar[type[serializers.BaseSerializer[Any]]]
     mutations: ClassVar[Mutations]
 

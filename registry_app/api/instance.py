@@ -10,6 +10,7 @@ from registry_app.api.body import StrictModelSerializer, StrictSerializer
 from registry_app.api.configuration import ConfigurationViewSet, Mutations
 from registry_app.api.pagination import Keyset
 from registry_app.api.reference import (
+    NameField,
     OwnerFilterField,
     OwnerIdField,
     ProviderField,
@@ -116,13 +117,9 @@ class InstanceBody(StrictModelSerializer):
     name = serializers.CharField(
         required=False, allow_blank=True, max_length=100, help_text="Left out: the name of its cluster."
     )
-    cluster = serializers.SlugRelatedField(
-        slug_field="name", queryset=Cluster.objects.all(), required=False, allow_null=True
-    )
+    cluster = NameField(Cluster.objects.all())
     provider = ProviderField(required=False, allow_null=True, help_text="Id or name.")
-    registry_profile = serializers.SlugRelatedField(
-        slug_field="name", queryset=RegistryProfile.objects.all(), required=False, allow_null=True
-    )
+    registry_profile = NameField(RegistryProfile.objects.all())
     domain_include = serializers.ListField(
         child=serializers.CharField(max_length=255), required=False, max_length=_MOST_ENTRIES
     )

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from registry_app.api.body import StrictModelSerializer, StrictSerializer
 from registry_app.api.configuration import ConfigurationViewSet, Mutations
 from registry_app.api.pagination import Keyset
-from registry_app.api.reference import RowIdField
+from registry_app.api.reference import NameField, RowIdField
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import describe
 from registry_app.inventory.owner import change_owner, delete_owner, register_owner
@@ -97,15 +97,9 @@ class OwnerBody(StrictModelSerializer):
     """
 
     policy = serializers.ChoiceField(choices=InstancePolicy.choices, required=False)
-    cluster = serializers.SlugRelatedField(
-        slug_field="name", queryset=Cluster.objects.all(), required=False, allow_null=True
-    )
-    team = serializers.SlugRelatedField(
-        slug_field="name", queryset=Group.objects.all(), required=False, allow_null=True
-    )
-    registry_profile = serializers.SlugRelatedField(
-        slug_field="name", queryset=RegistryProfile.objects.all(), required=False, allow_null=True
-    )
+    cluster = NameField(Cluster.objects.all())
+    team = NameField(Group.objects.all())
+    registry_profile = NameField(RegistryProfile.objects.all())
     name_patterns = serializers.ListField(
         child=serializers.CharField(max_length=255), required=False, max_length=100
     )

@@ -13,7 +13,7 @@ from registry_app.api.body import EmptyBody, ReasonBody, StrictModelSerializer, 
 from registry_app.api.configuration import ConfigurationViewSet, Mutations
 from registry_app.api.idempotency import idempotent
 from registry_app.api.parameters import IDEMPOTENCY_KEY
-from registry_app.api.reference import RowIdField, is_set
+from registry_app.api.reference import RowIdField, SecretField, is_set
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import describe, find_row, read_body
 from registry_app.inventory.approval_change import cancel_looser_approval, confirm_looser_approval
@@ -120,24 +120,16 @@ class ProviderBody(StrictModelSerializer):
 
     # Read as it comes: what a URL may be is the inventory's to say, in its own words.
     url = serializers.CharField(max_length=2048)
-    secret = serializers.CharField(
-        write_only=True,
-        required=False,
-        allow_blank=True,
+    secret = SecretField(
         trim_whitespace=False,
         help_text="Password or token, or env:NAME or file:NAME. Never shown again.",
     )
-    url_query = serializers.CharField(
-        write_only=True,
-        required=False,
-        allow_blank=True,
+    url_query = SecretField(
         trim_whitespace=False,
         max_length=2048,
         help_text="What follows the ? of the URL, where it may stand as well. Never shown again.",
     )
-    client_key = serializers.CharField(
-        write_only=True, required=False, allow_blank=True, help_text="PEM. Never shown again."
-    )
+    client_key = SecretField(help_text="PEM. Never shown again.")
 
     class Meta:
         model = Provider
@@ -227,13 +219,11 @@ class ProviderViews(ConfigurationViewSet):
     scopes = {
         **ConfigurationViewSet.scopes,
         "visits": "admin",
-        "connection_tests": "admin",
         "accept_restored": "admin",
         "accept_all_restored": "admin",
         "confirm_approval_change": "admin",
         "cancel_approval_change": "admin",
     }
-    contacting = frozenset({"connection_tests"})
 
     def answer_saved(self, row_id: int, said: Mapping[str, Any], status: int = 200) -> Response:
         row = find_row(self.get_queryset(), pk=row_id)

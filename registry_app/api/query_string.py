@@ -1,10 +1,15 @@
 """The query string: nothing in it is ignored. What is not known, or is given twice, is refused by name."""
 
 from collections.abc import Collection
+from typing import Any
 
 from django.http.request import QueryDict
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
 
-from registry_app.api.problem import InvalidParameter
+from registry_app.api.problem import InvalidParameter, flatten_problems
+
+_PAGE_PARAMETERS = ("limit", "cursor")
 
 
 def raise_if_unknown(parameters: QueryDict, known: Collection[str]) -> None:
@@ -25,3 +30,15 @@ def raise_if_unknown(parameters: QueryDict, known: Collection[str]) -> None:
 def bad_parameters(fields: dict[str, list[str]]) -> InvalidParameter:
     """The refusal of a query string, by parameter."""
     return InvalidParameter("The query string cannot be used.", fields=fields)
+
+
+def read_parameters(shape: type[serializers.BaseSerializer[Any]], parameters: QueryDict) -> dict[str, Any]:
+    """The filters of the query string as `shape` has them. Raises InvalidParameter."""
+    filters = {name: value for name, value in parameters.items() if name not in _PAGE_PARAMETERS}
+    serializer = shape(data=filters)
+    try:
+        serializer.is_valid(raise_exception=True)
+    except ValidationError as error:
+        raise bad_parameters(flatten_problems(error.detail)) from error
+    values: dict[str, Any] = serializer.validated_data
+    return values

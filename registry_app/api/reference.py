@@ -43,6 +43,20 @@ class OwnerIdField(serializers.SlugRelatedField[Owner]):
         super().__init__(slug_field="owner_id", **options)
 
 
+class SecretField(serializers.CharField):
+    """A secret in a body. No answer has it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(write_only=True, required=False, allow_blank=True, **options)
+
+
+class NameField(serializers.SlugRelatedField[Any]):
+    """A row in a body by its name; null for none."""
+
+    def __init__(self, rows: models.QuerySet[Any] | None = None, **options: Any) -> None:
+        super().__init__("name", queryset=rows, required=False, allow_null=True, **options)
+
+
 class RowIdField(serializers.IntegerField):
     """The id of a row: a positive 64-bit integer."""
 

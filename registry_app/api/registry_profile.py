@@ -1,6 +1,6 @@
 """Registry profiles: how ExternalDNS instances write their claims. Keys are write-only."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.db.models import Prefetch
 from drf_spectacular.utils import extend_schema
@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from registry_app.api.body import EmptyBody, StrictModelSerializer
 from registry_app.api.configuration import ConfigurationViewSet, Mutations
-from registry_app.api.reference import ProviderField, ProviderReference, is_set
+from registry_app.api.reference import NameField, ProviderField, ProviderReference, SecretField, is_set
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import describe, read_body
 from registry_app.inventory.registry_profile import (
@@ -73,27 +73,16 @@ class RegistryProfileBody(StrictModelSerializer):
         help_text="TXT: where it is tried, none for everywhere. Any other kind: the one provider whose "
         "record sets it speaks for.",
     )
-    cluster = serializers.SlugRelatedField(
-        slug_field="name", queryset=Cluster.objects.all(), required=False, allow_null=True
-    )
-    secret_access_key = serializers.CharField(
-        write_only=True,
-        required=False,
-        allow_blank=True,
+    cluster = NameField(Cluster.objects.all())
+    secret_access_key = SecretField(
         trim_whitespace=False,
         help_text="DynamoDB: the key, or env:NAME or file:NAME. Never shown again.",
     )
-    session_token = serializers.CharField(
-        write_only=True,
-        required=False,
-        allow_blank=True,
+    session_token = SecretField(
         trim_whitespace=False,
         help_text="DynamoDB: token of temporary credentials, or env:NAME or file:NAME. Never shown again.",
     )
-    encryption_key = serializers.CharField(
-        write_only=True,
-        required=False,
-        allow_blank=True,
+    encryption_key = SecretField(
         trim_whitespace=False,
         help_text="32 characters or base64, or env:NAME or file:NAME. Never shown again.",
     )
@@ -145,8 +134,6 @@ class RegistryProfileViews(ConfigurationViewSet):
     serializer_class = RegistryProfileAnswer
     body_class = RegistryProfileBody
     mutations = Mutations(register_registry_profile, change_registry_profile, delete_registry_profile)
-    scopes: ClassVar = {**ConfigurationViewSet.scopes, "connection_tests": "admin"}
-    contacting = frozenset({"connection_tests"})
 
     @extend_schema(request=EmptyBody, responses=RegistryReportAnswer)
     @action(detail=True, methods=["post"], url_path="connection-tests")

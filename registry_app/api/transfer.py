@@ -15,6 +15,7 @@ from registry_app.api.idempotency import idempotent
 from registry_app.api.pagination import Keyset, parse_limit
 from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
 from registry_app.api.path_parameter import identify_transfer
+from registry_app.api.query_string import read_parameters
 from registry_app.api.reference import OwnerFilterField, ProviderFilterField, with_provider
 from registry_app.api.transfer_answer import (
     AddedAnswer,
@@ -34,7 +35,7 @@ from registry_app.api.transfer_body import (
     UndoPreviewBody,
     build_transfer_request,
 )
-from registry_app.api.view_set import NounViewSet, describe, find_row, read_body, read_parameters
+from registry_app.api.view_set import NounViewSet, describe, find_row, read_body
 from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer_page import find_added
 from registry_app.transfer.approve_transfer import approve_transfer

@@ -4,10 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from django.db import models
-from django.http.request import QueryDict
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,8 +16,7 @@ from registry_app.api.body import StrictJsonParser
 from registry_app.api.dry_run import DryRuns, is_dry_run, mark_dry_run, raise_if_not_possible
 from registry_app.api.pagination import NEWEST_FIRST, Keyset, KeysetPagination
 from registry_app.api.precondition import prepare_condition, raise_if_unreadable
-from registry_app.api.problem import flatten_problems
-from registry_app.api.query_string import bad_parameters, raise_if_unknown
+from registry_app.api.query_string import raise_if_unknown, read_parameters
 from registry_app.api.schema import NounSchema, known_parameters
 from registry_app.api.throttle import RequestThrottle
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound
@@ -29,8 +26,6 @@ from registry_app.queries.named_row import find_named_row
 
 Row = TypeVar("Row", bound=models.Model)
 Views = TypeVar("Views", bound="type[NounViewSet]")
-
-_PAGE_PARAMETERS = ("limit", "cursor")
 
 
 class AcceptAlone(DefaultContentNegotiation):
@@ -165,18 +160,6 @@ def read_body(
     """The body as `shape` has it. Raises ValidationError, which is answered with the fields."""
     serializer = shape(data=request.data, **options)
     serializer.is_valid(raise_exception=True)
-    values: dict[str, Any] = serializer.validated_data
-    return values
-
-
-def read_parameters(shape: type[serializers.BaseSerializer[Any]], parameters: QueryDict) -> dict[str, Any]:
-    """The filters of the query string as `shape` has them. Raises InvalidParameter."""
-    filters = {name: value for name, value in parameters.items() if name not in _PAGE_PARAMETERS}
-    serializer = shape(data=filters)
-    try:
-        serializer.is_valid(raise_exception=True)
-    except ValidationError as error:
-        raise bad_parameters(flatten_problems(error.detail)) from error
     values: dict[str, Any] = serializer.validated_data
     return values
 
