@@ -10,7 +10,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from providers.servers.exchange import Answer, Request
+from providers.servers.wsgi_application import Answer, Request
 
 REGION: Final = "eu-central-1"
 KEY_ID: Final = "AKIAEXAMPLEBLUE"

@@ -22,14 +22,12 @@ from providers.backends.memory import ApplyMode, MemoryBackend
 from providers.backends.single_change import key_of
 from providers.registries.claim import DEFAULT_PROFILE, TxtProfile
 from providers.servers.authentication import RequiredCredential
-from providers.servers.limits import ServerLimits
-from providers.servers.provider_server import ProviderServer
-from providers.servers.webhook_server import WebhookServer
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import encode_endpoints
 from tests.faults.fault import FaultPlan
 from tests.faults.history import History
+from tests.servers.provider_server import ProviderServer, WebhookServer
 
 _TEMPLATE = "%{record_type}"
 
@@ -49,7 +47,6 @@ class ReferenceProvider:
         reads_until_visible: int = 0,
         base_path: str = "",
         credential: RequiredCredential | None = None,
-        limits: ServerLimits | None = None,
         tls: ssl.SSLContext | None = None,
         server_type: type[ProviderServer] = WebhookServer,
     ) -> None:
@@ -66,7 +63,6 @@ class ReferenceProvider:
             self.backend,
             base_path=base_path,
             credential=credential,
-            limits=limits or ServerLimits(stop_seconds=1.0),
             tls=tls,
             observers=(self.history,),
             faults=self.faults,

@@ -19,9 +19,7 @@ import msgspec
 import requests
 from moto.server import ThreadedMotoServer
 
-from providers.servers.exchange import Answer, Exchange, Request
-from providers.servers.http_server import HttpServer
-from providers.servers.limits import ServerLimits
+from providers.servers.wsgi_application import Answer, Request, WsgiApplication
 from tests.dynamodb_rules import (
     CONTENT_TYPE,
     KEY_ID,
@@ -35,6 +33,8 @@ from tests.dynamodb_rules import (
 from tests.faults.fault import Fault, FaultPlan
 from tests.faults.framing_faults import reset_connection
 from tests.faults.history import History
+from tests.servers.exchange import Exchange
+from tests.servers.http_server import HttpServer
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -253,17 +253,21 @@ def moto_server() -> Iterator[str]:
         moto.stop()
 
 
+class _Application(WsgiApplication):
+    def __init__(self, service: StrictDynamoDb) -> None:
+        super().__init__()
+        self._service = service
+
+    def answer(self, request: Request) -> Answer:
+        return self._service.answer(request)
+
+
 @contextmanager
 def strict_dynamodb(moto_url: str) -> Iterator[StrictDynamoDb]:
     """The service on loopback, without any table."""
     requests.post(f"{moto_url}/moto-api/reset", timeout=30)
     service = StrictDynamoDb(moto_url)
-    server = HttpServer(
-        service,
-        limits=ServerLimits(stop_seconds=1.0),
-        observers=(service.history,),
-        faults=service.faults,
-    )
+    server = HttpServer(_Application(service), observers=(service.history,), faults=service.faults)
     server.start()
     service.url = server.url
     try:

@@ -1,7 +1,12 @@
 """The door of `python -m providers.servers`."""
 
+import os
 import sys
 
 from providers.servers.command_line import main
 
-sys.exit(main())
+status = main()
+sys.stdout.flush()
+sys.stderr.flush()
+# A thread of granian that wants the interpreter while it is being taken down would abort the process.
+os._exit(status)

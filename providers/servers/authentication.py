@@ -4,7 +4,7 @@ import base64
 import hmac
 from typing import Self
 
-from providers.servers.exchange import Request
+from providers.servers.wsgi_application import Request
 
 
 class RequiredCredential:

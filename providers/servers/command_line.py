@@ -5,7 +5,6 @@ import json
 import logging
 import os
 import signal
-import ssl
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,12 +16,12 @@ from providers.servers.backend_catalogue import BACKENDS, list_backends
 from providers.servers.encryption_key_option import add_encryption_key_argument, fetch_encryption_keys
 from providers.servers.external_dns_flags import describe_flags
 from providers.servers.filter_option import add_filter_argument
-from providers.servers.http_server import HttpServer
-from providers.servers.operations_server import OperationsApplication, RequestMetrics
+from providers.servers.granian_server import GranianServer, TlsFiles
+from providers.servers.operations_application import OperationsApplication, RequestMetrics
 from providers.servers.parent_process import ParentGone, end_with_parent
-from providers.servers.plugin_server import PluginServer
-from providers.servers.provider_server import ProviderServer
-from providers.servers.webhook_server import WebhookServer
+from providers.servers.plugin_application import PluginApplication
+from providers.servers.provider_application import ProviderApplication
+from providers.servers.webhook_application import WebhookApplication
 from providers.wire.errors import WireError
 
 _LOG = logging.getLogger("providers.servers")
@@ -37,8 +36,8 @@ flags of ExternalDNS to use with it. Requests and changes that were refused are 
 """
 
 
-_PROTOCOLS: Mapping[str, type[ProviderServer]] = MappingProxyType(
-    {"webhook": WebhookServer, "plugin": PluginServer}
+_PROTOCOLS: Mapping[str, type[ProviderApplication]] = MappingProxyType(
+    {"webhook": WebhookApplication, "plugin": PluginApplication}
 )
 
 
@@ -74,23 +73,19 @@ def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     return 0
 
 
-def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[HttpServer]:
+def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[GranianServer]:
     backend = BACKENDS[options.backend].build(options, environment)
     metrics = RequestMetrics()
-    server = _PROTOCOLS[options.protocol](
-        backend,
-        host=options.host,
-        port=options.port,
-        credential=_find_credential(environment),
-        tls=_make_tls(options),
-        observers=(metrics,),
-        refusal_observers=(metrics,),
+    credential = _find_credential(environment)
+    application = _PROTOCOLS[options.protocol](
+        backend, credential=credential, observers=(metrics,), refusal_observers=(metrics,)
     )
+    server = GranianServer(application, host=options.host, port=options.port, tls=_find_tls(options))
     server.start()
     hint = describe_flags(
         server.url,
         options,
-        has_credential=_find_credential(environment) is not None,
+        has_credential=credential is not None,
         has_keys=bool(fetch_encryption_keys(options, environment)),
     )
     ready = {
@@ -100,10 +95,10 @@ def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
         "port": server.port,
         "external_dns": hint,
     }
-    servers: list[HttpServer] = [server]
+    servers: list[GranianServer] = [server]
     operations_port = choose_operations_port(options.port, options.operations_port)
     if operations_port is not None:
-        operations = HttpServer(OperationsApplication(metrics), host=options.host, port=operations_port)
+        operations = GranianServer(OperationsApplication(metrics), host=options.host, port=operations_port)
         try:
             operations.start()
         except OSError as error:
@@ -186,15 +181,14 @@ def _find_credential(environment: Mapping[str, str]) -> RequiredCredential | Non
     return RequiredCredential.basic(user, secret)
 
 
-def _make_tls(options: argparse.Namespace) -> ssl.SSLContext | None:
+def _find_tls(options: argparse.Namespace) -> TlsFiles | None:
     if options.tls_certificate is None and options.tls_key is None:
         return None
     if options.tls_certificate is None or options.tls_key is None:
         raise _CannotStart("--tls-certificate and --tls-key go together.")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.load_cert_chain(options.tls_certificate, options.tls_key)
-    return context
+    if b"ENCRYPTED" in options.tls_key.read_bytes():
+        raise _CannotStart("The key of --tls-key is encrypted. Give one that is not.")
+    return TlsFiles(options.tls_certificate, options.tls_key)
 
 
 def _port(text: str) -> int:

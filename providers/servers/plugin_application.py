@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from providers.servers.exchange import Answer, Request
-from providers.servers.provider_application import Call, ProviderApplication, Refusal
+from providers.servers.provider_application import Call, ProviderApplication
+from providers.servers.wsgi_application import Answer, Refusal, Request
 from providers.wire.json_codec import PLUGIN_MEDIA_TYPE
 
 

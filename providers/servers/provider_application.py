@@ -1,4 +1,4 @@
-"""What both protocols have in common, spoken for any backend. Knows requests and answers, no sockets."""
+"""What both protocols have in common, spoken for any backend."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
@@ -7,9 +7,17 @@ from providers.backends.backend import Backend
 from providers.backends.errors import BackendError, Reason
 from providers.backends.wanted_endpoints import correct_wanted
 from providers.servers.authentication import RequiredCredential
-from providers.servers.exchange import Answer, Request, plain_answer
 from providers.servers.refusal_log import RefusalObserver, log_corrected_endpoints, log_refused_changes
 from providers.servers.unfit_changes import find_unfit, leave_out_unfit
+from providers.servers.wsgi_application import (
+    MOST_BODY_BYTES,
+    Answer,
+    Observer,
+    Refusal,
+    Request,
+    WsgiApplication,
+    plain_answer,
+)
 from providers.wire.endpoint import Endpoint
 from providers.wire.errors import TooManyItems, WireError
 from providers.wire.json_codec import (
@@ -21,15 +29,7 @@ from providers.wire.json_codec import (
 Call = Callable[[Request], Answer]
 
 
-class Refusal(Exception):
-    """A request that is not answered as asked, with the status that says so."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
-
-
-class ProviderApplication:
+class ProviderApplication(WsgiApplication):
     """Strict about what it accepts: a wrong or missing `Accept` is 406, a wrong `Content-Type` 415.
 
     4xx is kept for 401, for 413, for a body that is no change set or no list of endpoints (400), and for what
@@ -47,8 +47,11 @@ class ProviderApplication:
         base_path: str = "",
         credential: RequiredCredential | None = None,
         most_items: int = 200_000,
+        most_body_bytes: int = MOST_BODY_BYTES,
+        observers: Sequence[Observer] = (),
         refusal_observers: Sequence[RefusalObserver] = (),
     ) -> None:
+        super().__init__(most_body_bytes=most_body_bytes, observers=observers)
         base = base_path.rstrip("/")
         if base and not base.startswith("/"):
             raise ValueError("A base path begins with a slash.")
@@ -83,8 +86,6 @@ class ProviderApplication:
             )
         try:
             return self._call_for(request)(request)
-        except Refusal as refusal:
-            return plain_answer(refusal.status, str(refusal))
         except TooManyItems as error:
             return plain_answer(413, f"{error} Nothing was applied.")
         except WireError as error:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from providers.servers.exchange import Exchange
+from tests.servers.exchange import Exchange
 
 
 class Fault(msgspec.Struct, frozen=True):

@@ -4,9 +4,9 @@ import socket
 import struct
 from enum import StrEnum
 
-from providers.servers.exchange import Exchange
 from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE
 from tests.faults.fault import Fault, FaultPlan
+from tests.servers.exchange import Exchange
 
 _CONTENT_TYPE = ("Content-Type", WEBHOOK_MEDIA_TYPE)
 _CHUNKED = ("Transfer-Encoding", "chunked")

@@ -5,7 +5,7 @@ from collections import OrderedDict
 
 import msgspec
 
-from providers.servers.exchange import Request
+from providers.servers.wsgi_application import Request
 
 _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 _HIDDEN = "(hidden)"
@@ -34,13 +34,13 @@ class History:
         self._most_requests = most_requests
         self._most_bytes = most_bytes
 
-    def arrived(self, request: Request) -> None:
+    def arrived(self, number: int, request: Request) -> None:
         headers = {
             name: _HIDDEN if name in _SECRET_HEADERS else value for name, value in request.headers.items()
         }
         with self._changed:
-            self._requests[request.number] = PastRequest(
-                request.number, request.method, request.path, headers, request.body, query=request.query
+            self._requests[number] = PastRequest(
+                number, request.method, request.path, headers, request.body, query=request.query
             )
             self._bytes += len(request.body)
             while len(self._requests) > self._most_requests or (
@@ -49,11 +49,11 @@ class History:
                 self._bytes -= len(self._requests.popitem(last=False)[1].body)
             self._changed.notify_all()
 
-    def answered(self, request: Request, status: int, seconds: float) -> None:
+    def answered(self, number: int, status: int, seconds: float) -> None:
         with self._changed:
-            past = self._requests.get(request.number)
+            past = self._requests.get(number)
             if past is not None:
-                self._requests[request.number] = msgspec.structs.replace(past, status=status, seconds=seconds)
+                self._requests[number] = msgspec.structs.replace(past, status=status, seconds=seconds)
             self._changed.notify_all()
 
     def requests(self, route: str = "") -> tuple[PastRequest, ...]:

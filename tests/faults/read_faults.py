@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from providers.servers.exchange import Answer, Exchange, plain_answer
+from providers.servers.wsgi_application import Answer, plain_answer
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE, encode_endpoints
 from tests.faults.fault import Fault, FaultPlan
+from tests.servers.exchange import Exchange
 
 _BOMB_PIECE_BYTES = 16 * 2**20
 _OWNER = "external-dns/owner="

@@ -5,12 +5,13 @@ from collections.abc import Callable
 import msgspec
 
 from providers.backends.single_change import join_changes, single_changes
-from providers.servers.exchange import Answer, Exchange, plain_answer
+from providers.servers.wsgi_application import Answer, plain_answer
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_change_set_strict, encode_change_set
 from tests.faults.fault import Fault, FaultPlan
 from tests.faults.framing_faults import reset_connection
+from tests.servers.exchange import Exchange
 
 _MOST_ITEMS = 200_000
 _DONE = Answer(204)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from providers.registries.kubernetes_object import JsonValue, KubernetesObject, read_object
 from providers.servers.authentication import RequiredCredential
-from providers.servers.exchange import Answer, Request
+from providers.servers.wsgi_application import Answer, Request, WsgiApplication
 from providers.stores.kubernetes.json_values import decode_object, encode_object
 from providers.wire.strict_json import NotStrictJson
 from tests.kubernetes_api.objects import Kind, ObjectStore
@@ -53,10 +53,11 @@ class Route:
         return f"{self.kind.plural}/{self.subresource}" if self.subresource else self.kind.plural
 
 
-class KubernetesApplication:
+class KubernetesApplication(WsgiApplication):
     """Answers everything but watches. `forbidden` are (verb, resource, namespace) the account may not."""
 
     def __init__(self, store: ObjectStore, kinds: Collection[Kind], token: str) -> None:
+        super().__init__()
         self.forbidden: set[tuple[str, str, str]] = set()
         self.watchers: list[Callable[[], None]] = []
         self._store = store

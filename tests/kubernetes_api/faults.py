@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Collection
 
-from providers.servers.exchange import Exchange
 from tests.faults.fault import Fault, FaultPlan
 from tests.faults.framing_faults import reset_connection
 from tests.kubernetes_api.application import find_route
 from tests.kubernetes_api.objects import Kind
 from tests.kubernetes_api.status import ApiError
+from tests.servers.exchange import Exchange
 
 
 class KubernetesFaults(FaultPlan):

@@ -17,18 +17,15 @@ from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import Limits
 from providers.http.credentials import BearerLogin, Credentials
 from providers.registries.kubernetes_object import KubernetesObject
-from providers.servers.http_server import HttpServer
-from providers.servers.limits import ServerLimits
 from providers.stores.kubernetes.client import KubernetesClient
 from tests.faults.history import History
 from tests.kubernetes_api.application import KubernetesApplication
 from tests.kubernetes_api.faults import KubernetesFaults
 from tests.kubernetes_api.objects import Kind, ObjectStore
 from tests.kubernetes_api.watches import Watches
+from tests.servers.http_server import HttpServer
 
 NAMESPACE = "external-dns"
-# A little more than the API takes: that it is too much, the API says itself.
-_LIMITS = ServerLimits(body_bytes=16 * 2**20, stop_seconds=1.0)
 _NAMESPACES = Kind("api/v1", "namespaces", "Namespace")
 _CONFIG_MAPS = Kind("api/v1", "configmaps", "ConfigMap")
 _DNS_RECORDS = Kind("apis/externaldns.k8s.io/v1alpha1", "dnsrecords", "DNSRecord", has_status=True)
@@ -58,7 +55,6 @@ class KubernetesApi:
         self._calm: HttpServer | None = None
         self._server = HttpServer(
             self._application,
-            limits=_LIMITS,
             tls=tls,
             observers=(self.history,),
             faults=Watches(self._application, self._store, self.faults),
@@ -94,7 +90,7 @@ class KubernetesApi:
     def calm_client(self) -> KubernetesClient:
         """A client of the same objects that meets no fault and leaves no trace in the history."""
         if self._calm is None:
-            self._calm = HttpServer(self._application, limits=_LIMITS)
+            self._calm = HttpServer(self._application)
             self._calm.start()
         return KubernetesClient(self._calm.url, self.credentials, AddressPolicy(allow_loopback=True))
 

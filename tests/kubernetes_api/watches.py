@@ -3,12 +3,12 @@
 import time
 
 from providers.registries.kubernetes_object import KubernetesObject
-from providers.servers.exchange import Exchange
 from providers.stores.kubernetes.json_values import encode_object
 from tests.faults.fault import FaultPlan
 from tests.kubernetes_api.application import KubernetesApplication, Route, read_query
 from tests.kubernetes_api.objects import ObjectStore
 from tests.kubernetes_api.status import JSON_HEADERS, ApiError
+from tests.servers.exchange import Exchange
 
 _LONGEST_WATCH = 30.0
 _STEP_SECONDS = 0.05

@@ -8,11 +8,11 @@ from providers.backends.memory import MemoryBackend
 from providers.client.plugin_client import PluginClient
 from providers.client.webhook_client import WebhookClient
 from providers.http.bounded_http import Limits
-from providers.servers.plugin_server import PluginServer
 from providers.wire.endpoint import ValuePair
 from tests.faults import read_faults
 from tests.providers.client.making import LOOPBACK, PATIENT
 from tests.reference_server import ReferenceProvider
+from tests.servers.provider_server import PluginServer
 
 CALL = "POST /propertyvaluesequal"
 WEIGHTS = [ValuePair("aws/weight", str(number), f"0{number}") for number in range(10)]

@@ -16,7 +16,6 @@ from providers.http.errors import (
     RefusedByProvider,
     UnwelcomeStatus,
 )
-from providers.servers.plugin_server import PluginServer
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import PLUGIN_MEDIA_TYPE, decode_endpoints_strict, encode_change_set
@@ -24,6 +23,7 @@ from tests.faults import read_faults, write_faults
 from tests.providers.client.making import LOOPBACK, PATIENT
 from tests.providers.client.raw_server import answer, raw_server
 from tests.reference_server import ReferenceProvider, make_record, make_zone
+from tests.servers.provider_server import PluginServer
 
 WWW = make_record("www.example.org")
 

@@ -8,7 +8,6 @@ from providers.conformance.observation import Report, Verdict
 from providers.conformance.run import run_conformance
 from providers.conformance.subject import Subject
 from providers.http.address_policy import AddressPolicy
-from providers.servers.plugin_server import PluginServer
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import KNOWN_RECORD_TYPES
@@ -16,6 +15,7 @@ from providers.wire.json_codec import decode_change_set_strict
 from tests.faults import read_faults
 from tests.providers.conformance.by_meaning import ByMeaning, ByMeaningProvider
 from tests.reference_server import ReferenceProvider, make_zone
+from tests.servers.provider_server import PluginServer
 
 _AS_SENT = "as ExternalDNS sends"
 

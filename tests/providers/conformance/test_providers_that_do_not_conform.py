@@ -4,13 +4,13 @@ import msgspec
 import pytest
 
 from providers.conformance.observation import Verdict
-from providers.servers.plugin_server import PluginServer
 from providers.wire.change_set import ChangeSet
 from tests.faults import read_faults, write_faults
 from tests.faults.fault import Fault
 from tests.providers.conformance.by_meaning import ByMeaning
 from tests.providers.conformance.test_conforming_providers import ask, told
 from tests.reference_server import ReferenceProvider, make_zone
+from tests.servers.provider_server import PluginServer
 
 _REFUSED = (
     "An update with the claim rebuilt",

@@ -8,15 +8,12 @@ import pytest
 import requests
 
 from providers.backends.backend import Backend, Capabilities
-from providers.servers.limits import ServerLimits
-from providers.servers.plugin_server import PluginServer
-from providers.servers.provider_server import ProviderServer
-from providers.servers.webhook_server import WebhookServer
 from providers.wire.canonical_name import canonical_name, canonical_targets
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_endpoints_strict, encode_change_set, encode_endpoints
 from tests.providers.contract.backends import BACKENDS
+from tests.servers.provider_server import PluginServer, ProviderServer, WebhookServer
 
 _SERVERS: dict[str, type[ProviderServer]] = {"webhook": WebhookServer, "plugin": PluginServer}
 _PATIENCE = 60
@@ -96,10 +93,10 @@ def protocol(request: pytest.FixtureRequest) -> str:
 def served(request: pytest.FixtureRequest, protocol: str, tmp_path: Path) -> Iterator[Served]:
     server_type = _SERVERS[protocol]
     with BACKENDS[request.param](tmp_path) as backend:
-        server = server_type(backend, limits=ServerLimits(stop_seconds=1.0))
+        server = server_type(backend)
         server.start()
         try:
-            application = server_type.application
+            application = server_type.application_type
             yield Served(server.url, application.media_type, application.applied_status, backend)
         finally:
             server.stop()

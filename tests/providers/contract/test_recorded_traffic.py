@@ -7,14 +7,13 @@ import pytest
 
 from providers.backends.memory import MemoryBackend
 from providers.backends.powerdns import PowerDnsBackend
-from providers.servers.limits import ServerLimits
-from providers.servers.webhook_server import WebhookServer
 from providers.wire.canonical_name import canonical_name, canonical_targets
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from tests.providers.contract.backends import BACKENDS
 from tests.providers.contract.conftest import Served
 from tests.providers.contract.traffic import RECORDINGS, Recorded, list_before, list_requests
+from tests.servers.provider_server import WebhookServer
 
 # v0.15 also writes a claim at a CNAME's own name: no real zone can hold it.
 IMPOSSIBLE_CLAIM = ("c.older-version.example.org", "TXT")
@@ -28,10 +27,10 @@ LEFT = {
 @pytest.fixture(params=list(BACKENDS))
 def webhook(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
     with BACKENDS[request.param](tmp_path) as backend:
-        server = WebhookServer(backend, limits=ServerLimits(stop_seconds=1.0))
+        server = WebhookServer(backend)
         server.start()
         try:
-            yield Served(server.url, server.application.media_type, 204, backend)
+            yield Served(server.url, server.application_type.media_type, 204, backend)
         finally:
             server.stop()
 

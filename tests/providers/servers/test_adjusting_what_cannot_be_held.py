@@ -8,12 +8,12 @@ import pytest
 import requests
 
 from providers.backends.zone_file import ZoneFileBackend, write_new_zone
-from providers.servers.webhook_server import WebhookServer
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from providers.wire.json_codec import encode_endpoints
 from tests.providers.servers.calls import ACCEPT, CONTENT
 from tests.reference_server import make_claim, make_record
+from tests.servers.provider_server import WebhookServer
 
 GOOD = make_record("good.example.org", ttl=0)
 ALIAS = (ProviderSpecificProperty("alias", "true"),)

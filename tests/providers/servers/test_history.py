@@ -2,7 +2,7 @@
 
 import pytest
 
-from providers.servers.exchange import Request
+from providers.servers.wsgi_application import Request
 from providers.wire.change_set import ChangeSet
 from providers.wire.json_codec import encode_change_set
 from tests.faults.history import History
@@ -32,9 +32,9 @@ def test_it_keeps_method_path_headers_body_and_status() -> None:
 
 def test_a_request_under_way_has_no_status() -> None:
     history = History()
-    request = Request(1, "GET", "/records", {})
+    request = Request("GET", "/records", {})
 
-    history.arrived(request)
+    history.arrived(1, request)
 
     assert history.requests("GET /records")[0].status is None
 
@@ -43,8 +43,8 @@ def test_only_so_many_requests_are_kept() -> None:
     history = History(most_requests=3)
 
     for number in range(5):
-        history.arrived(Request(number, "GET", "/", {}))
-        history.answered(Request(number, "GET", "/", {}), 200, 0.0)
+        history.arrived(number, Request("GET", "/", {}))
+        history.answered(number, 200, 0.0)
 
     assert [each.number for each in history.requests()] == [2, 3, 4]
 
@@ -53,7 +53,7 @@ def test_only_so_many_bytes_are_kept_but_always_the_last_request() -> None:
     history = History(most_bytes=10)
 
     for number in range(3):
-        history.arrived(Request(number, "POST", "/records", {}, b"x" * 20))
+        history.arrived(number, Request("POST", "/records", {}, b"x" * 20))
 
     assert [each.number for each in history.requests()] == [2]
 
@@ -65,7 +65,7 @@ def test_waiting_for_a_request_that_does_not_come_ends() -> None:
 
 def test_it_can_forget() -> None:
     history = History()
-    history.arrived(Request(1, "GET", "/", {}))
+    history.arrived(1, Request("GET", "/", {}))
 
     history.clear()
 

@@ -6,39 +6,37 @@ import pytest
 import requests
 
 from providers.backends.memory import MemoryBackend
-from providers.servers.http_server import HttpServer
-from providers.servers.operations_server import OperationsApplication, RequestMetrics
-from providers.servers.webhook_server import WebhookServer
+from providers.servers.granian_server import GranianServer
+from providers.servers.operations_application import OperationsApplication, RequestMetrics
+from providers.servers.webhook_application import WebhookApplication
 from providers.wire.change_set import ChangeSet
 from tests.providers.servers.calls import fetch_records, post_changes
+from tests.providers.servers.serving import serve
 from tests.reference_server import make_record
 
 
 @pytest.fixture
-def servers() -> Iterator[tuple[WebhookServer, HttpServer]]:
+def servers() -> Iterator[tuple[GranianServer, GranianServer]]:
     metrics = RequestMetrics()
-    webhook = WebhookServer(MemoryBackend([make_record()]), observers=(metrics,))
-    operations = HttpServer(OperationsApplication(metrics))
-    webhook.start()
-    operations.start()
-    yield webhook, operations
-    operations.stop()
-    webhook.stop()
+    application = WebhookApplication(MemoryBackend([make_record()]), observers=(metrics,))
+    with serve(application) as webhook, serve(OperationsApplication(metrics)) as operations:
+        yield webhook, operations
 
 
-def test_healthz_says_ok(servers: tuple[WebhookServer, HttpServer]) -> None:
+def test_healthz_says_ok(servers: tuple[GranianServer, GranianServer]) -> None:
     answer = requests.get(f"{servers[1].url}/healthz", timeout=5)
 
     assert (answer.status_code, answer.text) == (200, "ok\n")
 
 
-def test_metrics_count_requests_by_route_method_and_status(servers: tuple[WebhookServer, HttpServer]) -> None:
+def test_metrics_count_requests_by_route_method_and_status(
+    servers: tuple[GranianServer, GranianServer],
+) -> None:
     webhook, operations = servers
     fetch_records(webhook.url)
     fetch_records(webhook.url)
     post_changes(webhook.url, ChangeSet(create=(make_record(),)))
     requests.request("BREW", f"{webhook.url}/pot/secret.example.org", timeout=5)
-    webhook.stop()  # what is under way is finished and counted
 
     text = requests.get(f"{operations.url}/metrics", timeout=5).text
 
@@ -52,7 +50,7 @@ def test_metrics_count_requests_by_route_method_and_status(servers: tuple[Webhoo
 
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/records", 404), ("POST", "/healthz", 400)])
 def test_nothing_else_is_there(
-    servers: tuple[WebhookServer, HttpServer], method: str, path: str, status: int
+    servers: tuple[GranianServer, GranianServer], method: str, path: str, status: int
 ) -> None:
     answer = requests.request(method, servers[1].url + path, timeout=5)
 

@@ -3,8 +3,8 @@
 import pytest
 import requests
 
-from providers.servers.plugin_server import PluginServer
 from tests.reference_server import ReferenceProvider, make_record, make_zone
+from tests.servers.provider_server import PluginServer
 
 MEDIA_TYPE = "application/external.dns.plugin+json;version=1"
 HEADERS = {"Accept": MEDIA_TYPE, "Content-Type": MEDIA_TYPE}

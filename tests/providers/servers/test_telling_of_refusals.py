@@ -9,13 +9,13 @@ import requests
 
 from providers.backends.memory import MemoryBackend
 from providers.backends.zone_file import ZoneFileBackend, write_new_zone
-from providers.servers.http_server import HttpServer
-from providers.servers.operations_server import OperationsApplication, RequestMetrics
-from providers.servers.webhook_server import WebhookServer
+from providers.servers.operations_application import OperationsApplication, RequestMetrics
+from providers.servers.webhook_application import WebhookApplication
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import encode_endpoints
 from tests.providers.servers.calls import ACCEPT, CONTENT, fetch_records, post_body, post_changes
+from tests.providers.servers.serving import serve
 from tests.reference_server import make_claim, make_record
 
 BAD = make_record("bad.example.org", targets=("not an address",))
@@ -26,12 +26,13 @@ def test_each_change_that_was_left_out_is_logged_and_counted_by_its_reason(
 ) -> None:
     write_new_zone(tmp_path / "example.org.zone", "example.org")
     metrics = RequestMetrics()
-    server = WebhookServer(ZoneFileBackend(tmp_path), refusal_observers=(metrics,))
-    operations = HttpServer(OperationsApplication(metrics))
-    server.start()
-    operations.start()
+    application = WebhookApplication(ZoneFileBackend(tmp_path), refusal_observers=(metrics,))
 
-    with caplog.at_level(logging.WARNING):
+    with (
+        caplog.at_level(logging.WARNING),
+        serve(application) as server,
+        serve(OperationsApplication(metrics)) as operations,
+    ):
         answer = post_changes(
             server.url, ChangeSet(create=(BAD, make_claim("bad.example.org"), make_record()))
         )
@@ -39,9 +40,7 @@ def test_each_change_that_was_left_out_is_logged_and_counted_by_its_reason(
             f"{server.url}/adjustendpoints", encode_endpoints([BAD]), headers=ACCEPT | CONTENT, timeout=20
         )
         post_body(server.url, b"no change set\n2026-01-01 ERROR forged")
-    text = requests.get(f"{operations.url}/metrics", timeout=20).text
-    operations.stop()
-    server.stop()
+        text = requests.get(f"{operations.url}/metrics", timeout=20).text
 
     lines = [record.getMessage() for record in caplog.records]
     assert answer.status_code == 500
@@ -64,11 +63,8 @@ class _BrokenBackend(MemoryBackend):
 
 
 def test_an_error_that_nobody_foresaw_is_500_and_not_a_broken_connection() -> None:
-    server = WebhookServer(_BrokenBackend())
-    server.start()
-
-    answer = fetch_records(server.url)
-    server.stop()
+    with serve(WebhookApplication(_BrokenBackend())) as server:
+        answer = fetch_records(server.url)
 
     assert answer.status_code == 500
     assert "nobody foresaw" not in answer.text

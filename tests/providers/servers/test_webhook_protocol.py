@@ -9,7 +9,6 @@ import requests
 
 from providers.backends.memory import ApplyMode
 from providers.backends.zone_file import ZoneFileBackend, write_new_zone
-from providers.servers.webhook_server import WebhookServer
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.json_codec import encode_endpoints
@@ -23,6 +22,7 @@ from tests.providers.servers.calls import (
     post_changes,
 )
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
+from tests.servers.provider_server import WebhookServer
 
 
 def test_negotiation_answers_the_exact_media_type_and_the_domain_filter() -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from providers.servers.plugin_server import PluginServer
 from providers.wire.domain_filter import DomainFilter
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import NotAllowed, NotFound
@@ -11,6 +10,7 @@ from registry_app.models import Provider, SyncRun
 from tests.factories import make_provider
 from tests.faults import framing_faults, read_faults
 from tests.reference_server import ReferenceProvider, make_zone
+from tests.servers.provider_server import PluginServer
 
 pytestmark = pytest.mark.django_db
 

@@ -3,12 +3,12 @@
 import pytest
 
 from providers.registries.pairing import pair
-from providers.servers.plugin_server import PluginServer
 from registry_app.mirror.profiles import build_txt_profile
 from registry_app.models import LoopRun, Provider, RegistryProfile
 from tests.reference_server import ReferenceProvider
 from tests.registry_app.loop.world import BYSTANDERS, OLD, PARKED, WWW, open_parking, owned, run, wanted
 from tests.registry_app.transfer.world import enter_world, register_owner
+from tests.servers.provider_server import PluginServer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STATUS = LoopRun.Status

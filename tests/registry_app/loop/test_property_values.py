@@ -7,9 +7,6 @@ import msgspec
 import pytest
 
 from providers.backends.memory import MemoryBackend
-from providers.servers.plugin_server import PluginServer
-from providers.servers.provider_server import ProviderServer
-from providers.servers.webhook_server import WebhookServer
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from registry_app.loop.preview_loop import preview_loop
 from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner, Provider
@@ -26,6 +23,7 @@ from tests.registry_app.transfer.world import (
     plan,
     register_owner,
 )
+from tests.servers.provider_server import PluginServer, ProviderServer, WebhookServer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STATUS = LoopRun.Status

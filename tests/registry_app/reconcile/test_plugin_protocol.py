@@ -3,8 +3,6 @@
 import pytest
 
 from providers.client.plugin_client import PluginClient
-from providers.servers.plugin_server import PluginServer
-from providers.servers.webhook_server import WebhookServer
 from registry_app.inventory.provider_probe import probe_provider
 from registry_app.mirror.client import build_client
 from registry_app.models import Finding, Provider, Transfer
@@ -23,6 +21,7 @@ from tests.registry_app.transfer.world import (
     request,
     undo_reviewed,
 )
+from tests.servers.provider_server import PluginServer, WebhookServer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

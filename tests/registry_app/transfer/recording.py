@@ -5,10 +5,9 @@ from typing import Any
 
 from providers.backends.memory import ApplyMode, MemoryBackend
 from providers.backends.single_change import SingleChange, key_of
-from providers.servers.limits import ServerLimits
-from providers.servers.webhook_server import WebhookServer
 from providers.wire.endpoint import Endpoint, EndpointKey
 from tests.reference_server import ReferenceProvider
+from tests.servers.provider_server import WebhookServer
 
 State = dict[EndpointKey, Endpoint]
 
@@ -63,12 +62,7 @@ class RecordingProvider(ReferenceProvider):
         super().__init__(endpoints, mode=mode, **values)
         self.recorded = RecordingBackend(endpoints, mode=mode, **values)
         self.backend = self.recorded
-        self._server = WebhookServer(
-            self.recorded,
-            limits=ServerLimits(stop_seconds=1.0),
-            observers=(self.history,),
-            faults=self.faults,
-        )
+        self._server = WebhookServer(self.recorded, observers=(self.history,), faults=self.faults)
 
     def restart(self, endpoints: Iterable[Endpoint], *, mode: ApplyMode) -> None:
         """Another zone and another past behind the same address."""

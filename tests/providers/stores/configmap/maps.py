@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable
 
 from providers.registries.kubernetes_object import KubernetesObject, read_texts
 from providers.registries.stored_claim import StoredClaimChange
-from providers.servers.exchange import Exchange
 from providers.stores.configmap.store import ConfigMapStore
 from providers.wire.endpoint import Endpoint
 from tests.faults.fault import Fault, FaultPlan
 from tests.faults.framing_faults import reset_connection
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 from tests.reference_server import make_record
+from tests.servers.exchange import Exchange
 
 BLUE, GREEN = "blue-cluster", "green-cluster"
 

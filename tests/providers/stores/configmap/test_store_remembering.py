@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from providers.http.errors import ProviderError
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
-from providers.servers.exchange import Answer, Exchange
+from providers.servers.wsgi_application import Answer
 from providers.stores.configmap.store import ConfigMapStore
 from tests.faults.fault import Fault, FaultPlan
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
@@ -25,6 +25,7 @@ from tests.providers.stores.configmap.maps import (
     move,
     read_rows,
 )
+from tests.servers.exchange import Exchange
 
 BULKY = make_bulky(40)
 # (which record set, whose it is to be, who writes it, what becomes of the maps meanwhile)

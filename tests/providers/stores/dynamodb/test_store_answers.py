@@ -16,11 +16,12 @@ from providers.http.errors import (
     NotAProvider,
     ProviderError,
 )
-from providers.servers.exchange import Answer, Exchange
+from providers.servers.wsgi_application import Answer
 from tests.faults.fault import Fault, FaultPlan
 from tests.faults.framing_faults import headers_only, never_ends, slow_drip
 from tests.faults.read_faults import gzip_bomb
 from tests.providers.stores.dynamodb.rows import HASTY, PATIENT, make_row, make_rows, make_store
+from tests.servers.exchange import Exchange
 from tests.strict_dynamodb import StrictDynamoDb, body, strict_dynamodb
 
 SCANS = "POST /Scan"

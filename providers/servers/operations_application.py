@@ -1,4 +1,4 @@
-"""`/healthz` and `/metrics` of a provider server, on a port of their own."""
+"""`/healthz` and `/metrics` of a provider server: its metrics, and the application that shows them."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.process_collector import ProcessCollector
 
 from providers.backends.errors import Reason
-from providers.servers.exchange import Answer, Request, plain_answer
+from providers.servers.wsgi_application import Answer, Request, WsgiApplication, plain_answer
 
 _ROUTES = {"": "negotiate", "/": "negotiate", "/records": "records", "/adjustendpoints": "adjustendpoints"}
 _METHODS = ("GET", "POST")
@@ -22,13 +22,13 @@ class RequestMetrics:
         ProcessCollector(registry=self.registry)
         self._requests = Counter(
             "dnsadmin_provider_requests",
-            "Requests answered by this provider server; status 0 is no answer",
+            "Requests answered by this provider server",
             ("route", "method", "status"),
             registry=self.registry,
         )
         self._seconds = Histogram(
             "dnsadmin_provider_request_seconds",
-            "Time from a request's head to the end of its answer",
+            "Time from a request's head until its answer is ready",
             ("route",),
             registry=self.registry,
         )
@@ -44,9 +44,6 @@ class RequestMetrics:
         for reason in reasons:
             self._left_out.labels(kind, reason.value).inc()
 
-    def arrived(self, request: Request) -> None:
-        """Nothing: a request is counted when it is finished."""
-
     def answered(self, request: Request, status: int, seconds: float) -> None:
         route = _ROUTES.get(request.path.removeprefix(self._base_path), "other")
         method = request.method if request.method in _METHODS else "other"
@@ -54,10 +51,11 @@ class RequestMetrics:
         self._seconds.labels(route).observe(seconds)
 
 
-class OperationsApplication:
+class OperationsApplication(WsgiApplication):
     """Answers a scheduler's and a monitoring system's questions."""
 
     def __init__(self, metrics: RequestMetrics) -> None:
+        super().__init__()
         self._metrics = metrics
 
     def answer(self, request: Request) -> Answer:

@@ -1,4 +1,4 @@
-"""Any backend behind one of the protocols on a port of its own."""
+"""Any backend behind one of the protocols, in the tests' process."""
 
 import ssl
 from collections.abc import Sequence
@@ -6,46 +6,31 @@ from typing import ClassVar
 
 from providers.backends.backend import Backend
 from providers.servers.authentication import RequiredCredential
-from providers.servers.exchange import Observer
-from providers.servers.http_server import HttpServer
-from providers.servers.limits import ServerLimits
-from providers.servers.listener import Interceptor
+from providers.servers.plugin_application import PluginApplication
 from providers.servers.provider_application import ProviderApplication
-from providers.servers.refusal_log import RefusalObserver
+from providers.servers.webhook_application import WebhookApplication
+from tests.servers.exchange import Interceptor, Observer
+from tests.servers.http_server import HttpServer
 
 
 class ProviderServer(HttpServer):
     """`start()` it, then `url` is what a client is configured with."""
 
-    application: ClassVar[type[ProviderApplication]]
+    application_type: ClassVar[type[ProviderApplication]]
 
     def __init__(
         self,
         backend: Backend,
         *,
-        host: str = "127.0.0.1",
-        port: int = 0,
         base_path: str = "",
         credential: RequiredCredential | None = None,
-        limits: ServerLimits | None = None,
         tls: ssl.SSLContext | None = None,
         observers: Sequence[Observer] = (),
         faults: Interceptor | None = None,
-        refusal_observers: Sequence[RefusalObserver] = (),
     ) -> None:
         self._base_path = base_path.rstrip("/")
-        limits = limits or ServerLimits()
         super().__init__(
-            self.application(
-                backend,
-                base_path=base_path,
-                credential=credential,
-                most_items=limits.items,
-                refusal_observers=refusal_observers,
-            ),
-            host=host,
-            port=port,
-            limits=limits,
+            self.application_type(backend, base_path=base_path, credential=credential),
             tls=tls,
             observers=observers,
             faults=faults,
@@ -54,3 +39,15 @@ class ProviderServer(HttpServer):
     @property
     def url(self) -> str:
         return super().url + self._base_path
+
+
+class WebhookServer(ProviderServer):
+    """What ExternalDNS speaks to today."""
+
+    application_type = WebhookApplication
+
+
+class PluginServer(ProviderServer):
+    """What ExternalDNS spoke to before there was the webhook protocol."""
+
+    application_type = PluginApplication
