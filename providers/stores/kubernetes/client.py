@@ -1,26 +1,34 @@
 """A client of a Kubernetes API: a few kinds of objects, every answer bounded in time, size and number."""
 
 import copy
-from dataclasses import dataclass
+import math
+import time
 from typing import Final, Self
+from urllib.parse import urlencode
 
 from providers.http.address_policy import AddressPolicy
-from providers.http.bounded_http import DEFAULT_LIMITS, Limits
+from providers.http.bounded_http import DEFAULT_LIMITS, BoundedHttp, Limits
 from providers.http.credentials import Credentials
-from providers.http.errors import MalformedAnswer, safe_excerpt
-from providers.registries.kubernetes_object import JsonValue, KubernetesObject, read_metadata
-from providers.stores.kubernetes.calls import (
-    InvalidObjectName,
-    KubernetesCalls,
-    Refused,
-    not_sent,
-    outcome_unknown,
-    raise_if_no_namespace,
-    raise_if_no_object_name,
+from providers.http.errors import (
+    InvalidAddress,
+    MalformedAnswer,
+    ProviderError,
+    RefusedByProvider,
+    safe_excerpt,
 )
-from providers.stores.kubernetes.json_values import decode_object
-from providers.stores.kubernetes.listing import PARTIAL_LIST, Listing, complete_object
-from providers.stores.kubernetes.refusals import Conflict, ListExpired, Question, Resource
+from providers.http.exchange import Exchange
+from providers.registries.kubernetes_object import JsonValue, KubernetesObject, read_metadata
+from providers.stores.kubernetes.json_values import decode_object, encode_object
+from providers.stores.kubernetes.listing import PARTIAL_LIST, complete_object, read_list
+from providers.stores.kubernetes.question import InvalidObjectName, Question, Resource
+from providers.stores.kubernetes.refusals import (
+    Conflict,
+    ListExpired,
+    MissingObject,
+    build_error,
+    explain_write,
+    outcome_unknown,
+)
 from providers.wire.strict_json import NotStrictJson
 
 __all__ = [
@@ -43,14 +51,16 @@ CONFIG_MAPS: Final = Resource("api/v1", "configmaps", "ConfigMap", page_size=25)
 DNS_RECORDS: Final = Resource("apis/externaldns.k8s.io/v1alpha1", "dnsrecords", "DNSRecord")
 
 # How often a list is begun at all: each time the API forgot the moment it showed, while it was read.
-_MOST_BEGINNINGS = 3
-_NAMESPACES = Resource("api/v1", "namespaces", "Namespace")
-_VERSION = Resource("version", "version", "Info")
-_FORBIDDEN = 403
+_MOST_BEGINNINGS: Final = 3
+_NAMESPACES: Final = Resource("api/v1", "namespaces", "Namespace", is_namespaced=False)
+_VERSION: Final = Resource("version", "version", "Info", is_namespaced=False)
+_SUCCESSES: Final = (200, 201, 202)
+_FORBIDDEN: Final = 403
+_METHODS: Final = {"create": "POST", "update": "PUT", "delete": "DELETE"}
 _JSON: Final = "application/json"
 # An API that knows no partial objects sends whole ones.
 _PARTIAL: Final = f"{_JSON};as={PARTIAL_LIST};g=meta.k8s.io;v=v1,{_JSON}"
-_METADATA_PAGE = 500
+_METADATA_PAGE: Final = 500
 
 
 class KubernetesClient:
@@ -64,17 +74,25 @@ class KubernetesClient:
     def __init__(
         self, url: str, credentials: Credentials, policy: AddressPolicy, limits: Limits = DEFAULT_LIMITS
     ) -> None:
-        self._calls = KubernetesCalls(url, credentials, policy, limits)
+        self._http = BoundedHttp(url, credentials, policy, limits, peer="Kubernetes API")
+        if self._http.address.query:
+            raise InvalidAddress(
+                "This URL cannot be used for a Kubernetes API: it has a query.",
+                hint="Write it as https://host:port, with the token in its own field.",
+            )
+        self._origin = self._http.address.origin
+        self._secrets = credentials.secrets()
+        self._ends_at = math.inf
 
     @property
     def limits(self) -> Limits:
         """How long one call may take, and how large its answer may be."""
-        return self._calls.limits
+        return self._http.limits
 
     def within(self, seconds: float) -> Self:
         """A client of the same API, all of whose calls together take no longer than this from now on."""
         client = copy.copy(self)
-        client._calls = self._calls.within(seconds)  # noqa: SLF001 - a copy of ourselves
+        client._ends_at = min(self._ends_at, time.monotonic() + seconds)  # noqa: SLF001 - a copy of ourselves
         return client
 
     def list_objects(self, resource: Resource, namespace: str) -> list[KubernetesObject]:
@@ -84,24 +102,14 @@ class KubernetesClient:
         an empty one: before an empty list is believed, the namespace itself is asked for. Where the account
         may not see it, an empty list is taken as it is.
         """
-        raise_if_no_namespace(namespace)
-        calls = self._calls.within(self.limits.seconds)
-        objects = _list_anew(calls, _Wanted(resource, namespace, str(resource.page_size)))
-        if not objects:
-            _raise_if_namespace_missing(calls, namespace)
-        return objects
+        return self._list_all(resource, namespace, resource.page_size)
 
     def list_versions(self, resource: Resource, namespace: str) -> dict[str, ObjectVersion]:
         """The versions of all objects of a namespace, by name, as they stood at one moment.
 
         As `list_objects` otherwise, and with no other right.
         """
-        raise_if_no_namespace(namespace)
-        calls = self._calls.within(self.limits.seconds)
-        wanted = _Wanted(resource, namespace, str(_METADATA_PAGE), is_partial=True)
-        objects = _list_anew(calls, wanted)
-        if not objects:
-            _raise_if_namespace_missing(calls, namespace)
+        objects = self._list_all(resource, namespace, _METADATA_PAGE, is_partial=True)
         return {read_metadata(obj, "name"): read_version(obj) for obj in objects}
 
     def find_listed(self, resource: Resource, namespace: str, name: str) -> KubernetesObject | None:
@@ -109,45 +117,38 @@ class KubernetesClient:
 
         For accounts that may list and not get. Raises ProviderError.
         """
-        raise_if_no_namespace(namespace)
-        raise_if_no_object_name(name)
-        calls = self._calls.within(self.limits.seconds)
-        wanted = _Wanted(resource, namespace, "2", name)
-        found = _list_anew(calls, wanted)
+        Question("get", resource, namespace, name).raise_if_unnamed()
+        query = {"limit": "2", "fieldSelector": f"metadata.name={name}"}
+        client = self.within(self.limits.seconds)
+        found = client._list_anew(Question("list", resource, namespace), query)  # noqa: SLF001 - a copy
         return next((obj for obj in found if read_metadata(obj, "name") == name), None)
 
     def read(self, resource: Resource, namespace: str, name: str) -> KubernetesObject | None:
         """One object; None if there is none of that name. Raises ProviderError."""
-        raise_if_no_namespace(namespace)
-        raise_if_no_object_name(name)
         question = Question("get", resource, namespace, name)
         try:
-            body = self._calls.fetch(_path(resource, namespace, name))
-        except Refused as refused:
-            if refused.refusal.is_missing_object(question):
-                return None
-            raise self._calls.build_error(question, refused.refusal) from None
-        return self._read_object(body, question)
+            return self._read_object(self._fetch(question), question)
+        except MissingObject:
+            return None
 
     def create(self, resource: Resource, namespace: str, obj: KubernetesObject) -> KubernetesObject:
         """Create an object, which names itself, and return it as it stands. Conflict if there is one."""
-        question = _begin_write("create", resource, namespace, read_metadata(obj, "name"))
-        return self._written(question, "POST", _path(resource, namespace), obj)
+        return self._write(Question("create", resource, namespace, read_metadata(obj, "name")), obj)
 
     def replace(self, resource: Resource, namespace: str, obj: KubernetesObject) -> KubernetesObject:
         """Write an object as a whole in place of the one whose `metadata.resourceVersion` it carries.
 
         Conflict if it is another by now, or gone.
         """
-        return self._replace(resource, namespace, obj, "")
+        return self._replace(Question("update", resource, namespace, read_metadata(obj, "name")), obj)
 
     def replace_status(self, resource: Resource, namespace: str, obj: KubernetesObject) -> KubernetesObject:
         """Write the `status` of an object, which `replace` leaves as it is. As `replace` otherwise."""
-        return self._replace(resource, namespace, obj, "/status")
+        name = read_metadata(obj, "name")
+        return self._replace(Question("update", resource, namespace, name, "/status"), obj)
 
     def delete(self, resource: Resource, namespace: str, name: str, *, resource_version: str) -> None:
         """Delete an object if it still is that version. Conflict if it is another by now, or gone."""
-        question = _begin_write("delete", resource, namespace, name)
         if not resource_version:
             raise ValueError("Without a resourceVersion whatever stands there would be deleted.")
         options: KubernetesObject = {
@@ -155,41 +156,106 @@ class KubernetesClient:
             "kind": "DeleteOptions",
             "preconditions": {"resourceVersion": resource_version},
         }
-        self._calls.send(question, "DELETE", _path(resource, namespace, name), options)
+        self._send(Question("delete", resource, namespace, name), options)
 
     def check(self) -> str:
         """The version the API says it has, for a connection test. Raises ProviderError."""
-        try:
-            body = self._calls.fetch("version")
-        except Refused as refused:
-            raise self._calls.build_error(Question("get", _VERSION, ""), refused.refusal) from None
+        body = self._fetch(Question("get", _VERSION, ""))
         try:
             version = decode_object(body).get("gitVersion")
         except NotStrictJson:
             version = None
         if not isinstance(version, str) or not version:
             raise self._malformed("does not say its version as a Kubernetes API does")
-        return safe_excerpt(version, self._calls.secrets)
+        return safe_excerpt(version, self._secrets)
 
-    def _replace(
-        self, resource: Resource, namespace: str, obj: KubernetesObject, subresource: str
-    ) -> KubernetesObject:
-        name = read_metadata(obj, "name")
-        question = _begin_write("update", resource, namespace, name, subresource)
+    def _list_all(
+        self, resource: Resource, namespace: str, page_size: int, *, is_partial: bool = False
+    ) -> list[KubernetesObject]:
+        client = self.within(self.limits.seconds)
+        question = Question("list", resource, namespace)
+        objects = client._list_anew(question, {"limit": str(page_size)}, is_partial=is_partial)  # noqa: SLF001
+        if not objects:
+            client._raise_if_namespace_missing(namespace)  # noqa: SLF001 - a copy of ourselves
+        return objects
+
+    def _list_anew(
+        self, question: Question, query: dict[str, str], *, is_partial: bool = False
+    ) -> list[KubernetesObject]:
+        for _ in range(_MOST_BEGINNINGS - 1):
+            try:
+                return self._list_once(question, query, is_partial=is_partial)
+            except ListExpired:
+                continue
+        return self._list_once(question, query, is_partial=is_partial)
+
+    def _list_once(
+        self, question: Question, query: dict[str, str], *, is_partial: bool
+    ) -> list[KubernetesObject]:
+        accept = _PARTIAL if is_partial else _JSON
+
+        def fetch_page(token: str) -> bytes:
+            return self._fetch(question, {**query, "continue": token} if token else query, accept=accept)
+
+        return read_list(self._origin, question, self.limits, fetch_page, is_partial=is_partial)
+
+    def _raise_if_namespace_missing(self, namespace: str) -> None:
+        try:
+            self._fetch(Question("get", _NAMESPACES, namespace, namespace))
+        except RefusedByProvider as error:
+            if error.status != _FORBIDDEN:
+                raise
+
+    def _replace(self, question: Question, obj: KubernetesObject) -> KubernetesObject:
         if not read_metadata(obj, "resourceVersion"):
             raise ValueError("Without its resourceVersion an object would replace whatever stands there.")
-        return self._written(question, "PUT", f"{_path(resource, namespace, name)}{subresource}", obj)
+        return self._write(question, obj)
 
-    def _written(self, question: Question, method: str, path: str, obj: KubernetesObject) -> KubernetesObject:
-        body = self._calls.send(question, method, path, obj)
+    def _write(self, question: Question, obj: KubernetesObject) -> KubernetesObject:
+        body = self._send(question, obj)
         try:
             return self._read_object(body, question)
         except MalformedAnswer as error:
             raise outcome_unknown(error) from error
 
+    def _fetch(
+        self, question: Question, query: dict[str, str] | None = None, *, accept: str = _JSON
+    ) -> bytes:
+        return self._call(self._begin(), question, {"Accept": accept}, query=query)
+
+    def _send(self, question: Question, obj: KubernetesObject) -> bytes:
+        """Send one write, once; the body of the success."""
+        exchange = self._begin()
+        headers = {"Accept": _JSON, "Content-Type": _JSON}
+        try:
+            return self._call(exchange, question, headers, encode_object(obj))
+        except ProviderError as error:
+            raise explain_write(error, was_sent=exchange.began_sending) from error
+
+    def _begin(self) -> Exchange:
+        exchange = self._http.begin()
+        exchange.shorten(self._ends_at - time.monotonic())
+        return exchange
+
+    def _call(
+        self,
+        exchange: Exchange,
+        question: Question,
+        headers: dict[str, str],
+        body: bytes | None = None,
+        query: dict[str, str] | None = None,
+    ) -> bytes:
+        question.raise_if_unnamed()
+        method = _METHODS.get(question.verb, "GET")
+        url = self._http.address.joined(question.path) + (f"?{urlencode(query)}" if query else "")
+        with self._http.send(exchange, method, url, headers, body) as answer:
+            if answer.status not in _SUCCESSES:
+                raise build_error(self._origin, question, answer)
+            return answer.read_body().data
+
     def _read_object(self, body: bytes, question: Question) -> KubernetesObject:
         try:
-            found = complete_object(decode_object(body), question.resource, question.namespace)
+            found = complete_object(decode_object(body), question)
         except NotStrictJson as error:
             raise self._malformed(f"sent an object that cannot be read ({error})") from None
         if found is None or read_metadata(found, "name") != question.name:
@@ -198,7 +264,7 @@ class KubernetesClient:
 
     def _malformed(self, what: str) -> MalformedAnswer:
         return MalformedAnswer(
-            f"The Kubernetes API at {self._calls.origin} {what}; it was not used.",
+            f"The Kubernetes API at {self._origin} {what}; it was not used.",
             hint="Check the address: it must be the API itself.",
         )
 
@@ -206,66 +272,3 @@ class KubernetesClient:
 def read_version(obj: KubernetesObject) -> ObjectVersion:
     """Which version of which object it is."""
     return read_metadata(obj, "uid"), read_metadata(obj, "resourceVersion")
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """What a list is asked for; with a `name`, that object alone."""
-
-    resource: Resource
-    namespace: str
-    page_size: str
-    name: str = ""
-    is_partial: bool = False
-
-
-def _list_anew(calls: KubernetesCalls, wanted: _Wanted) -> list[KubernetesObject]:
-    for _ in range(_MOST_BEGINNINGS - 1):
-        try:
-            return _list_once(calls, wanted)
-        except ListExpired:
-            continue
-    return _list_once(calls, wanted)
-
-
-def _list_once(calls: KubernetesCalls, wanted: _Wanted) -> list[KubernetesObject]:
-    resource, namespace = wanted.resource, wanted.namespace
-    listing = Listing(calls.origin, resource, namespace, calls.limits, is_partial=wanted.is_partial)
-    query = {"limit": wanted.page_size}
-    if wanted.name:
-        query["fieldSelector"] = f"metadata.name={wanted.name}"
-    accept = _PARTIAL if wanted.is_partial else _JSON
-    while True:
-        try:
-            page = calls.fetch(_path(resource, namespace), query, accept=accept)
-        except Refused as refused:
-            raise calls.build_error(Question("list", resource, namespace), refused.refusal) from None
-        token = listing.add_page(page)
-        if not token:
-            return listing.objects
-        query["continue"] = token
-
-
-def _raise_if_namespace_missing(calls: KubernetesCalls, namespace: str) -> None:
-    try:
-        calls.fetch(f"{_NAMESPACES.api}/{_NAMESPACES.plural}/{namespace}")
-    except Refused as refused:
-        if refused.refusal.status == _FORBIDDEN:
-            return
-        question = Question("get", _NAMESPACES, namespace, namespace)
-        raise calls.build_error(question, refused.refusal) from None
-
-
-def _path(resource: Resource, namespace: str, name: str = "") -> str:
-    place = f"{resource.api}/namespaces/{namespace}/{resource.plural}"
-    return f"{place}/{name}" if name else place
-
-
-def _begin_write(verb: str, resource: Resource, namespace: str, name: str, subresource: str = "") -> Question:
-    """The question of a write, its names checked. Raises NothingSent."""
-    try:
-        raise_if_no_namespace(namespace)
-        raise_if_no_object_name(name)
-    except InvalidObjectName as error:
-        raise not_sent(error) from error
-    return Question(verb, resource, namespace, name, subresource)

@@ -1,17 +1,13 @@
 """A list of objects that comes in pages: each page checked, and all of them together bounded."""
 
+from collections.abc import Callable
 from typing import Final
 
 from providers.http.bounded_http import Limits
 from providers.http.errors import AnswerTooLarge, MalformedAnswer
-from providers.registries.kubernetes_object import (
-    JsonValue,
-    KubernetesObject,
-    read_metadata,
-    read_object,
-)
+from providers.registries.kubernetes_object import JsonValue, KubernetesObject, read_metadata, read_object
 from providers.stores.kubernetes.json_values import decode_object
-from providers.stores.kubernetes.refusals import Resource
+from providers.stores.kubernetes.question import Question
 from providers.wire.strict_json import NotStrictJson
 
 # All pages of a list together: so many times what one answer may hold.
@@ -19,87 +15,81 @@ BODIES_PER_LIST: Final = 4
 PARTIAL_LIST: Final = "PartialObjectMetadataList"
 
 
-class Listing:
-    """The objects of one list, page after page. Raises MalformedAnswer and AnswerTooLarge.
+def read_list(
+    origin: str, question: Question, limits: Limits, fetch_page: Callable[[str], bytes], *, is_partial: bool
+) -> list[KubernetesObject]:
+    """The objects of a list. `fetch_page` takes the token of a page, empty for the first.
 
-    `is_partial`: the metadata of the objects is enough, whether an API sends more or not.
+    `is_partial`: the metadata of the objects is enough, whether an API sends more or not. Raises
+    MalformedAnswer and AnswerTooLarge.
     """
-
-    def __init__(
-        self, origin: str, resource: Resource, namespace: str, limits: Limits, *, is_partial: bool = False
-    ) -> None:
-        self.objects: list[KubernetesObject] = []
-        self._origin = origin
-        self._resource = resource
-        self._namespace = namespace
-        self._is_partial = is_partial
-        self._max_items = limits.max_items
-        self._bytes_left = BODIES_PER_LIST * limits.max_body_bytes
-        self._names: set[str] = set()
-        self._tokens: set[str] = set()
-
-    def add_page(self, body: bytes) -> str:
-        """Take one page; the token that asks for the next one, empty after the last."""
-        self._bytes_left -= len(body)
-        if self._bytes_left < 0:
-            raise self._too_large("takes more bytes than allowed in all")
+    objects: dict[str, KubernetesObject] = {}
+    tokens = {""}
+    bytes_left = BODIES_PER_LIST * limits.max_body_bytes
+    token = ""
+    while True:
+        page = fetch_page(token)
+        bytes_left -= len(page)
+        if bytes_left < 0:
+            raise _too_large(origin, question, "takes more bytes than allowed in all")
         try:
-            page = decode_object(body)
+            token = _read_page(page, question, objects, is_partial=is_partial)
+            if token in tokens and token:
+                raise NotStrictJson("it does not say how it goes on")
         except NotStrictJson as error:
-            raise self._malformed(str(error)) from None
-        kind, items = page.get("kind"), page.get("items")
-        if kind != f"{self._resource.kind}List" and not (self._is_partial and kind == PARTIAL_LIST):
-            raise self._malformed("it is a list of something else, or no list")
-        if not isinstance(items, list):
-            raise self._malformed("it has no items")
-        if len(self.objects) + len(items) > self._max_items:
-            raise self._too_large(f"has more than {self._max_items} objects")
-        self.objects += [self._read_item(item) for item in items]
-        return self._read_token(page)
-
-    def _read_item(self, item: JsonValue) -> KubernetesObject:
-        if self._is_partial and isinstance(item, dict):
-            item = {"metadata": item.get("metadata")}
-        obj = complete_object(item, self._resource, self._namespace)
-        if obj is None:
-            raise self._malformed("an item of it is no such object, or has no metadata")
-        name = read_metadata(obj, "name")
-        if name in self._names:
-            raise self._malformed("an object is in it twice")
-        self._names.add(name)
-        return obj
-
-    def _read_token(self, page: dict[str, JsonValue]) -> str:
-        token = read_object(page, "metadata").get("continue", "")
-        if not isinstance(token, str) or (token and token in self._tokens):
-            raise self._malformed("it does not say how it goes on")
-        self._tokens.add(token)
-        return token
-
-    def _malformed(self, reason: str) -> MalformedAnswer:
-        return MalformedAnswer(
-            f"The Kubernetes API at {self._origin} sent a list of {self._resource.plural} that cannot be "
-            f"used: {reason}.",
-            hint="Check the address: it must be the API itself. Nothing of the answer was used.",
-        )
-
-    def _too_large(self, reason: str) -> AnswerTooLarge:
-        return AnswerTooLarge(
-            f"The list of {self._resource.plural} in namespace {self._namespace} of the Kubernetes API at "
-            f"{self._origin} {reason}; it was not used.",
-            hint="Keep the registry in a namespace of its own, or raise the limits of the provider.",
-        )
+            raise MalformedAnswer(
+                f"The Kubernetes API at {origin} sent a list of {question.plural} that cannot be "
+                f"used: {error}.",
+                hint="Check the address: it must be the API itself. Nothing of the answer was used.",
+            ) from None
+        if len(objects) > limits.max_items:
+            raise _too_large(origin, question, f"has more than {limits.max_items} objects")
+        if not token:
+            return list(objects.values())
+        tokens.add(token)
 
 
-def complete_object(item: JsonValue, resource: Resource, namespace: str) -> KubernetesObject | None:
-    """An object of that kind as it can be written back; None for what is none.
+def complete_object(item: JsonValue, question: Question) -> KubernetesObject | None:
+    """An object of the kind asked for as it can be written back; None for what is none.
 
     Lists of the core group leave kind and version out of their items, which a write must have.
     """
     if not isinstance(item, dict):
         return None
+    resource = question.resource
     obj: KubernetesObject = {"apiVersion": resource.api_version, "kind": resource.kind, **item}
     is_meant = (obj["apiVersion"], obj["kind"]) == (resource.api_version, resource.kind)
-    has_place = read_metadata(obj, "namespace") == namespace
+    has_place = read_metadata(obj, "namespace") == question.namespace
     has_identity = read_metadata(obj, "name") and read_metadata(obj, "resourceVersion")
     return obj if is_meant and has_place and has_identity else None
+
+
+def _read_page(
+    body: bytes, question: Question, objects: dict[str, KubernetesObject], *, is_partial: bool
+) -> str:
+    """Add the objects of a page; the token that asks for the next one, empty after the last."""
+    page = decode_object(body)
+    kind, items = page.get("kind"), page.get("items")
+    if kind != f"{question.resource.kind}List" and not (is_partial and kind == PARTIAL_LIST):
+        raise NotStrictJson("it is a list of something else, or no list")
+    if not isinstance(items, list):
+        raise NotStrictJson("it has no items")
+    for item in items:
+        metadata = {"metadata": item.get("metadata")} if isinstance(item, dict) else {}
+        obj = complete_object(metadata if is_partial else item, question)
+        if obj is None:
+            raise NotStrictJson("an item of it is no such object, or has no metadata")
+        if objects.setdefault(read_metadata(obj, "name"), obj) is not obj:
+            raise NotStrictJson("an object is in it twice")
+    token = read_object(page, "metadata").get("continue", "")
+    if not isinstance(token, str):
+        raise NotStrictJson("it does not say how it goes on")
+    return token
+
+
+def _too_large(origin: str, question: Question, reason: str) -> AnswerTooLarge:
+    return AnswerTooLarge(
+        f"The list of {question.plural} in namespace {question.namespace} of the Kubernetes API at {origin} "
+        f"{reason}; it was not used.",
+        hint="Keep the registry in a namespace of its own, or raise the limits of the provider.",
+    )

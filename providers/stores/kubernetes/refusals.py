@@ -1,7 +1,6 @@
 """What a Kubernetes API answers in place of success, in our own words, with the way out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -9,17 +8,21 @@ from providers.http.answer import Answer
 from providers.http.errors import (
     FailedAtProvider,
     NothingSent,
+    OutcomeUnknown,
+    ProviderError,
     Redirected,
     RefusedByProvider,
     TooManyRequests,
     UnwelcomeStatus,
 )
-from providers.registries.kubernetes_object import read_object
+from providers.registries.kubernetes_object import read_texts
 from providers.stores.kubernetes.json_values import decode_object
+from providers.stores.kubernetes.question import Question
 from providers.wire.strict_json import NotStrictJson
 
 # A Status that quotes a whole invalid object is longer, and then shown as far as it goes.
 _STATUS_BYTES = 16 * 1024
+_REQUEST_TIMEOUT, _CONFLICT = 408, 409
 # What a status means here, and the way out; `{question}` is what was asked.
 _EXPLAINED: Final[Mapping[int, tuple[str, str]]] = MappingProxyType(
     {
@@ -60,114 +63,89 @@ class ListExpired(RefusedByProvider):
     code = "list_expired"
 
 
-@dataclass(frozen=True)
-class Resource:
-    """One kind of objects: the root of its API, its plural in paths, and its `kind` in the objects.
+class MissingObject(RefusedByProvider):
+    """Just the object asked for is not there: not its namespace, nor its whole resource."""
 
-    `page_size`: how many are asked for at once, so that a page of large ones stays below a body's limit.
+
+_KINDS: Final = MappingProxyType({410: ListExpired, 429: TooManyRequests})
+_KINDS_OF_HUNDREDS: Final = MappingProxyType({3: Redirected, 4: RefusedByProvider})
+
+
+def build_error(origin: str, question: Question, answer: Answer) -> UnwelcomeStatus:
+    """The error for an answer that is no success, one text for each status that means something here."""
+    said, about = _read_said(answer)
+    status = answer.status
+    is_missing = status == 404 and bool(question.name) and about == (question.resource.plural, question.name)
+    if status == 404:
+        explained, hint = _explain_missing(question, about[0], is_missing=is_missing)
+    else:
+        explained, hint = _explain(question, status)
+    told = f" It said: {said}" if said else ""
+    kind = MissingObject if is_missing else _find_kind(status)
+    return kind(
+        f"The Kubernetes API at {origin} {explained}.{told}",
+        status=status,
+        hint=hint,
+        retry_after=answer.retry_after,
+    )
+
+
+def explain_write(error: ProviderError, *, was_sent: bool) -> Conflict | NothingSent | OutcomeUnknown:
+    """What a write that did not succeed has done.
+
+    The API answers 4xx before it writes anything. 5xx, and a redirect by something in between, prove nothing.
     """
-
-    api: str
-    plural: str
-    kind: str
-    page_size: int = 500
-
-    @property
-    def api_version(self) -> str:
-        """What its objects say in `apiVersion`."""
-        return self.api.partition("/")[2]
-
-    @property
-    def api_group(self) -> str:
-        """What a Role says in `apiGroups`; empty for the core group."""
-        group, slash, _ = self.api_version.partition("/")
-        return group if slash else ""
-
-
-@dataclass(frozen=True)
-class Question:
-    """What was asked: a verb as a Role names it, and of what. `name` is empty for all objects."""
-
-    verb: str
-    resource: Resource
-    namespace: str
-    name: str = ""
-    subresource: str = ""
-
-    @property
-    def plural(self) -> str:
-        """The resource as a Role names it."""
-        return f"{self.resource.plural}{self.subresource}"
-
-    def __str__(self) -> str:
-        what = f"{self.plural} {self.name}".rstrip()
-        return (
-            f"{self.verb} {what} in namespace {self.namespace}" if self.namespace else f"{self.verb} {what}"
+    if isinstance(error, MissingObject) or (isinstance(error, UnwelcomeStatus) and error.status == _CONFLICT):
+        return Conflict(
+            f"Nothing was written: {error}",
+            reason=error,
+            hint="Read what stands there now, and decide anew.",
         )
+    is_refused = isinstance(error, RefusedByProvider) and error.status != _REQUEST_TIMEOUT
+    if was_sent and not is_refused:
+        return outcome_unknown(error)
+    return NothingSent(
+        f"Nothing was written: {error}",
+        reason=error,
+        hint=f"Nothing changed, so it may be tried again. {error.hint}".rstrip(),
+    )
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """An answer that is no success: its status, and what it says of itself as far as that can be read.
-
-    `reason` is a word of the API's own, `about` and `name` are what it speaks of. `said` may be shown.
-    """
-
-    status: int
-    said: str = ""
-    reason: str = ""
-    about: str = ""
-    name: str = ""
-    retry_after: float | None = None
-
-    def is_missing_object(self, question: Question) -> bool:
-        """Whether just the object asked for is not there: not its namespace, nor its whole resource."""
-        return (
-            self.status == 404
-            and bool(question.name)
-            and (self.about, self.name) == (question.resource.plural, question.name)
-        )
+def outcome_unknown(reason: ProviderError) -> OutcomeUnknown:
+    """The error for a write that may have been made."""
+    return OutcomeUnknown(
+        f"Whether it was written is unknown: {reason}",
+        reason=reason,
+        hint="Read what stands there before anything else; do not write it again unseen.",
+    )
 
 
-def read_refusal(answer: Answer) -> Refusal:
-    """What an answer says beside its status."""
+def _read_said(answer: Answer) -> tuple[str, tuple[str, str]]:
+    """What an answer says of itself, fit to be shown, and the resource and the name that it speaks of."""
     data = answer.read_said(_STATUS_BYTES)
     try:
         told = decode_object(data)
     except NotStrictJson:
         told = {"message": data.decode("utf-8", errors="replace")}
-    details = read_object(told, "details")
-    texts = (told.get("message"), told.get("reason"), details.get("kind"), details.get("name"))
-    message, reason, about, name = (each if isinstance(each, str) else "" for each in texts)
-    return Refusal(answer.status, answer.excerpt(message), reason, about, name, answer.retry_after)
+    details, message = read_texts(told, "details"), told.get("message")
+    said = answer.excerpt(message) if isinstance(message, str) else ""
+    return said, (details.get("kind", ""), details.get("name", ""))
 
 
-def build_error(origin: str, question: Question, refusal: Refusal) -> UnwelcomeStatus:
-    """The error for a refusal, one text for each status that means something of its own here."""
-    told = f" It said: {refusal.said}" if refusal.said else ""
-    explained, hint = _explain(question, refusal)
-    message = f"The Kubernetes API at {origin} {explained}.{told}"
-    status, retry_after = refusal.status, refusal.retry_after
-    if 300 <= status < 400:
-        return Redirected(message, status=status, hint=hint)
-    if status == 429:
-        return TooManyRequests(message, status=status, hint=hint, retry_after=retry_after)
-    if status == 410:
-        return ListExpired(message, status=status, hint=hint)
-    if 400 <= status < 500:
-        return RefusedByProvider(message, status=status, hint=hint, retry_after=retry_after)
+def _find_kind(status: int) -> type[UnwelcomeStatus]:
     if status >= 500:
-        return FailedAtProvider(message, status=status, hint=hint, retry_after=retry_after)
-    return UnwelcomeStatus(message, status=status, hint=hint)
+        return FailedAtProvider
+    return _KINDS.get(status) or _KINDS_OF_HUNDREDS.get(status // 100, UnwelcomeStatus)
 
 
-def _explain(question: Question, refusal: Refusal) -> tuple[str, str]:
+def _explain(question: Question, status: int) -> tuple[str, str]:
     """What the API does, and the way out."""
-    status = refusal.status
     if status == 403:
-        return _explain_forbidden(question)
-    if status == 404:
-        return _explain_missing(question, refusal)
+        hint = (
+            f"Give it a Role there with the verb {question.verb} on the resource {question.plural} of the "
+            f'apiGroup "{question.resource.api_group}".'
+        )
+        return f"refuses (403): the account may not {question}", hint
     if status in _EXPLAINED:
         explained, hint = _EXPLAINED[status]
         return explained.format(question=question), hint
@@ -178,21 +156,13 @@ def _explain(question: Question, refusal: Refusal) -> tuple[str, str]:
     return f"answered {status} when asked to {question}", "Check the address: it must be the API itself."
 
 
-def _explain_forbidden(question: Question) -> tuple[str, str]:
-    way_out = (
-        f"Give it a Role there with the verb {question.verb} on the resource {question.plural} of the "
-        f'apiGroup "{question.resource.api_group}".'
-    )
-    return f"refuses (403): the account may not {question}", way_out
-
-
-def _explain_missing(question: Question, refusal: Refusal) -> tuple[str, str]:
-    if refusal.about == "namespaces":
+def _explain_missing(question: Question, about: str, *, is_missing: bool) -> tuple[str, str]:
+    if about == "namespaces":
         return (
             f"has no namespace {question.namespace} (404)",
             "Check the namespace of the registry profile, and that this is the cluster meant.",
         )
-    if refusal.is_missing_object(question):
+    if is_missing:
         return f"has no {question.resource.plural} {question.name} (404)", "It was deleted, or never there."
     if question.resource.api_group:
         definition = f"{question.resource.plural}.{question.resource.api_group}"
