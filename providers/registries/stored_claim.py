@@ -20,6 +20,11 @@ class StoredClaim(msgspec.Struct, frozen=True, gc=False):
     problem: str = ""
     meant_targets: tuple[str, ...] | None = None
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether it can be believed, and is no mere intent."""
+        return not self.problem and self.meant_targets is None
+
 
 class StoredClaimChange(msgspec.Struct, frozen=True, gc=False):
     """One row from `old` to `new`, both heritage texts; None: no row. Never None at both ends.

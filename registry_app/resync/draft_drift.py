@@ -1,6 +1,6 @@
 """How a registry differs from its provider, as a finding."""
 
-from providers.registries.configmap.comparing import Comparison
+from providers.registries.configmap.resync import Comparison
 from registry_app.models import Provider, RegistryProfile
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from providers.http.errors import ProviderError
-from providers.registries.configmap.comparing import Comparison
+from providers.registries.configmap.resync import Comparison
 from providers.registries.store_contents import StoreContents
 from providers.stores.configmap.store import ConfigMapStore
 from providers.wire.endpoint import Endpoint, EndpointKey

@@ -1,9 +1,8 @@
 """The claims in a ConfigMap registry: an owner's own rows in its own map, and the intents beside them."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 
-from providers.registries.configmap.rows import Row
+from providers.registries.configmap.rows import Entry, Row
 from providers.registries.errors import ForeignText, UnwritableLabel
 from providers.registries.labels import OWNER, describe_unreadable_owner, format_labels, parse_labels
 from providers.registries.stored_claim import StoredClaim
@@ -38,36 +37,23 @@ def parse_text(text: str) -> tuple[str, dict[str, str]]:
     return labels.pop(OWNER), labels
 
 
-def read_claims(owner_id: str, rows: Iterable[Row], intents: Iterable[Row]) -> Iterator[StoredClaim]:
-    """The claims of one owner's registry, each key once. Rows of others are opinions, and no claims."""
-    settled, meant = _group(rows), _group(intents)
-    for key, found in settled.items():
-        claim = read_claim(owner_id, found, meant.get(key, ()))
-        if claim is not None:
-            yield claim
-    for key, found in meant.items():
-        if key not in settled and (claim := read_claim(owner_id, (), found)) is not None:
-            yield claim
-
-
-def read_claim(owner_id: str, rows: Iterable[Row], intents: Iterable[Row]) -> StoredClaim | None:
-    """What the rows and intents of one record set claim for the owner whose map they are in, if anything."""
-    rows, intents = tuple(rows), tuple(intents)
+def read_claim(owner_id: str, key: EndpointKey, entry: Entry) -> StoredClaim | None:
+    """What an entry claims for the owner whose map it is in, if anything. Rows of others are no claims."""
     # A row whose owner cannot be read may be the owner's: better a doubt than an unmanaged record set.
-    own = [row for row in rows if row.owner_id == owner_id or row.owner_id is None]
-    if not own and not intents:
+    own = [row for row in entry.rows if row.owner_id == owner_id or row.owner_id is None]
+    if not own and not entry.intents:
         return None
-    spoken = (*own, *intents)
-    texts = [_read_text(owner_id, row) for row in spoken]
-    problem = next((each for _, each in texts if each), "")
-    if len(intents) > 1 or (own and len(rows) > 1):
-        problem = problem or _TWICE
+    texts = [_read_text(owner_id, row) for row in (*own, *entry.intents)]
+    problems = [problem for _, problem in texts if problem]
+    if len(entry.intents) > 1 or (own and len(entry.rows) > 1):
+        problems.append(_TWICE)
     if len({text for text, _ in texts}) > 1:
-        problem = problem or _TWO_TEXTS
-    if own or problem:
-        return StoredClaim(spoken[0].key, texts[0][0], problem)
-    problem = "" if intents[0].targets else _NO_TARGETS
-    return StoredClaim(spoken[0].key, texts[0][0], problem, None if problem else intents[0].targets)
+        problems.append(_TWO_TEXTS)
+    if not own and not entry.intents[0].targets:
+        problems.append(_NO_TARGETS)
+    if own or problems:
+        return StoredClaim(key, texts[0][0], problems[0] if problems else "")
+    return StoredClaim(key, texts[0][0], meant_targets=entry.intents[0].targets)
 
 
 def _read_text(owner_id: str, row: Row) -> tuple[str, str]:
@@ -81,10 +67,3 @@ def _read_text(owner_id: str, row: Row) -> tuple[str, str]:
     except UnwritableLabel as error:
         return "", str(error)
     return text, describe_unreadable_owner(parse_labels(text) or {})
-
-
-def _group(rows: Iterable[Row]) -> dict[EndpointKey, list[Row]]:
-    groups: dict[EndpointKey, list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[row.key].append(row)
-    return groups

@@ -1,16 +1,18 @@
-"""A whole ConfigMap registry as one document, so that it outlives its cluster; and reading one back."""
+"""A whole ConfigMap registry as one document, so that it outlives its cluster; and bringing one back."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Literal
 
 import msgspec
 
-from providers.registries.configmap.claims import read_claims
+from providers.registries.configmap.claims import read_claim
 from providers.registries.configmap.names import format_map_name
-from providers.registries.configmap.rows import Row, read_row
+from providers.registries.configmap.registry import Registry
+from providers.registries.configmap.rows import NO_ENTRY, Entry, Row, describe_key, group_rows, read_row
 from providers.registries.errors import RegistryError
+from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.json_shape import raise_if_malformed, raise_if_too_many, strip_frame
 
@@ -24,6 +26,10 @@ _ENCODER = msgspec.json.Encoder()
 
 class UnusableExport(RegistryError):
     """A document that is no export of a registry, or not a whole one; nothing of it was used."""
+
+
+class UnfittingExport(RegistryError):
+    """An export that contradicts what stands where it is to be restored; nothing was written."""
 
 
 class Export(msgspec.Struct, frozen=True):
@@ -50,35 +56,22 @@ class _Document(msgspec.Struct, frozen=True, rename={"exported_at": "exportedAt"
 _DECODER = msgspec.json.Decoder(_Document)
 
 
-def export_registry(
-    owner_id: str, rows: Iterable[Row], intents: Iterable[Row], *, when: datetime, left_out: int = 0
-) -> bytes:
+def export_registry(registry: Registry, *, when: datetime) -> bytes:
     """The document of a registry. What cannot be believed stays behind and is counted."""
-    all_rows, all_intents = list(rows), list(intents)
-    believed = [row for row in all_rows if not row.problem]
-    meant = [row for row in all_intents if not row.problem]
-    doubtful = {claim.key for claim in read_claims(owner_id, believed, meant) if claim.problem}
-    kept = [[row.raw for row in found if row.key not in doubtful] for found in (believed, meant)]
-    records, intended = (sorted(each) for each in kept)
-    left_out += len(all_rows) + len(all_intents) - len(records) - len(intended)
+    owner_id = registry.owner_id
+    entries = list(_list_believed(registry))
+    records = sorted(row.raw for entry in entries for row in entry.rows)
+    intents = sorted(intent.raw for entry in entries for intent in entry.intents)
     head = {
         "kind": _KIND,
         "version": EXPORT_VERSION,
         "owner": owner_id,
         "exportedAt": when,
-        "leftOut": left_out,
-        "digest": _compute_digest(owner_id, when, records, intended),
+        "leftOut": sum(each.count for each in registry.maps) - len(records) - len(intents),
+        "digest": _compute_digest(owner_id, when, records, intents),
     }
-    return b"".join(
-        (
-            _ENCODER.encode(head)[:-1],
-            b',\n"records":[\n',
-            b",\n".join(records),
-            b'\n],\n"intents":[\n',
-            b",\n".join(intended),
-            b"\n]}\n",
-        )
-    )
+    lists = (b",\n".join(records), b",\n".join(intents))
+    return _ENCODER.encode(head)[:-1] + b',\n"records":[\n%b\n],\n"intents":[\n%b\n]}\n' % lists
 
 
 def parse_export(document: bytes, *, max_items: int) -> Export:
@@ -102,11 +95,38 @@ def parse_export(document: bytes, *, max_items: int) -> Export:
     records, intents = ([bytes(raw) for raw in each] for each in (found.records, found.intents))
     if found.digest != _compute_digest(found.owner, found.exported_at, records, intents):
         raise UnusableExport("The export is not as it was written: its digest is another.")
-    export = Export(
-        found.owner, found.exported_at, _read_rows(records), _read_rows(intents), max(0, found.left_out)
-    )
-    _raise_if_doubtful(export)
-    return export
+    rows, meant = _read_rows(records), _read_rows(intents)
+    for key, entry in group_rows(rows, meant).items():
+        problem = _find_problem(found.owner, key, entry)
+        if problem:
+            raise UnusableExport(f"The row of {key.name} in the export: {problem}")
+    return Export(found.owner, found.exported_at, rows, meant, max(0, found.left_out))
+
+
+def build_restore(
+    export: Export, registry: Registry, claimants: Mapping[EndpointKey, str]
+) -> dict[EndpointKey, Entry]:
+    """The edits that bring an export back, none for what stands already.
+
+    A row of nobody gives way: an instance that began anew has written those. Raises UnfittingExport where a
+    row stands that says something else, or where another owner (`claimants`) claims what the export claims.
+    """
+    edits: dict[EndpointKey, Entry] = {}
+    for key, entry in group_rows(export.rows, export.intents).items():
+        is_claim = entry.intents or entry.rows[0].owner_id == export.owner_id
+        if is_claim and claimants.get(key, export.owner_id) != export.owner_id:
+            raise UnfittingExport(f"{describe_key(key)} is claimed by {claimants[key]} here.")
+        standing = registry.entries.get(key, NO_ENTRY)
+        if not (_give_way(standing.rows, entry.rows) and _give_way(standing.intents, entry.intents)):
+            raise UnfittingExport(f"{describe_key(key)} has a row here that says something else.")
+        wanted = Entry(entry.rows or standing.rows[:1], entry.intents or standing.intents[:1])
+        if wanted != standing:
+            edits[key] = wanted
+    return edits
+
+
+def _give_way(standing: tuple[Row, ...], rows: tuple[Row, ...]) -> bool:
+    return all(not row.problem and (row.owner_id == "" or row in rows) for row in standing)
 
 
 def _read_rows(raws: Iterable[bytes]) -> tuple[Row, ...]:
@@ -124,13 +144,20 @@ def _read_rows(raws: Iterable[bytes]) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _raise_if_doubtful(export: Export) -> None:
-    for found in (export.rows, export.intents):
-        if len({row.key for row in found}) != len(found):
-            raise UnusableExport("A record set has two rows in the export.")
-    for claim in read_claims(export.owner_id, export.rows, export.intents):
-        if claim.problem:
-            raise UnusableExport(f"The row of {claim.key.name} in the export: {claim.problem}")
+def _list_believed(registry: Registry) -> Iterator[Entry]:
+    for key, entry in registry.entries.items():
+        rows, intents = (
+            tuple(row for row in found if not row.problem) for found in (entry.rows, entry.intents)
+        )
+        if not _find_problem(registry.owner_id, key, Entry(rows, intents)):
+            yield Entry(rows, intents)
+
+
+def _find_problem(owner_id: str, key: EndpointKey, entry: Entry) -> str:
+    if len(entry.rows) > 1 or len(entry.intents) > 1:
+        return "it is there twice."
+    claim = read_claim(owner_id, key, entry)
+    return claim.problem if claim else ""
 
 
 def _compute_digest(owner_id: str, when: datetime, records: list[bytes], intents: list[bytes]) -> str:

@@ -25,22 +25,26 @@ class MapName(NamedTuple):
     shard: int
 
 
-def format_map_name(owner_id: str, shard: int = 0) -> str:
-    """The ConfigMap of this owner's registry. Raises UnstorableOwner, which names the owner."""
-    name = f"{owner_id}-storage"
-    longest = f"{name}-{MAX_SHARDS}"
-    if len(longest) > _MAX_MAP_NAME_LENGTH or not _SUBDOMAIN(name):
+def format_map_name(owner_id: str) -> str:
+    """The first ConfigMap of this owner's registry. Raises UnstorableOwner, which names the owner."""
+    if not _is_storable(owner_id):
         raise UnstorableOwner(
             f"The owner id {safe_text(owner_id)!r} cannot be kept in a ConfigMap registry: its ConfigMap "
             f"would be named after it, and such a name takes lower-case letters, digits, `-` and `.` only, "
             f"{_MAX_MAP_NAME_LENGTH} characters at most. Nothing was written."
         )
-    return f"{name}-{shard}" if shard else name
+    return f"{owner_id}-storage"
 
 
 def parse_map_name(name: str) -> MapName | None:
     """Whose registry a ConfigMap of this name would be; None if it is no name of ours."""
-    match = _MAP_NAME(name) if len(name) <= _MAX_MAP_NAME_LENGTH else None
-    if match is None:
+    match = _MAP_NAME(name)
+    if match is None or not _is_storable(match[1]):
         return None
     return MapName(match[1], int(match[2] or 0))
+
+
+def _is_storable(owner_id: str) -> bool:
+    """Whether there is room in the name of a ConfigMap for the owner id and the number of a shard."""
+    longest = f"{owner_id}-storage-{MAX_SHARDS}"
+    return len(longest) <= _MAX_MAP_NAME_LENGTH and _SUBDOMAIN(longest) is not None

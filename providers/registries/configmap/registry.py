@@ -1,34 +1,30 @@
-"""A whole ConfigMap registry of one owner, put together from the data of its ConfigMaps."""
+"""The ConfigMap registries of a namespace, each put together from the data of its ConfigMaps."""
 
 from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 
 import msgspec
 
-from providers.registries.configmap.claims import read_claim, read_claims
+from providers.registries.configmap.claims import read_claim
 from providers.registries.configmap.index import (
     Index,
-    ShardEntry,
-    ShardMark,
+    Shard,
     UnreadableIndex,
     build_index,
     parse_index,
     parse_mark,
-    place_key,
 )
-from providers.registries.configmap.names import format_map_name
-from providers.registries.configmap.rows import Row, RowList, parse_rows
-from providers.registries.configmap.shards import INDEX, INTENTS, RECORDS, SHARD, Shard
+from providers.registries.configmap.maps import INDEX, RECORDS, SHARD, MapData, MapRows
+from providers.registries.configmap.names import format_map_name, parse_map_name
+from providers.registries.configmap.rows import NO_ENTRY, Entry, Row
 from providers.registries.errors import RegistryError
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.json_shape import raise_if_too_many
 
-_NO_ROWS = RowList()
 _MISPLACED = "Its row stands in another shard than the index says."
 
 
@@ -36,101 +32,73 @@ class UnreadableRegistry(RegistryError):
     """A registry whose rows cannot all be told: never taken for an empty one. Its ConfigMap is named."""
 
 
-class MapData:
-    """What of one ConfigMap matters here: its texts, and the size of all other data in it.
+@dataclass(frozen=True)
+class Registry:
+    """The registry of one owner: the layout of its shards, and the rows of each of them.
 
-    Its lists are parsed once, and the claims in them read once: a registry is put together again after each
-    write to one of its maps.
+    `has_strays`: somebody put a row into another shard than the one it belongs in.
     """
 
-    def __init__(self, texts: Mapping[str, str], other_bytes: int = 0) -> None:
-        self.texts = texts
-        self.other_bytes = other_bytes
-        self._lists: dict[str, RowList] = {}
-        self._claims: dict[str, tuple[StoredClaim, ...]] = {}
+    owner_id: str
+    index: Index
+    maps: tuple[MapRows, ...]
+    has_strays: bool = False
 
-    def parse_list(self, key: str, max_items: int) -> RowList:
-        """The rows under a key; none where there is no such key. Raises WireError."""
-        if key not in self.texts:
-            return _NO_ROWS
-        if key not in self._lists:
-            self._lists[key] = parse_rows(self.texts[key], max_items)
-        found = self._lists[key]
-        raise_if_too_many(len(found.rows) + len(found.unreadable), max_items)
+    @cached_property
+    def entries(self) -> Mapping[EndpointKey, Entry]:
+        """All that is said of each record set, of others' and unmanaged ones too."""
+        found: dict[EndpointKey, Entry] = {}
+        for each in self.maps:
+            twice = {key: found[key] for key in found.keys() & each.entries.keys()} if self.has_strays else {}
+            found.update(each.entries)
+            for key, one in twice.items():
+                found[key] = Entry(one.rows + found[key].rows, one.intents + found[key].intents)
         return found
 
-    def holds(self, shard: Shard) -> bool:
-        """Whether a shard has just the rows that were parsed here: none misplaced, none left over."""
-        pairs = ((RECORDS, shard.rows), (INTENTS, shard.intents))
-        return all(self._lists.get(key, _NO_ROWS) is rows for key, rows in pairs)
-
-    def list_claims(self, owner_id: str) -> tuple[StoredClaim, ...]:
-        """What the rows here claim for the owner, taken by themselves."""
-        if owner_id not in self._claims:
-            rows, intents = (self._lists.get(key, _NO_ROWS).rows for key in (RECORDS, INTENTS))
-            self._claims[owner_id] = tuple(read_claims(owner_id, rows, intents))
-        return self._claims[owner_id]
-
-
-class Registry:
-    """The registry of one owner as it stands: one or more shards in the order of their record sets.
-
-    `sources` are the ConfigMaps of the shards.
-    """
-
-    def __init__(
-        self, owner_id: str, index: Index, shards: tuple[Shard, ...], sources: tuple[MapData, ...]
-    ) -> None:
-        self.owner_id = owner_id
-        self.index = index
-        self.shards = shards
-        self._sources = sources
-        self._starts = [place_key(shard.entry.start) for shard in shards]
-
-    def rows(self) -> Iterator[Row]:
-        """All rows, of others and unmanaged ones too."""
-        return (row for shard in self.shards for row in shard.rows.rows)
-
-    def intents(self) -> Iterator[Row]:
-        return (row for shard in self.shards for row in shard.intents.rows)
-
-    def unreadable(self) -> list[str]:
-        """Of each row that speaks for no record set anybody could tell: why."""
-        lists = (found for shard in self.shards for found in (shard.rows, shard.intents))
-        return [row.reason for found in lists for row in found.unreadable]
-
-    def claims(self) -> Iterator[StoredClaim]:
+    def claims(self) -> Sequence[StoredClaim]:
         """What this owner claims, each record set once."""
-        parts = zip(self.shards, self._sources, strict=True)
-        if all(source.holds(shard) for shard, source in parts):
-            # Each record set is in one shard alone.
-            return chain.from_iterable(source.list_claims(self.owner_id) for source in self._sources)
-        return read_claims(self.owner_id, self.rows(), self.intents())
+        if self.has_strays:
+            return MapRows(self.owner_id, self.entries).claims
+        return [claim for each in self.maps for claim in each.claims]
 
     def claim_of(self, key: EndpointKey) -> StoredClaim | None:
         """What this owner claims of one record set."""
-        return read_claim(self.owner_id, self._rows.get(key, ()), self._intents.get(key, ()))
+        return read_claim(self.owner_id, key, self.entries.get(key, NO_ENTRY))
 
-    @cached_property
-    def _rows(self) -> dict[EndpointKey, list[Row]]:
-        return _group(self.rows())
+    def is_doubtful(self, key: EndpointKey) -> bool:
+        """Whether something cannot be believed that is said of a record set."""
+        claim = self.claim_of(key)
+        rows = self.entries.get(key, NO_ENTRY).rows
+        return bool(claim and claim.problem) or any(row.problem for row in rows)
 
-    @cached_property
-    def _intents(self) -> dict[EndpointKey, list[Row]]:
-        return _group(self.intents())
+    def count_unreadable(self) -> int:
+        """How many rows speak for no record set anybody could tell."""
+        return sum(len(each.unreadable) + len(each.unreadable_intents) for each in self.maps)
 
-    def rows_of(self, key: EndpointKey) -> list[Row]:
-        return self._rows.get(key, [])
+    def number_of(self, key: EndpointKey) -> int:
+        """Which of the shards the record set belongs in."""
+        return bisect_right(self.index.shards, key, key=lambda shard: shard.place) - 1
 
-    def intents_of(self, key: EndpointKey) -> list[Row]:
-        return self._intents.get(key, [])
 
-    def shard_of(self, key: EndpointKey) -> Shard:
-        """The shard that the record set belongs in."""
-        return self.shards[max(0, bisect_right(self._starts, key) - 1)]
+def build_registry(owner_id: str) -> Registry:
+    """The registry of an owner who has none yet, whether one can be made or not."""
+    return Registry(owner_id, build_index(f"{owner_id}-storage", 0), (MapRows(owner_id, {}),))
 
-    def shard_named(self, name: str) -> Shard:
-        return next(shard for shard in self.shards if shard.entry.name == name)
+
+def read_registries(maps: Mapping[str, MapData], max_items: int) -> dict[str, Registry]:
+    """All registries in the ConfigMaps of a namespace, by owner. Raises UnreadableRegistry."""
+    registries: dict[str, Registry] = {}
+    for name, data in maps.items():
+        parsed = parse_map_name(name)
+        if parsed is None:
+            continue
+        if parsed.shard:
+            _raise_if_orphaned(name.removesuffix(f"-{parsed.shard}"), data, maps)
+        elif RECORDS in data.texts:
+            registries[parsed.owner_id] = read_registry(parsed.owner_id, maps, max_items)
+        elif _is_index(data.texts.get(INDEX), name):
+            raise UnreadableRegistry(f"The ConfigMap {name} has lost its `records`.")
+    return registries
 
 
 def read_registry(owner_id: str, maps: Mapping[str, MapData], max_items: int) -> Registry:
@@ -144,75 +112,69 @@ def read_registry(owner_id: str, maps: Mapping[str, MapData], max_items: int) ->
         index = parse_index(text, first) if text is not None else build_index(first, 0)
     except UnreadableIndex as error:
         raise _unreadable(first, str(error)) from error
-    ends = [entry.start for entry in index.shards[1:]] + [None]
-    shards: list[Shard] = []
-    room = max_items
-    for entry, end in zip(index.shards, ends, strict=True):
-        shard = _read_shard(first, entry, EndpointKey(*end) if end else None, maps, room)
-        room -= sum(len(each.rows) + len(each.unreadable) for each in (shard.rows, shard.intents))
-        shards.append(_settle_places(shard, index))
-    sources = tuple(maps[entry.name] for entry in index.shards)
-    return Registry(owner_id, index, tuple(shards), sources)
+    ends = [shard.place for shard in index.shards[1:]]
+    found: list[MapRows] = []
+    has_strays, count = False, 0
+    for shard, end in zip(index.shards, [*ends, None], strict=True):
+        data = maps.get(shard.name)
+        if data is None or RECORDS not in data.texts:
+            raise _unreadable(first, f"its index names {shard.name}, which is not there or has no `records`")
+        was_cut = bool(found) and 0 < _read_cut(first, shard, data) <= index.generation
+        try:
+            rows = data.rows
+            count += rows.count
+            raise_if_too_many(count, max_items)
+        except WireError as error:
+            raise _unreadable(shard.name, f"its rows cannot be read ({error.reason})") from error
+        if not rows.is_between(shard.place, end):
+            rows = _settle(rows, shard.place, end, was_cut=was_cut)
+            has_strays = has_strays or not was_cut
+        found.append(rows)
+    return Registry(owner_id, index, tuple(found), has_strays)
 
 
-def _read_shard(
-    first: str, entry: ShardEntry, end: EndpointKey | None, maps: Mapping[str, MapData], max_items: int
-) -> Shard:
-    found = maps.get(entry.name)
-    if found is None or RECORDS not in found.texts:
-        raise _unreadable(first, f"its index names {entry.name}, which is not there or has no `records`")
-    mark = None if entry.name == first else _read_mark(first, entry, found)
+def _is_index(text: str | None, first: str) -> bool:
     try:
-        return Shard(
-            entry,
-            mark,
-            end,
-            rows=found.parse_list(RECORDS, max_items),
-            intents=found.parse_list(INTENTS, max_items),
-            other_bytes=found.other_bytes,
-        )
-    except WireError as error:
-        raise _unreadable(entry.name, f"its rows are no JSON array of objects ({error.reason})") from error
+        return text is not None and bool(parse_index(text, first))
+    except UnreadableIndex:
+        return False
 
 
-def _read_mark(first: str, entry: ShardEntry, found: MapData) -> ShardMark:
+def _read_cut(first: str, shard: Shard, data: MapData) -> int:
+    """The generation that a cut of a further shard makes or made; 0 for none."""
     try:
-        mark = parse_mark(found.texts.get(SHARD, ""))
+        mark = parse_mark(data.texts.get(SHARD, ""))
     except UnreadableIndex as error:
-        raise _unreadable(entry.name, str(error)) from error
-    if mark.digest != entry.digest or mark.start != entry.start:
-        raise _unreadable(entry.name, f"it belongs to another layout than the index in {first} describes")
-    return mark
+        raise _unreadable(shard.name, str(error)) from error
+    if (mark.digest, mark.start) != (shard.digest, shard.start):
+        raise _unreadable(shard.name, f"it belongs to another layout than the index in {first} describes")
+    return mark.cut
 
 
-def _settle_places(shard: Shard, index: Index) -> Shard:
-    """The shard with what is left over from a cut taken out, and what stands in a wrong place told."""
-    is_cut = shard.mark is not None and 0 < shard.mark.cut <= index.generation
-    return msgspec.structs.replace(
-        shard,
-        mark=msgspec.structs.replace(shard.mark, cut=0) if shard.mark and is_cut else shard.mark,
-        rows=_settle_list(shard, shard.rows, is_cut=is_cut),
-        intents=_settle_list(shard, shard.intents, is_cut=is_cut),
-    )
+def _settle(rows: MapRows, start: EndpointKey, end: EndpointKey | None, *, was_cut: bool) -> MapRows:
+    """Without what is left over from a cut, and with what somebody put in the wrong place told."""
+    entries = {}
+    for key, entry in rows.entries.items():
+        if start <= key and (end is None or key < end):
+            entries[key] = entry
+        elif not was_cut:
+            entries[key] = Entry(_misplaced(entry.rows), _misplaced(entry.intents))
+    return replace(rows, entries=entries)
 
 
-def _settle_list(shard: Shard, found: RowList, *, is_cut: bool) -> RowList:
-    if all(shard.holds(row.key) for row in found.rows):
-        return found
-    rows = (
-        row if shard.holds(row.key) else msgspec.structs.replace(row, problem=row.problem or _MISPLACED)
-        for row in found.rows
-        if shard.holds(row.key) or not is_cut
-    )
-    return RowList(tuple(rows), found.unreadable)
+def _misplaced(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    return tuple(msgspec.structs.replace(row, problem=row.problem or _MISPLACED) for row in rows)
+
+
+def _raise_if_orphaned(first: str, data: MapData, maps: Mapping[str, MapData]) -> None:
+    """A shard without an index, which is written before any shard: somebody else deleted it, or wrote over
+    it, and what is left is not the whole registry."""
+    has_index = first in maps and {RECORDS, INDEX} <= maps[first].texts.keys()
+    if not has_index and RECORDS in data.texts and data.is_shard():
+        raise UnreadableRegistry(
+            f"The ConfigMap {first} is gone or has lost its index, while its shard {data.name} is there."
+        )
 
 
 def _unreadable(name: str, reason: str) -> UnreadableRegistry:
     return UnreadableRegistry(f"The ConfigMap {name} cannot be read as a registry: {reason}.")
-
-
-def _group(rows: Iterable[Row]) -> dict[EndpointKey, list[Row]]:
-    groups: dict[EndpointKey, list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[row.key].append(row)
-    return dict(groups)

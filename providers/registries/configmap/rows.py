@@ -5,11 +5,12 @@ several), `set` (the set identifier) and `labels`. What else stands in a row is 
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from providers.wire.canonical_name import endpoint_key
+from providers.wire.canonical_name import canonical_targets, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.errors import RecordTooLarge, WireError, WrongType
 from providers.wire.json_reading import (
@@ -59,6 +60,16 @@ class RowList(msgspec.Struct, frozen=True):
     unreadable: tuple[UnreadableRow, ...] = ()
 
 
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """What a registry says of one record set. More than one row, or more than one intent, is a mistake."""
+
+    rows: tuple[Row, ...] = ()
+    intents: tuple[Row, ...] = ()
+
+
+NO_ENTRY = Entry()
+
+
 class _PlainRow(msgspec.Struct, gc=False, omit_defaults=True):
     """A row as we write it."""
 
@@ -98,6 +109,19 @@ def read_row(raw: bytes, path: str = "$") -> Row | UnreadableRow:
     return _build(raw, plain, plain.owner)
 
 
+def group_rows(rows: Sequence[Row], intents: Sequence[Row] = ()) -> dict[EndpointKey, Entry]:
+    """Rows and intents by record set, in the order in which the record sets are first named."""
+    entries = {row.key: Entry((row,)) for row in rows}
+    if len(entries) == len(rows) and not intents:
+        return entries  # as nearly always
+    groups: dict[EndpointKey, tuple[list[Row], list[Row]]] = defaultdict(lambda: ([], []))
+    for row in rows:
+        groups[row.key][0].append(row)
+    for intent in intents:
+        groups[intent.key][1].append(intent)
+    return {key: Entry(tuple(found), tuple(meant)) for key, (found, meant) in groups.items()}
+
+
 def format_rows(raws: Iterable[bytes]) -> str:
     """A list of rows, one a line, as people and old readers find it."""
     body = b",\n".join(raws)
@@ -129,6 +153,21 @@ def build_row(record: Endpoint, owner_id: str, labels: Mapping[str, str], like: 
     return Row(endpoint_key(record), owner_id, targets, plain.labels, raw)
 
 
+def has_targets_of(row: Row, record: Row | Endpoint) -> bool:
+    """Whether the two name the same targets, as ExternalDNS compares them."""
+    if row.targets == record.targets:
+        return True
+    kind = row.key.record_type
+    mine, other = (Endpoint(record_type=kind, targets=each.targets) for each in (row, record))
+    return canonical_targets(mine) == canonical_targets(other)
+
+
+def describe_key(key: EndpointKey) -> str:
+    """A record set in words."""
+    words = f"{key.name} {key.record_type}"
+    return f"{words} ({safe_text(key.set_identifier)})" if key.set_identifier else words
+
+
 def _read_unknown_fields(row: Row) -> dict[str, object]:
     if row.problem or _read_plain(row.raw) is not None:
         return {}
@@ -153,37 +192,27 @@ def _read_plain(raw: bytes) -> _PlainRow | None:
 
 
 def _read_odd(raw: bytes, path: str) -> Row | UnreadableRow:
+    """A row that somebody else wrote. What cannot be read beside its identity is the row's problem."""
     value = parse_json(raw, path, STRICT)
     if len(raw) > MAX_RECORD_BYTES:
         return UnreadableRow(raw, f"The row takes more than {MAX_RECORD_BYTES} bytes.")
-    problem = ""
+    plain = _PlainRow("", "", "", "")
+    owner_id, problem = None, ""
     try:
         # On one line, all else as it was: a map may have no room for what a person indented.
         raw = msgspec.json.format(raw, indent=-1)
         msgspec.json.decode(raw)
     except msgspec.MsgspecError:
         problem = "The row holds half of a surrogate pair, which nobody could write again."
-    if not isinstance(value, JsonObject):
-        return UnreadableRow(raw, f"{_NO_NAME}: it is no object.")
     try:
+        if not isinstance(value, JsonObject):
+            raise WrongType("it is no object", path)
         found = collect_fields(value, _FIELDS, path, STRICT)
-        plain = _PlainRow(
-            dnsname=read_text(found.get("dnsname"), path),
-            owner="",
-            target="",
-            type=read_text(found.get("type"), path),
-            set=read_text(found.get("set"), path),
-        )
+        plain.dnsname = read_text(found.get("dnsname"), path)
+        plain.type = read_text(found.get("type"), path)
+        plain.set = read_text(found.get("set"), path)
     except WireError as error:
         return UnreadableRow(raw, f"{_NO_NAME}: {error.reason}.")
-    return _read_rest(raw, plain, found, path, problem)
-
-
-def _read_rest(
-    raw: bytes, plain: _PlainRow, found: Mapping[str, object], path: str, problem: str
-) -> Row | UnreadableRow:
-    """All but the identity. What cannot be read of it is the row's problem."""
-    owner_id = None
     try:
         owner_id = read_text(found.get("owner"), f"{path}.owner")
         plain.target = read_text(found.get("target"), f"{path}.target")

@@ -2,35 +2,24 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final, TypeVar
-
-import msgspec
+from typing import Final
 
 from providers.http.errors import NothingSent, OutcomeUnknown, ProviderError
 from providers.registries.configmap.changes import build_edits
-from providers.registries.configmap.comparing import NO_OWNERS, Comparison, compare_with_provider
-from providers.registries.configmap.export import Export, export_registry
-from providers.registries.configmap.names import format_map_name
-from providers.registries.configmap.rebuilding import build_rebuild
-from providers.registries.configmap.registry import Registry
-from providers.registries.configmap.restoring import build_restore
+from providers.registries.configmap.export import Export, build_restore, export_registry
+from providers.registries.configmap.registry import Registry, build_registry
+from providers.registries.configmap.resync import NO_OWNERS, Comparison, build_rebuild, compare_with_provider
+from providers.registries.configmap.writing import MAX_SHARD_BYTES, Edits, WritePlan
 from providers.registries.errors import RegistryError
 from providers.registries.store_contents import StoreReading
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
-from providers.stores.configmap.maps import (
-    MapMemory,
-    NamespaceMaps,
-    compute_objects_digest,
-    fetch_maps,
-    fetch_objects,
-    read_maps,
-)
-from providers.stores.configmap.writing import RegistryWriter
+from providers.stores.configmap.namespace import NamespaceReader, compute_objects_digest, write_map
 from providers.stores.kubernetes.client import Conflict, KubernetesClient
 from providers.wire.endpoint import Endpoint, EndpointKey
 
-_Result = TypeVar("_Result")
-_Act = Callable[[NamespaceMaps, RegistryWriter], _Result]
+_Registries = Mapping[str, Registry]
+# From all registries there are: the edits of each owner's, in waves, one after the other.
+_BuildEdits = Callable[[_Registries], Iterable[Mapping[str, Edits]]]
 # How often a write is begun at all: each time another writer was first, everything is read and compared anew.
 _MOST_BEGINNINGS: Final = 3
 _NAMED_MAPS: Final = 5
@@ -57,8 +46,7 @@ class ConfigMapStore:
     ) -> None:
         self._client = client
         self._namespace = namespace
-        self._max_items = max_items
-        self._memory = MapMemory(namespace) if remembers else None
+        self._reader = NamespaceReader(namespace, max_items, remembers=remembers)
 
     def fetch_claims(self) -> Sequence[StoredClaim]:
         """The claims of all owners, each record set once for each of them.
@@ -70,13 +58,10 @@ class ConfigMapStore:
 
     def fetch_reading(self) -> StoreReading:
         """The texts of all registries; each is only read when the claims are asked for."""
-        objects = fetch_objects(self._client, self._namespace, self._memory)
-
-        def read() -> Sequence[StoredClaim]:
-            maps = read_maps(self._client, self._namespace, objects, self._max_items, self._memory)
-            return _list_claims(maps)
-
-        return StoreReading(compute_objects_digest(objects), read)
+        objects = self._reader.fetch(self._client)
+        return StoreReading(
+            compute_objects_digest(objects), lambda: _list_claims(self._reader.read(objects).registries)
+        )
 
     def write(self, changes: Sequence[StoredClaimChange]) -> None:
         """Make each change if its row still holds `old`, and none if one does not.
@@ -87,7 +72,7 @@ class ConfigMapStore:
         OutcomeUnknown once a row was written.
         """
         if changes:
-            self._write(lambda maps, writer: _write_changes(maps, writer, changes))
+            self._write(lambda registries: build_edits(changes, registries))
 
     def compare(
         self,
@@ -100,7 +85,8 @@ class ConfigMapStore:
 
         `owners` are the owners of record sets by other registries, such as TXT. Raises ProviderError.
         """
-        return _compare(self._fetch().registries.get(owner_id), endpoints, _others(owners, owner_id))
+        registry = _find_registry(self._fetch(), owner_id)
+        return compare_with_provider(registry, endpoints, _leave_out(owners, owner_id))
 
     def rebuild(
         self,
@@ -116,22 +102,25 @@ class ConfigMapStore:
         owner's own rows stay its own, and with `keep_own` stay even where there is no record set: it may be
         on its way. Raises as `write` does.
         """
-        return self._write(
-            lambda maps, writer: _rebuild(
-                maps, writer, owner_id, endpoints, _others(owners, owner_id), keep_own=keep_own
-            )
-        )
+        others = _leave_out(owners, owner_id)
+
+        def build(registries: _Registries) -> Iterable[Mapping[str, Edits]]:
+            registry = _find_registry(registries, owner_id)
+            claimants = {**others, **_find_claimants(registries, owner_id)}
+            return [{owner_id: build_rebuild(registry, endpoints, claimants, keep_own=keep_own)}]
+
+        registry = _find_registry(self._write(build), owner_id)
+        return compare_with_provider(registry, endpoints, others)
 
     def export(self, owner_id: str, *, when: datetime) -> bytes:
         """The whole registry of an owner as one document. Raises ProviderError, NoRegistry among them."""
-        registry = self._fetch().registries.get(owner_id)
+        registry = self._fetch().get(owner_id)
         if registry is None:
             raise NoRegistry(
                 f"The owner {owner_id!r} has no ConfigMap registry in the namespace {self._namespace}.",
                 hint=f"Its first ConfigMap would be named {owner_id}-storage.",
             )
-        rows, intents = registry.rows(), registry.intents()
-        return export_registry(owner_id, rows, intents, when=when, left_out=len(registry.unreadable()))
+        return export_registry(registry, when=when)
 
     def restore(self, export: Export) -> None:
         """Bring an export back, here or in another cluster; what stands already stays.
@@ -139,13 +128,19 @@ class ConfigMapStore:
         Cut short, it is completed by asking again. Raises as `write` does: NothingSent too where something
         stands that contradicts it.
         """
-        self._write(lambda maps, writer: _restore(maps, writer, export))
 
-    def _fetch(self) -> NamespaceMaps:
-        return fetch_maps(self._client, self._namespace, self._max_items, self._memory)
+        def build(registries: _Registries) -> Iterable[Mapping[str, Edits]]:
+            owner_id = export.owner_id
+            registry = _find_registry(registries, owner_id)
+            return [{owner_id: build_restore(export, registry, _find_claimants(registries, owner_id))}]
 
-    def _write(self, act: _Act[_Result]) -> _Result:
-        """Read, decide and write; from the beginning again where another writer was first.
+        self._write(build)
+
+    def _fetch(self) -> _Registries:
+        return self._reader.read(self._reader.fetch(self._client)).registries
+
+    def _write(self, build: _BuildEdits) -> _Registries:
+        """Read, decide and write; from the beginning again where another writer was first. What was read.
 
         One deadline for all of it: whoever asks holds a lease for as long as that, and no longer.
         """
@@ -154,14 +149,28 @@ class ConfigMapStore:
         beginning = 1
         while True:
             try:
-                maps = fetch_maps(client, self._namespace, self._max_items, self._memory)
-                return act(maps, RegistryWriter(maps, written))
+                return self._write_once(client, build, written)
             except Conflict as error:
                 if beginning == _MOST_BEGINNINGS:
                     raise self._build_conflict(error, written) from error
                 beginning += 1
             except (ProviderError, RegistryError) as error:
                 raise _build_failure(error, written) from error
+
+    def _write_once(self, client: KubernetesClient, build: _BuildEdits, written: list[str]) -> _Registries:
+        """`written`: here go the names of the ConfigMaps in which rows were changed."""
+        maps, registries = self._reader.read(self._reader.fetch(client))
+        plan = WritePlan(registries, maps, MAX_SHARD_BYTES)
+        for wave in build(registries):
+            for owner_id, edits in sorted(wave.items()):
+                plan.add(owner_id, edits)
+        held = {name: data.obj for name, data in maps.items()}
+        for write in plan.writes:
+            before = held.get(write.name)
+            held[write.name] = write_map(client, self._namespace, before, write)
+            if write.has_edits and held[write.name] is not before:
+                written.append(write.name)
+        return registries
 
     def _build_conflict(self, error: Conflict, written: Sequence[str]) -> ProviderError:
         if written:
@@ -174,60 +183,26 @@ class ConfigMapStore:
         )
 
 
-def _list_claims(maps: NamespaceMaps) -> list[StoredClaim]:
-    return [claim for _, registry in sorted(maps.registries.items()) for claim in registry.claims()]
+def _list_claims(registries: _Registries) -> list[StoredClaim]:
+    return [claim for _, registry in sorted(registries.items()) for claim in registry.claims()]
 
 
-def _write_changes(maps: NamespaceMaps, writer: RegistryWriter, changes: Sequence[StoredClaimChange]) -> None:
-    edits = build_edits(changes, maps.registries)
-    for wave in (edits.coming, edits.going):
-        for owner_id, mine in sorted(wave.items()):
-            writer.write(owner_id, mine)
+def _find_registry(registries: _Registries, owner_id: str) -> Registry:
+    return registries.get(owner_id) or build_registry(owner_id)
 
 
-def _rebuild(
-    maps: NamespaceMaps,
-    writer: RegistryWriter,
-    owner_id: str,
-    endpoints: Sequence[Endpoint],
-    others: Mapping[EndpointKey, str],
-    *,
-    keep_own: bool,
-) -> Comparison:
-    format_map_name(owner_id)
-    registry = maps.registries.get(owner_id)
-    comparison = _compare(registry, endpoints, others)
-    claimants = {**others, **_find_claimants(maps, owner_id)}
-    writer.write(owner_id, build_rebuild(registry, owner_id, endpoints, claimants, keep_own=keep_own))
-    return comparison
-
-
-def _restore(maps: NamespaceMaps, writer: RegistryWriter, export: Export) -> None:
-    registry = maps.registries.get(export.owner_id)
-    writer.write(export.owner_id, build_restore(export, registry, _find_claimants(maps, export.owner_id)))
-
-
-def _others(owners: Mapping[EndpointKey, str], owner_id: str) -> Mapping[EndpointKey, str]:
+def _leave_out(owners: Mapping[EndpointKey, str], owner_id: str) -> Mapping[EndpointKey, str]:
     return {key: other for key, other in owners.items() if other != owner_id}
 
 
-def _compare(
-    registry: Registry | None, endpoints: Iterable[Endpoint], others: Mapping[EndpointKey, str]
-) -> Comparison:
-    if registry is None:
-        return compare_with_provider((), endpoints)
-    comparison = compare_with_provider(registry.rows(), endpoints, owners=others)
-    return msgspec.structs.replace(comparison, keyless=len(registry.unreadable()))
-
-
-def _find_claimants(maps: NamespaceMaps, owner_id: str) -> dict[EndpointKey, str]:
+def _find_claimants(registries: _Registries, owner_id: str) -> dict[EndpointKey, str]:
     """Who else claims what: each of the other owners for its own record sets."""
     return {
         claim.key: other
-        for other, registry in sorted(maps.registries.items())
+        for other, registry in sorted(registries.items())
         if other != owner_id
         for claim in registry.claims()
-        if not claim.problem and claim.meant_targets is None
+        if claim.is_settled
     }
 
 

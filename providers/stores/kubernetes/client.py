@@ -234,7 +234,7 @@ class KubernetesClient:
 
     def _begin(self) -> Exchange:
         exchange = self._http.begin()
-        exchange.shorten(self._ends_at - time.monotonic())
+        exchange.shorten(max(0.0, self._ends_at - time.monotonic()))
         return exchange
 
     def _call(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.registries.configmap.claims import format_text, parse_text, read_claims
-from providers.registries.configmap.rows import Row, parse_rows
+from providers.registries.configmap.claims import format_text, parse_text, read_claim
+from providers.registries.configmap.rows import Row, group_rows, parse_rows
 from providers.registries.errors import ForeignText, UnwritableLabel
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.endpoint import EndpointKey
@@ -26,7 +26,8 @@ def row(name: str = "www.example.org", owner: object = BLUE, **more: object) -> 
 
 
 def claims_of(rows: tuple[Row, ...], intents: tuple[Row, ...] = ()) -> list[StoredClaim]:
-    return list(read_claims(BLUE, rows, intents))
+    found = [read_claim(BLUE, key, entry) for key, entry in group_rows(rows, intents).items()]
+    return [claim for claim in found if claim is not None]
 
 
 def test_an_own_row_is_a_claim_and_what_is_said_of_others_is_none() -> None:

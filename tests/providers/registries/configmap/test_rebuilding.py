@@ -3,48 +3,39 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.registries.configmap.comparing import DifferenceKind, compare_with_provider
-from providers.registries.configmap.index import build_index
-from providers.registries.configmap.rebuilding import build_rebuild
-from providers.registries.configmap.registry import MapData, Registry, UnreadableRegistry, read_registry
-from providers.registries.configmap.rows import Row
-from providers.registries.configmap.shards import (
-    INDEX,
-    INTENTS,
-    RECORDS,
-    SHARD,
-    Edit,
-    Shard,
-    apply_edits,
-    format_data,
+from providers.registries.configmap.maps import INDEX, INTENTS, RECORDS, SHARD
+from providers.registries.configmap.registry import (
+    Registry,
+    UnreadableRegistry,
+    build_registry,
+    read_registry,
 )
-from providers.wire.endpoint import Endpoint
-from tests.providers.registries.configmap.values import BLUE, ROWS
+from providers.registries.configmap.resync import DifferenceKind, build_rebuild, compare_with_provider
+from providers.registries.configmap.rows import Entry, Row, group_rows
+from providers.registries.configmap.writing import MAX_SHARD_BYTES, WritePlan
+from providers.wire.endpoint import Endpoint, EndpointKey
+from tests.providers.registries.configmap.values import BLUE, ROWS, make_data
 
 FIRST = f"{BLUE}-storage"
 UNIQUE_ROWS = st.lists(ROWS, max_size=8, unique_by=lambda row: row.key)
 
 
-def write(shard: Shard, edits: list[Edit]) -> Registry:
+def write(registry: Registry, edits: dict[EndpointKey, Entry]) -> Registry:
     """The registry after these edits, written and read again."""
-    edited = apply_edits(shard, {edit.key: edit for edit in edits})
-    data = format_data(edited, build_index(FIRST, 0))
-    texts = {key: value for key, value in data.items() if value is not None}
-    return read_registry(BLUE, {FIRST: MapData(texts)}, max_items=1_000)
+    plan = WritePlan({BLUE: registry}, {}, MAX_SHARD_BYTES)
+    plan.add(BLUE, edits)
+    if not plan.writes:
+        return registry
+    (written,) = plan.writes
+    return read_registry(BLUE, {FIRST: make_data(FIRST, written.data)}, max_items=1_000)
 
 
 def make_registry(rows: list[Row], intents: list[Row]) -> Registry:
-    meant = {row.key: row for row in intents}
-    settled = {row.key: row for row in rows}
-    keys = settled.keys() | meant.keys()
-    return write(
-        Shard(build_index(FIRST, 0).shards[0]), [Edit(key, settled.get(key), meant.get(key)) for key in keys]
-    )
+    return write(build_registry(BLUE), group_rows(rows, intents))
 
 
 def rebuild(registry: Registry, shown: list[Endpoint], *, keep_own: bool) -> Registry:
-    edits = build_rebuild(registry, BLUE, shown, {}, keep_own=keep_own)
-    return write(registry.shards[0], list(edits.values()))
+    return write(registry, build_rebuild(registry, shown, keep_own=keep_own))
 
 
 @settings(deadline=None)
@@ -67,8 +58,8 @@ def test_after_it_nothing_differs_but_what_was_to_stay(
     after = rebuild(registry, list(shown.values()), keep_own=keep_own)
 
     doubtful = {claim.key for claim in registry.claims() if claim.problem}
-    own = {row.key for row in registry.rows() if row.owner_id == BLUE}
-    for difference in compare_with_provider(after.rows(), shown.values()).differences:
+    own = {key for key, entry in registry.entries.items() if entry.rows and entry.rows[0].owner_id == BLUE}
+    for difference in compare_with_provider(after, shown.values()).differences:
         if difference.key not in doubtful:
             assert difference.kind is DifferenceKind.ROW_WITHOUT_RECORD
             assert keep_own
@@ -90,7 +81,7 @@ def test_a_second_one_changes_nothing(
 
     after = rebuild(make_registry(rows, intents), shown, keep_own=keep_own)
 
-    assert build_rebuild(after, BLUE, shown, {}, keep_own=keep_own) == {}
+    assert build_rebuild(after, shown, keep_own=keep_own) == {}
 
 
 TEXTS = st.text() | st.sampled_from(
@@ -109,7 +100,7 @@ TEXTS = st.text() | st.sampled_from(
 def test_whatever_stands_in_maps_is_read_or_refused(
     maps: dict[str, dict[str, str]], first: dict[str, str]
 ) -> None:
-    held = {name: MapData(texts) for name, texts in {**maps, FIRST: first}.items()}
+    held = {name: make_data(name, texts) for name, texts in {**maps, FIRST: first}.items()}
     try:
         registry = read_registry(BLUE, held, max_items=10)
     except UnreadableRegistry:

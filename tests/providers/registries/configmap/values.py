@@ -1,8 +1,14 @@
 """Any rows of a ConfigMap registry, for property tests."""
 
+from collections.abc import Mapping, Sequence
+
 from hypothesis import strategies as st
 
-from providers.registries.configmap.rows import Row, build_row
+from providers.registries.configmap.index import build_index
+from providers.registries.configmap.maps import MapData, MapRows
+from providers.registries.configmap.registry import Registry
+from providers.registries.configmap.rows import Row, build_row, group_rows
+from providers.registries.kubernetes_object import KubernetesObject
 from providers.wire.endpoint import Endpoint
 
 BLUE, GREEN = "blue-cluster", "green-cluster"
@@ -21,6 +27,18 @@ RECORDS = st.builds(
 )
 OWNER_IDS = st.sampled_from(["", BLUE, GREEN])
 ROWS = st.builds(build_row, RECORDS, OWNER_IDS, st.dictionaries(TEXTS, TEXTS, max_size=3))
+
+
+def make_registry(rows: Sequence[Row], intents: Sequence[Row] = (), owner: str = BLUE) -> Registry:
+    """A registry of one map."""
+    found = MapRows(owner, group_rows(rows, intents))
+    return Registry(owner, build_index(f"{owner}-storage", 0), (found,))
+
+
+def make_data(name: str, texts: Mapping[str, str], max_items: int = 100_000) -> MapData:
+    """A ConfigMap."""
+    obj: KubernetesObject = {"metadata": {"name": name}, "data": {**texts}}
+    return MapData(obj, max_items)
 
 
 def make_rows(count: int, owner: str = BLUE, resource: str = "ingress/shop/www") -> list[Row]:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from providers.http.errors import MalformedAnswer, NothingSent
-from providers.registries.configmap.shards import MAX_MAP_BYTES
+from providers.registries.configmap.writing import MAX_SHARD_BYTES
 from providers.registries.kubernetes_object import read_metadata, read_texts
 from providers.wire.endpoint import EndpointKey
 from tests.kubernetes_api.server import KubernetesApi
@@ -43,7 +43,7 @@ def test_twenty_thousand_rows_are_in_several_shards_and_one_change_rewrites_one(
         store.write([move(names[12_345], BLUE, BLUE, "ingress/shop/app"), adopt("app-zz.example.org", BLUE)])
 
         assert len(writes_to(api)) == before + 1
-        assert max(sizes_of(api)) <= MAX_MAP_BYTES
+        assert max(sizes_of(api)) <= MAX_SHARD_BYTES
         assert len(sizes_of(api)) > 2
         assert set(owners_of(store)) == {*names, "app-zz.example.org"}
 

@@ -1,0 +1,171 @@
+"""The proposal's resync: where a ConfigMap registry and its provider differ, and what makes it good."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from itertools import islice
+from types import MappingProxyType
+
+import msgspec
+
+from providers.registries.configmap.registry import Registry
+from providers.registries.configmap.rows import NO_ENTRY, Entry, Row, build_row, has_targets_of
+from providers.wire.canonical_name import InvalidName, endpoint_key
+from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.endpoint_parts import merge_parts
+from providers.wire.errors import WireError
+from providers.wire.poison import safe_text
+
+MAX_DIFFERENCES = 1000
+NO_OWNERS: Mapping[EndpointKey, str] = MappingProxyType({})
+_LISTED_TARGETS = 5
+_NO_ROW = "no row"
+_NO_RECORD = "no record set"
+
+
+class DifferenceKind(StrEnum):
+    """How a registry and its provider differ over one record set."""
+
+    ROW_WITHOUT_RECORD = "row_without_record"
+    RECORD_WITHOUT_ROW = "record_without_row"
+    OTHER_TARGETS = "other_targets"
+    OTHER_OWNER = "other_owner"
+    UNBELIEVABLE_ROW = "unbelievable_row"
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One difference, both sides in words."""
+
+    kind: DifferenceKind
+    key: EndpointKey
+    in_registry: str
+    at_provider: str
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """The first differences, and how many there are beyond them.
+
+    `keyless` counts rows that speak for no record set anybody could tell: they stay where they stand.
+    """
+
+    differences: tuple[Difference, ...] = ()
+    further: int = 0
+    keyless: int = 0
+
+
+def compare_with_provider(
+    registry: Registry, endpoints: Iterable[Endpoint], owners: Mapping[EndpointKey, str] = NO_OWNERS
+) -> Comparison:
+    """Where rows and record sets differ, rows in their order first.
+
+    `owners` are other owners of record sets, by whatever registry: their rows must not say that nobody owns
+    them.
+    """
+    found = _find_differences(registry, _read_endpoints_by_key(endpoints), owners)
+    listed = tuple(islice(found, MAX_DIFFERENCES))
+    return Comparison(listed, sum(1 for _ in found), registry.count_unreadable())
+
+
+def build_rebuild(
+    registry: Registry,
+    endpoints: Iterable[Endpoint],
+    claimants: Mapping[EndpointKey, str] = NO_OWNERS,
+    *,
+    keep_own: bool,
+) -> dict[EndpointKey, Entry]:
+    """The edits that make the registry hold what the provider shows, and nothing for what it holds already.
+
+    Every record set gets a row: the owner's own keep owner and labels, an intent that came true becomes a
+    row, all others name who claims them in `claimants` (in whatever registry), or whom they named before, or
+    nobody. Rows without a record set go, but with `keep_own` not the owner's own: its record sets may be on
+    their way. What cannot be believed is left as it stands.
+    """
+    records = _read_endpoints_by_key(endpoints)
+    edits = {}
+    for key in [*records, *(registry.entries.keys() - records.keys())]:
+        standing = registry.entries.get(key, NO_ENTRY)
+        if registry.is_doubtful(key):
+            continue
+        record = records.get(key)
+        if record is not None:
+            entry = _build_entry(registry.owner_id, standing, record, claimants.get(key, ""))
+        elif not keep_own:
+            entry = NO_ENTRY
+        elif any(row.owner_id == registry.owner_id for row in standing.rows):
+            entry = standing
+        else:
+            entry = Entry((), standing.intents)
+        if not _says_the_same(standing, entry):
+            edits[key] = entry
+    return edits
+
+
+def _build_entry(owner_id: str, standing: Entry, record: Endpoint, claimant: str) -> Entry:
+    """What is to be said of a record set that the provider shows."""
+    row, intents = next(iter(standing.rows), None), standing.intents
+    try:
+        if row is not None and row.owner_id == owner_id:
+            return Entry((build_row(record, owner_id, row.labels, row),), intents)
+        if intents and has_targets_of(intents[0], record):
+            return Entry((build_row(record, owner_id, intents[0].labels, row),))
+        other = claimant or (row.owner_id or "" if row else "")
+        return Entry((build_row(record, other, {}, row),), intents)
+    except WireError:
+        return standing  # no reader would take such a row
+
+
+def _says_the_same(standing: Entry, entry: Entry) -> bool:
+    if standing.intents != entry.intents or bool(standing.rows) != bool(entry.rows):
+        return False
+    return all(
+        (old.owner_id, old.labels) == (new.owner_id, new.labels) and has_targets_of(old, new)
+        for old, new in zip(standing.rows, entry.rows, strict=False)
+    )
+
+
+def _read_endpoints_by_key(endpoints: Iterable[Endpoint]) -> dict[EndpointKey, Endpoint]:
+    """The record sets a provider shows; one that it lists as several endpoints with all their targets."""
+    found: dict[EndpointKey, list[Endpoint]] = {}
+    for endpoint in endpoints:
+        try:
+            found.setdefault(endpoint_key(endpoint), []).append(endpoint)
+        except InvalidName:
+            continue  # no row could be about it
+    return {key: merge_parts(parts) for key, parts in found.items()}
+
+
+def _find_differences(
+    registry: Registry, records: Mapping[EndpointKey, Endpoint], owners: Mapping[EndpointKey, str]
+) -> Iterator[Difference]:
+    rows = {key: entry.rows[0] for key, entry in registry.entries.items() if entry.rows}
+    for key, row in rows.items():
+        yield from _compare(row, records.get(key), owners.get(key, ""))
+    for key, record in records.items():
+        if key not in rows:
+            shown = _describe_targets(record.targets)
+            yield Difference(DifferenceKind.RECORD_WITHOUT_ROW, key, _NO_ROW, shown)
+
+
+def _compare(row: Row, record: Endpoint | None, owner_id: str) -> Iterator[Difference]:
+    shown = _describe_targets(record.targets) if record else _NO_RECORD
+    if row.problem:
+        yield Difference(DifferenceKind.UNBELIEVABLE_ROW, row.key, safe_text(row.problem), shown)
+    elif record is None:
+        yield Difference(DifferenceKind.ROW_WITHOUT_RECORD, row.key, _describe_row(row), shown)
+    elif not has_targets_of(row, record):
+        yield Difference(DifferenceKind.OTHER_TARGETS, row.key, _describe_row(row), shown)
+    elif owner_id and not row.owner_id:
+        shown = f"{shown}, owned by {safe_text(owner_id)}"
+        yield Difference(DifferenceKind.OTHER_OWNER, row.key, _describe_row(row), shown)
+
+
+def _describe_row(row: Row) -> str:
+    owner = f"owned by {safe_text(row.owner_id)}" if row.owner_id else "unmanaged"
+    return f"{_describe_targets(row.targets)}, {owner}"
+
+
+def _describe_targets(targets: tuple[str, ...]) -> str:
+    if not targets:
+        return "no targets"
+    words = ", ".join(safe_text(target) for target in targets[:_LISTED_TARGETS])
+    rest = len(targets) - _LISTED_TARGETS
+    return f"{words} and {rest} more" if rest > 0 else words
