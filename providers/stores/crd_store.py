@@ -23,7 +23,8 @@ from providers.registries.errors import RegistryError
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_object, read_texts
 from providers.registries.store_contents import StoreReading, compute_claims_digest, compute_digest
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
-from providers.stores.kubernetes.client import DNS_RECORDS, Conflict, KubernetesClient
+from providers.stores.kubernetes.client import DNS_RECORDS, KubernetesClient
+from providers.stores.kubernetes.refusals import Conflict
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError

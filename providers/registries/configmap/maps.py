@@ -75,11 +75,6 @@ class MapData:
         return {key: texts[key] for key in OUR_KEYS if key in texts}
 
     @cached_property
-    def other_texts(self) -> dict[str, str]:
-        """What else is in its data."""
-        return {key: text for key, text in read_texts(self.obj, "data").items() if key not in OUR_KEYS}
-
-    @cached_property
     def rows(self) -> MapRows:
         """Raises WireError where they are no JSON arrays."""
         parsed = parse_map_name(self.name)
@@ -87,8 +82,9 @@ class MapData:
             parse_rows(self.texts[key], self.max_items) if key in self.texts else RowList()
             for key in (RECORDS, INTENTS)
         )
+        others = {key: text for key, text in read_texts(self.obj, "data").items() if key not in OUR_KEYS}
         # Base64 text is longer than the bytes it stands for: this errs on the safe side.
-        other_bytes = measure_data({**self.other_texts, **read_texts(self.obj, "binaryData")})
+        other_bytes = measure_data({**others, **read_texts(self.obj, "binaryData")})
         return MapRows(
             parsed.owner_id if parsed else "",
             group_rows(rows.rows, intents.rows),

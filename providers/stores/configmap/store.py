@@ -14,7 +14,8 @@ from providers.registries.errors import RegistryError
 from providers.registries.store_contents import StoreReading
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 from providers.stores.configmap.namespace import NamespaceReader, compute_objects_digest, write_map
-from providers.stores.kubernetes.client import Conflict, KubernetesClient
+from providers.stores.kubernetes.client import KubernetesClient
+from providers.stores.kubernetes.refusals import Conflict
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 _Registries = Mapping[str, Registry]

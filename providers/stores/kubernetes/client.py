@@ -17,12 +17,11 @@ from providers.http.errors import (
     safe_excerpt,
 )
 from providers.http.exchange import Exchange
-from providers.registries.kubernetes_object import JsonValue, KubernetesObject, read_metadata
+from providers.registries.kubernetes_object import KubernetesObject, read_metadata
 from providers.stores.kubernetes.json_values import decode_object, encode_object
 from providers.stores.kubernetes.listing import PARTIAL_LIST, complete_object, read_list
-from providers.stores.kubernetes.question import InvalidObjectName, Question, Resource
+from providers.stores.kubernetes.question import Question, Resource
 from providers.stores.kubernetes.refusals import (
-    Conflict,
     ListExpired,
     MissingObject,
     build_error,
@@ -30,19 +29,6 @@ from providers.stores.kubernetes.refusals import (
     outcome_unknown,
 )
 from providers.wire.strict_json import NotStrictJson
-
-__all__ = [
-    "CONFIG_MAPS",
-    "DNS_RECORDS",
-    "Conflict",
-    "InvalidObjectName",
-    "JsonValue",
-    "KubernetesClient",
-    "KubernetesObject",
-    "ObjectVersion",
-    "Resource",
-    "read_version",
-]
 
 # What tells an object from all it ever was: its uid, and its resourceVersion.
 ObjectVersion = tuple[str, str]
@@ -102,14 +88,16 @@ class KubernetesClient:
         an empty one: before an empty list is believed, the namespace itself is asked for. Where the account
         may not see it, an empty list is taken as it is.
         """
-        return self._list_all(resource, namespace, resource.page_size)
+        client = self.within(self.limits.seconds)
+        return client._list_all(resource, namespace, resource.page_size)  # noqa: SLF001 - a copy of ourselves
 
     def list_versions(self, resource: Resource, namespace: str) -> dict[str, ObjectVersion]:
         """The versions of all objects of a namespace, by name, as they stood at one moment.
 
         As `list_objects` otherwise, and with no other right.
         """
-        objects = self._list_all(resource, namespace, _METADATA_PAGE, is_partial=True)
+        client = self.within(self.limits.seconds)
+        objects = client._list_all(resource, namespace, _METADATA_PAGE, is_partial=True)  # noqa: SLF001
         return {read_metadata(obj, "name"): read_version(obj) for obj in objects}
 
     def find_listed(self, resource: Resource, namespace: str, name: str) -> KubernetesObject | None:
@@ -120,7 +108,7 @@ class KubernetesClient:
         Question("get", resource, namespace, name).raise_if_unnamed()
         query = {"limit": "2", "fieldSelector": f"metadata.name={name}"}
         client = self.within(self.limits.seconds)
-        found = client._list_anew(Question("list", resource, namespace), query)  # noqa: SLF001 - a copy
+        found = client._list(Question("list", resource, namespace), query)  # noqa: SLF001
         return next((obj for obj in found if read_metadata(obj, "name") == name), None)
 
     def read(self, resource: Resource, namespace: str, name: str) -> KubernetesObject | None:
@@ -172,32 +160,28 @@ class KubernetesClient:
     def _list_all(
         self, resource: Resource, namespace: str, page_size: int, *, is_partial: bool = False
     ) -> list[KubernetesObject]:
-        client = self.within(self.limits.seconds)
         question = Question("list", resource, namespace)
-        objects = client._list_anew(question, {"limit": str(page_size)}, is_partial=is_partial)  # noqa: SLF001
+        objects = self._list(question, {"limit": str(page_size)}, is_partial=is_partial)
         if not objects:
-            client._raise_if_namespace_missing(namespace)  # noqa: SLF001 - a copy of ourselves
+            self._raise_if_namespace_missing(namespace)
         return objects
 
-    def _list_anew(
+    def _list(
         self, question: Question, query: dict[str, str], *, is_partial: bool = False
-    ) -> list[KubernetesObject]:
-        for _ in range(_MOST_BEGINNINGS - 1):
-            try:
-                return self._list_once(question, query, is_partial=is_partial)
-            except ListExpired:
-                continue
-        return self._list_once(question, query, is_partial=is_partial)
-
-    def _list_once(
-        self, question: Question, query: dict[str, str], *, is_partial: bool
     ) -> list[KubernetesObject]:
         accept = _PARTIAL if is_partial else _JSON
 
         def fetch_page(token: str) -> bytes:
             return self._fetch(question, {**query, "continue": token} if token else query, accept=accept)
 
-        return read_list(self._origin, question, self.limits, fetch_page, is_partial=is_partial)
+        beginning = 1
+        while True:
+            try:
+                return read_list(self._origin, question, self.limits, fetch_page, is_partial=is_partial)
+            except ListExpired:
+                if beginning == _MOST_BEGINNINGS:
+                    raise
+                beginning += 1
 
     def _raise_if_namespace_missing(self, namespace: str) -> None:
         try:

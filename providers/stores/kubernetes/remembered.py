@@ -3,7 +3,8 @@
 from typing import Final
 
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata
-from providers.stores.kubernetes.client import KubernetesClient, ObjectVersion, Resource, read_version
+from providers.stores.kubernetes.client import KubernetesClient, ObjectVersion, read_version
+from providers.stores.kubernetes.question import Resource
 
 # More than that, and all of them are read in fewer requests.
 _MOST_CHANGED: Final = 12

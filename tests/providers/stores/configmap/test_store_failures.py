@@ -7,7 +7,7 @@ import pytest
 from providers.http.errors import NothingSent, OutcomeUnknown, ProviderError
 from providers.registries.stored_claim import StoredClaimChange
 from providers.stores.configmap.store import ConfigMapStore
-from providers.stores.kubernetes.client import Conflict
+from providers.stores.kubernetes.refusals import Conflict
 from tests.faults.fault import Fault
 from tests.kubernetes_api import faults
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi

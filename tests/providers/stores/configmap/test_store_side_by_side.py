@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from providers.http.errors import OutcomeUnknown
 from providers.registries.stored_claim import StoredClaimChange
-from providers.stores.kubernetes.client import Conflict
+from providers.stores.kubernetes.refusals import Conflict
 from tests.kubernetes_api.server import KubernetesApi
 from tests.providers.stores.configmap.maps import BLUE, GREEN, make_store, make_text, owners_of
 from tests.reference_server import make_record

@@ -16,13 +16,9 @@ from providers.http.errors import (
     Unreachable,
 )
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_texts
-from providers.stores.kubernetes.client import (
-    CONFIG_MAPS,
-    DNS_RECORDS,
-    Conflict,
-    InvalidObjectName,
-    KubernetesClient,
-)
+from providers.stores.kubernetes.client import CONFIG_MAPS, DNS_RECORDS, KubernetesClient
+from providers.stores.kubernetes.question import InvalidObjectName
+from providers.stores.kubernetes.refusals import Conflict
 from tests.faults.fault import Fault
 from tests.kubernetes_api import faults
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi

@@ -19,7 +19,8 @@ from providers.http.errors import (
     Unreachable,
 )
 from providers.registries.kubernetes_object import KubernetesObject
-from providers.stores.kubernetes.client import CONFIG_MAPS, DNS_RECORDS, Conflict
+from providers.stores.kubernetes.client import CONFIG_MAPS, DNS_RECORDS
+from providers.stores.kubernetes.refusals import Conflict
 from tests.faults import framing_faults, read_faults
 from tests.faults.fault import Fault
 from tests.kubernetes_api import faults
