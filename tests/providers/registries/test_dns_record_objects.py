@@ -24,6 +24,7 @@ from providers.registries.kubernetes_object import JsonValue, KubernetesObject, 
 from providers.registries.labels import format_labels
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.endpoint import Endpoint, EndpointKey
+from tests.depth import examples
 from tests.reference_server import make_record
 
 BLUE = "heritage=external-dns,external-dns/owner=blue-cluster,external-dns/resource=service/shop/www"
@@ -281,7 +282,7 @@ def test_what_is_written_is_read_again(
 
 
 @given(st.lists(_HOSTILE, max_size=4))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 def test_no_object_whatever_it_holds_raises(objects: list[dict[str, object]]) -> None:
     claims = read_claims(objects)
 
@@ -293,7 +294,7 @@ def test_no_object_whatever_it_holds_raises(objects: list[dict[str, object]]) ->
 
 
 @given(_HOSTILE, _OWNER_IDS)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 def test_writing_into_any_object_sets_both_owners_and_leaves_the_rest(
     obj: dict[str, JsonValue], owner_id: str
 ) -> None:

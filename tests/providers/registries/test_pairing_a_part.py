@@ -12,6 +12,7 @@ from providers.registries.neighbourhood import Neighbourhood
 from providers.registries.pairing import pair
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint
+from tests.depth import examples
 from tests.providers.registries.test_pairing_is_total import PROFILES, any_endpoint, claim_target
 from tests.providers.registries.zone import BLUE, make_record, make_txt
 from tests.reference_server import make_zone
@@ -52,7 +53,7 @@ def _is_name(text: str) -> bool:
         return False
 
 
-@settings(deadline=None, max_examples=700)
+@settings(deadline=None, max_examples=examples(700))
 @given(
     st.lists(_ENDPOINT, max_size=10) | st.lists(any_endpoint(), max_size=10),
     st.lists(st.sampled_from(PROFILES), max_size=3),

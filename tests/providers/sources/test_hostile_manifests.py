@@ -16,9 +16,12 @@ from providers.sources.plain_scalar import Unclear, resolve_plain
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from providers.wire.poison import find_poison
+from tests.depth import examples
 from tests.providers.sources.manifests_by_hand import GOOD
 
-MANY = settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+MANY = settings(
+    max_examples=examples(10_000), deadline=None, suppress_health_check=list(HealthCheck), database=None
+)
 FILES = st.sampled_from(["a.yaml", "a.json"])
 
 _LINES = [*GOOD.splitlines(keepends=True), "---\n", "...\n", "kind: List\n", "apiVersion: v1\n", "items:\n"]
@@ -81,7 +84,7 @@ _PATHS: list[tuple[str | int, ...]] = [
 ]  # fmt: skip
 
 
-@settings(MANY, max_examples=5_000)
+@settings(MANY, max_examples=examples(5_000))
 @given(st.sampled_from(_PATHS), values, FILES)
 def test_any_value_in_any_field_is_taken_or_refused(path: tuple[Any, ...], value: object, file: str) -> None:
     manifest = yaml.safe_load(GOOD)
@@ -151,7 +154,7 @@ def as_object(endpoints: list[Endpoint]) -> dict[str, object]:
     }
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=examples(1_000), deadline=None)
 @given(st.lists(_ENDPOINTS, max_size=4), st.sampled_from(["json", "flow", "block"]))
 def test_what_another_program_writes_is_read_back(endpoints: list[Endpoint], style: str) -> None:
     manifest = as_object(endpoints)
@@ -167,7 +170,7 @@ def test_what_another_program_writes_is_read_back(endpoints: list[Endpoint], sty
     assert told == endpoints
 
 
-@settings(max_examples=5_000, deadline=None)
+@settings(max_examples=examples(5_000), deadline=None)
 @given(st.text(alphabet="0123456789abefnosytxOTEFNxo+-._:~=<TZ ", max_size=12))
 def test_a_word_is_a_text_only_where_yaml_1_1_reads_one_too(word: str) -> None:
     try:

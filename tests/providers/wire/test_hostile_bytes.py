@@ -20,6 +20,7 @@ from providers.wire.json_codec import (
 from providers.wire.json_reading import LENIENT, parse_json, read_endpoint
 from providers.wire.json_shape import raise_if_malformed, split_array, walk_array
 from providers.wire.poison import find_poison
+from tests.depth import examples
 
 KEYS = (
     "dnsName targets recordType setIdentifier recordTTL labels providerSpecific name value DNSName Targets "
@@ -43,7 +44,9 @@ objects = st.lists(fields, max_size=5).map(lambda pairs: b"{" + b",".join(pairs)
 arrays = st.lists(objects, max_size=4).map(lambda items: b"[" + b",".join(items) + b"]")
 hostile = st.binary(max_size=60) | soup | framed_soup | objects | arrays
 
-MANY = settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+MANY = settings(
+    max_examples=examples(10_000), deadline=None, suppress_health_check=list(HealthCheck), database=None
+)
 
 
 def read_or_refuse(decode: Callable[[bytes], object], body: bytes) -> object:
@@ -112,7 +115,7 @@ def read_slowly(body: bytes) -> object:
     return endpoints
 
 
-@settings(MANY, max_examples=5_000)
+@settings(MANY, max_examples=examples(5_000))
 @given(arrays)
 def test_the_quick_reading_of_records_says_what_the_slow_one_says(body: bytes) -> None:
     slow = read_slowly(body)
@@ -122,7 +125,7 @@ def test_the_quick_reading_of_records_says_what_the_slow_one_says(body: bytes) -
     assert quick == slow
 
 
-@settings(MANY, max_examples=5_000)
+@settings(MANY, max_examples=examples(5_000))
 @given(framed_soup.filter(lambda body: body.startswith(b"[")) | arrays)
 def test_both_ways_of_finding_items_find_the_same(body: bytes) -> None:
     def find(split: Callable[[bytes, int], Iterator[bytes]]) -> object:

@@ -65,12 +65,20 @@ def _resolve(response: Mapping[str, Any]) -> Mapping[str, Any]:
 def _find_operation(method: str, path: str) -> dict[str, Any] | None:
     if method == "head":
         method = "get"
-    for template, methods in document()["paths"].items():
-        pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(template))
-        if re.fullmatch(pattern, path) and method in methods and not template.endswith("/schema/"):
+    for pattern, methods in _list_paths():
+        if method in methods and pattern.fullmatch(path):
             found: dict[str, Any] = methods[method]
             return found
     return None
+
+
+@cache
+def _list_paths() -> list[tuple[re.Pattern[str], dict[str, Any]]]:
+    return [
+        (re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(template))), methods)
+        for template, methods in document()["paths"].items()
+        if not template.endswith("/schema/")
+    ]
 
 
 def _validator(schema: Mapping[str, Any]) -> Draft202012Validator:

@@ -1,7 +1,6 @@
 """Whatever a program sends that the document allows, or nearly allows, is answered as the document says."""
 
 import json
-import os
 import re
 from typing import Any
 from urllib.parse import urlencode
@@ -13,14 +12,14 @@ from hypothesis import strategies as st
 from registry_app.actor import SYSTEM
 from registry_app.models import Loop, Provider, RegistryProfile
 from registry_app.reconcile.visit import visit_provider
+from tests.depth import REQUESTS
 from tests.factories import make_administrator, make_cluster, make_finding, make_owner, make_provider
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.api.client import make_client
 from tests.registry_app.api.promised import document
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.random]
 
-_EXAMPLES = int(os.environ.get("DNSADMIN_API_EXAMPLES", "50"))
 _UUID = "00000000-0000-0000-0000-000000000000"
 # Texts that mean something to one of the programs they pass through.
 _TEXTS = st.one_of(
@@ -73,7 +72,7 @@ def test_it_is_answered_as_the_document_says(method: str, path: str) -> None:
     operation = document()["paths"][path][method]
 
     @settings(
-        max_examples=_EXAMPLES,
+        max_examples=REQUESTS,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )

@@ -13,6 +13,7 @@ from registry_app.loop.run_loop import run_loop
 from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner
 from registry_app.queries.loop import due_loops, unfinished_loop_runs
 from registry_app.queries.loop_invariants import LOOP_INVARIANTS
+from tests.depth import LOOP_SCHEDULES
 from tests.faults import framing_faults, read_faults, write_faults
 from tests.faults.fault import Fault
 from tests.registry_app.loop.world import (
@@ -55,7 +56,7 @@ _faults = st.lists(
 
 
 @settings(
-    max_examples=40,
+    max_examples=LOOP_SCHEDULES,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

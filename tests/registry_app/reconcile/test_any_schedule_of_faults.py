@@ -1,10 +1,8 @@
 """Whatever goes wrong, in whatever order: when it stops, the mirror is what the provider holds (I20).
 
-DNSADMIN_SCHEDULES says how many schedules are played (100), DNSADMIN_FIRST_SCHEDULE the seed of the first.
-The seed is in the name of the test that fails.
+The seed is in the name of the test that fails; DNSADMIN_TEST_SEED sets the first.
 """
 
-import os
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -37,6 +35,7 @@ from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
 from registry_app.reconcile.request_visit import request_visit
 from registry_app.reconcile.sync_run import open_run
 from registry_app.reconcile.visit import visit_provider
+from tests.depth import SEED, SYNC_SCHEDULES
 from tests.factories import make_provider
 from tests.faults.catalogue import POISONED_READS, READABLE_READS, REFUSED_READS
 from tests.faults.fault import Fault
@@ -45,8 +44,7 @@ from tests.registry_app.reconcile.changing_zone import BLUE, GREEN, KEY, PREFIX,
 from tests.registry_app.reconcile.interrupting import AfterReading
 from tests.registry_app.reconcile.visiting import mirrored
 
-FIRST = int(os.environ.get("DNSADMIN_FIRST_SCHEDULE", "0"))
-SEEDS = range(FIRST, FIRST + int(os.environ.get("DNSADMIN_SCHEDULES", "100")))
+SEEDS = range(SEED, SEED + SYNC_SCHEDULES)
 OPERATIONS = 30
 # Each of these lasts until the deadline, a second at least: they are played now and then.
 WAITING = ("silence", "headers_only", "slow_headers", "slow_drip", "never_ends")
@@ -62,6 +60,7 @@ _MOMENTS: tuple[tuple[type[Model], tuple[str, ...]], ...] = (
 )
 
 
+@pytest.mark.random
 @pytest.mark.django_db
 @pytest.mark.parametrize("seed", SEEDS)
 def test_when_faults_stop_the_mirror_is_what_the_provider_holds(seed: int) -> None:

@@ -1,10 +1,6 @@
-"""Whatever a provider and the registry store beside it do: a visit stores what both hold, or nothing.
-
-DNSADMIN_SCHEDULES says how many schedules are played for all kinds of stores together (60).
-"""
+"""Whatever a provider and the registry store beside it do: a visit stores what both hold, or nothing."""
 
 import itertools
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -22,6 +18,7 @@ from registry_app.queries.registry_invariants import REGISTRY_INVARIANTS
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
 from registry_app.reconcile.visit import visit_provider
+from tests.depth import STORE_SCHEDULES
 from tests.factories import make_provider
 from tests.faults import write_faults
 from tests.faults.catalogue import REFUSED_READS
@@ -36,7 +33,6 @@ Stored = DynamoDbRegistry | KubernetesRegistry
 Owners = dict[str, str]
 
 KINDS = ["configmap", "crd", "dynamodb"]
-_SCHEDULES = int(os.environ.get("DNSADMIN_SCHEDULES", "60"))
 _WAITING = {"silence", "headers_only", "slow_headers", "slow_drip", "never_ends"}
 FAULTS = {name: make for name, make in REFUSED_READS.items() if name not in _WAITING}
 RECORDS = [make_record(f"app-{number:02}.example.org") for number in range(14)]
@@ -65,6 +61,7 @@ CLAIMED = st.sampled_from([[*OWNERS, "", IN_ZONE], ["blue-cluster", "", *[IN_ZON
 )
 
 
+@pytest.mark.random
 @pytest.mark.django_db
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_visit_stores_what_provider_and_store_hold_or_nothing(kind: str) -> None:
@@ -72,7 +69,7 @@ def test_a_visit_stores_what_provider_and_store_hold_or_nothing(kind: str) -> No
         assert isinstance(registry, DynamoDbRegistry | KubernetesRegistry)
 
         @settings(
-            max_examples=max(1, _SCHEDULES // len(KINDS)),
+            max_examples=STORE_SCHEDULES // len(KINDS),
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow],
         )

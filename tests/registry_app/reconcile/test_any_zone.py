@@ -19,6 +19,7 @@ from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.lease import release_lease, take_lease
 from registry_app.reconcile.rows.record_digest import compute_claim_identity
 from registry_app.reconcile.visit import visit_under_lease
+from tests.depth import PARTIAL_SYNCS
 from tests.factories import make_provider
 
 _KEY = "0123456789abcdef0123456789abcdef"
@@ -81,7 +82,7 @@ ZONES = st.lists(st.one_of(RECORDS, TXTS), min_size=1, max_size=30)
 
 
 @pytest.mark.django_db(transaction=True)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=PARTIAL_SYNCS, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ZONES, st.sets(st.sampled_from(range(len(_PROFILES)))), st.randoms(use_true_random=False))
 def test_it_is_stored_as_it_is_read_and_then_nothing_is_left_to_do(
     zone: list[Endpoint], chosen: set[int], dice: random.Random

@@ -1,14 +1,12 @@
 """Whatever the zone looks like and whatever the provider does: what must always hold, holds."""
 
 import itertools
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import pytest
-from django.contrib.auth.models import User
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from providers.backends.memory import ApplyMode
@@ -22,6 +20,8 @@ from registry_app.models import RegistryProfile, Transfer, TransferItem, Transfe
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.depth import SEED, TRANSFER_SCHEDULES
+from tests.emptying import empty_database
 from tests.faults import framing_faults, read_faults, write_faults
 from tests.faults.fault import Fault
 from tests.reference_server import make_claim, make_record
@@ -33,7 +33,6 @@ from tests.registry_app.transfer.world import (
     World,
     ask,
     enter_world,
-    make_actor,
     make_alice,
     plan,
     register_owner,
@@ -45,7 +44,6 @@ _KEY = "0123456789abcdef0123456789abcdef"
 _numbers = itertools.count(1)
 # Parts run side by side where there are several processors.
 _PARTS = 4
-_SCHEDULES = int(os.environ.get("DNSADMIN_SCHEDULES", "500"))
 _SLOW = [HealthCheck.too_slow]
 _MOVING = (Transfer.Status.APPROVED, Transfer.Status.SENDING, Transfer.Status.SENT)
 
@@ -106,12 +104,14 @@ SCENES = st.builds(
 )
 
 
+@pytest.mark.random
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("part", range(_PARTS))
 def test_what_must_always_hold_holds(part: int) -> None:
     with RecordingProvider() as reference:
 
-        @settings(max_examples=_SCHEDULES // _PARTS, deadline=None, suppress_health_check=_SLOW)
+        @seed(SEED + part)
+        @settings(max_examples=TRANSFER_SCHEDULES // _PARTS, deadline=None, suppress_health_check=_SLOW)
         @given(SCENES)
         def check(scene: Scene) -> None:
             _check_schedule(reference, scene)
@@ -120,9 +120,9 @@ def test_what_must_always_hold_holds(part: int) -> None:
 
 
 def _check_schedule(reference: RecordingProvider, scene: Scene) -> None:
-    # The same person each time: every grant more would be read for every question.
-    known = User.objects.filter(username="alice").first()
-    alice = make_actor(known) if known else make_alice()
+    # What the schedules before left would be read for every question.
+    empty_database()
+    alice = make_alice()
     _register_profiles(scene.target)
     reference.restart(_build_zone(scene), mode=scene.mode)
     world = enter_world(reference, f"zone-{next(_numbers)}", batch_size=scene.batch_size)

@@ -1,10 +1,6 @@
-"""A worker killed with -9 at any moment, in any kind of transfer: what must always hold, holds.
-
-DNSADMIN_KILLS is the number of kills, DNSADMIN_SEED (printed with a failure) repeats the same moments.
-"""
+"""A worker killed with -9 at any moment, in any kind of transfer: what must always hold, holds."""
 
 import itertools
-import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +17,7 @@ from registry_app.models import Instance, Provider, RegistryProfile, Transfer
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.depth import KILLS, SEED
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.forking import Forks
 from tests.registry_app.transfer.holding import check_all_holds
@@ -38,10 +35,8 @@ from tests.registry_app.transfer.world import (
     undo_reviewed,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.random]
 
-_KILLS = int(os.environ.get("DNSADMIN_KILLS", "50"))
-_SEED = int(os.environ.get("DNSADMIN_SEED", "0")) or random.SystemRandom().randrange(1, 2**32)
 _NAMES = [f"app-{number}.example.org" for number in range(4)]
 _MOVING = (Transfer.Status.APPROVED, Transfer.Status.SENDING, Transfer.Status.SENT)
 _numbers = itertools.count(1)
@@ -81,12 +76,12 @@ _SCENES = {
     "undo": Scene("transfer", is_undone=True),
     "undo to the former prefix": Scene("transfer", prefix="own-", is_undone=True),
 }
-_KILLS_OF_EACH = -(-_KILLS // len(_SCENES))
+_KILLS_OF_EACH = -(-KILLS // len(_SCENES))
 
 
 @pytest.mark.parametrize("title", _SCENES)
 def test_what_must_always_hold_holds(forks: Forks, title: str) -> None:
-    scene, chance = _SCENES[title], random.Random(f"{_SEED} {title}")
+    scene, chance = _SCENES[title], random.Random(f"{SEED} {title}")
     full = _run_whole(forks, scene)
     for number in range(_KILLS_OF_EACH):
         moment = chance.uniform(0, full)
@@ -94,7 +89,7 @@ def test_what_must_always_hold_holds(forks: Forks, title: str) -> None:
             _kill_at(forks, scene, moment)
         except AssertionError as error:
             error.add_note(
-                f"DNSADMIN_SEED={_SEED}: kill {number} of {title!r}, at {moment:.4f} of {full:.4f} s"
+                f"DNSADMIN_TEST_SEED={SEED}: kill {number} of {title!r}, at {moment:.4f} of {full:.4f} s"
             )
             raise
 

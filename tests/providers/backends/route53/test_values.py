@@ -12,6 +12,7 @@ from providers.backends.route53_aliases import find_alias_zone
 from providers.backends.route53_value import adjust, build_endpoint, build_record_set, parse_name
 from providers.backends.txt_target import format_txt_target, parse_txt_target
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
+from tests.depth import examples
 from tests.reference_server import make_claim, make_record
 
 ZONE = "Z1"
@@ -134,7 +135,7 @@ def test_a_long_text_is_held_in_several_strings_and_read_as_one() -> None:
     assert _there_and_back(endpoint) == endpoint
 
 
-@settings(max_examples=2_000, deadline=None)
+@settings(max_examples=examples(2_000), deadline=None)
 @given(st.binary(max_size=600))
 def test_any_text_comes_back(content: bytes) -> None:
     endpoint = make_record("www.example.org", "TXT", (format_txt_target(content),))

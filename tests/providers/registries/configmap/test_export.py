@@ -14,6 +14,7 @@ from providers.registries.configmap.export import UnusableExport, export_registr
 from providers.registries.configmap.names import UnstorableOwner
 from providers.registries.configmap.rows import Row, parse_rows
 from providers.wire.endpoint import EndpointKey
+from tests.depth import examples
 from tests.providers.registries.configmap.values import BLUE, ROWS, make_registry, make_rows
 
 OTHER = EndpointKey("other.example.org", "A", "")
@@ -115,7 +116,7 @@ def test_an_owner_no_map_can_be_named_after_is_refused() -> None:
         parse_export(export_registry(make_registry([], owner="Blue"), when=WHEN), max_items=3)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(document=st.binary() | st.text().map(str.encode))
 def test_no_hostile_document_is_an_export(document: bytes) -> None:
     with pytest.raises(UnusableExport):

@@ -22,6 +22,7 @@ from providers.registries.configmap.index import (
 from providers.registries.configmap.names import MAX_SHARDS
 from providers.registries.errors import RegistryError
 from providers.wire.endpoint import EndpointKey
+from tests.depth import examples
 
 FIRST = "blue-cluster-storage"
 
@@ -129,7 +130,7 @@ def test_an_index_that_cannot_be_followed_is_refused(odd: object) -> None:
         parse_index(json.dumps(odd), FIRST)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(text=st.text() | st.binary().map(lambda raw: raw.decode("latin-1")))
 def test_no_hostile_text_is_an_index(text: str) -> None:
     with pytest.raises(UnreadableIndex):

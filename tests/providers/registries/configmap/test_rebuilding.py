@@ -14,6 +14,7 @@ from providers.registries.configmap.resync import DifferenceKind, build_rebuild,
 from providers.registries.configmap.rows import Entry, Row, group_rows
 from providers.registries.configmap.writing import MAX_SHARD_BYTES, WritePlan
 from providers.wire.endpoint import Endpoint, EndpointKey
+from tests.depth import examples
 from tests.providers.registries.configmap.values import BLUE, ROWS, make_data
 
 FIRST = f"{BLUE}-storage"
@@ -89,7 +90,7 @@ TEXTS = st.text() | st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     maps=st.dictionaries(
         st.sampled_from([f"{FIRST}-1", f"{FIRST}-2", "green-cluster-storage"]),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from providers.registries.configmap.rows import Row, build_row, format_rows, parse_rows
 from providers.wire.endpoint import Endpoint
 from providers.wire.errors import RecordTooLarge, WireError
+from tests.depth import examples
 from tests.providers.registries.configmap.values import BLUE, ROWS
 
 WWW = Endpoint(dns_name="www.example.org", targets=("192.0.2.1",), record_type="A")
@@ -156,7 +157,7 @@ def test_a_row_no_reader_would_take_is_not_written() -> None:
         build_row(WWW, BLUE, {"resource": "x" * 70_000})
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     value=st.recursive(
         st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(),

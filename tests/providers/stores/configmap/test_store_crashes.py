@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from providers.http.errors import NothingSent, OutcomeUnknown
 from providers.registries.stored_claim import StoredClaimChange
+from tests.depth import examples
 from tests.kubernetes_api.server import KubernetesApi
 from tests.providers.stores.configmap.maps import (
     BLUE,
@@ -210,7 +211,7 @@ NAMES = [f"{letter}.example.org" for letter in "abcdef"]
 OWNERS = st.sampled_from([BLUE, GREEN, RED])
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(
     owned=st.dictionaries(st.sampled_from(NAMES), OWNERS),
     wanted=st.dictionaries(st.sampled_from(NAMES), st.none() | OWNERS),

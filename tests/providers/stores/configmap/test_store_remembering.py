@@ -9,6 +9,7 @@ from providers.http.errors import ProviderError
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 from providers.servers.wsgi_application import Answer
 from providers.stores.configmap.store import ConfigMapStore
+from tests.depth import examples
 from tests.faults.fault import Fault, FaultPlan
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 from tests.kubernetes_api.status import JSON_HEADERS
@@ -82,7 +83,7 @@ def disturb(api: KubernetesApi, what: str) -> None:
         api.put_object("configmaps", make_map(f"{GREEN}-storage", [make_row("old.example.org", GREEN)]))
 
 
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=examples(8))
 @given(st.lists(ACTS, max_size=8))
 def test_whatever_anybody_writes_it_says_what_a_fresh_reading_says(
     acts: list[tuple[int, str, bool, str]],

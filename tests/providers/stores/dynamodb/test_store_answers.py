@@ -16,7 +16,9 @@ from providers.http.errors import (
     NotAProvider,
     ProviderError,
 )
+from providers.http.exchange import Exchange
 from providers.servers.wsgi_application import Answer
+from tests.depth import examples
 from tests.faults.fault import Fault, FaultPlan
 from tests.faults.framing_faults import headers_only, never_ends, slow_drip
 from tests.faults.read_faults import gzip_bomb
@@ -87,6 +89,7 @@ def test_odd_items_have_a_problem_and_the_others_live(service: StrictDynamoDb) -
     assert [bool(claim.problem) for claim in claims] == [True, True, True, False]
 
 
+@pytest.mark.random
 def test_any_bytes_are_an_error_or_claims(moto_url: str) -> None:
     json = st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=10),
@@ -102,7 +105,7 @@ def test_any_bytes_are_an_error_or_claims(moto_url: str) -> None:
     with strict_dynamodb(moto_url) as service:
         service.create_table()
 
-        @settings(deadline=None, max_examples=150)
+        @settings(deadline=None, max_examples=examples(150))
         @given(content=st.binary(max_size=60) | pages.map(msgspec.json.encode))
         def read(content: bytes) -> None:
             service.faults.clear()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from providers.registries.kubernetes_object import JsonValue, KubernetesObject
 from providers.stores.kubernetes.json_values import MAX_DEPTH, decode_object, encode_object
 from providers.wire.strict_json import NotStrictJson
+from tests.depth import examples
 
 _VALUES = st.recursive(
     st.none()
@@ -39,7 +40,7 @@ def test_what_is_read_is_written_back_as_it_was(obj: dict[str, JsonValue]) -> No
 
 
 @given(st.binary(max_size=200) | st.text('{}[]",:\\0123456789.eE+-ntfu ', max_size=200).map(str.encode))
-@settings(deadline=None, max_examples=1000)
+@settings(deadline=None, max_examples=examples(1000))
 def test_no_bytes_raise_anything_but_our_own_error(body: bytes) -> None:
     with contextlib.suppress(NotStrictJson):
         assert isinstance(encode_object(decode_object(body)), bytes)

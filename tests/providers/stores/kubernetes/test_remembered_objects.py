@@ -12,6 +12,7 @@ from providers.http.errors import MalformedAnswer, NothingSent, ProviderError, R
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_texts
 from providers.stores.kubernetes.client import CONFIG_MAPS
 from providers.stores.kubernetes.remembered import RememberedObjects
+from tests.depth import examples
 from tests.faults.fault import Fault
 from tests.faults.read_faults import body
 from tests.kubernetes_api import faults
@@ -79,7 +80,7 @@ def test_an_account_that_may_only_list_is_enough(api: KubernetesApi) -> None:
     assert found == api.objects("configmaps")
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(st.lists(ACTS, max_size=30))
 def test_it_always_is_what_a_reading_from_the_start_would_be(acts: list[tuple[str, str, bool]]) -> None:
     with KubernetesApi() as api:

@@ -1,0 +1,42 @@
+"""How many random examples, schedules of faults and kills the tests try: every such number, for each depth.
+
+DNSADMIN_TEST_DEPTH chooses among DEPTHS. To hunt for a failure or to repeat one, DNSADMIN_TEST_EXAMPLES sets
+one number for everything that is selected, and DNSADMIN_TEST_SEED the seed (a failure prints it).
+"""
+
+import os
+import random
+
+# What `make test`, `make test-services`, `make test-deep` and `make test-deep DEPTH=full` use.
+DEPTHS = ("quick", "services", "deep", "full")
+DEPTH = os.environ.get("DNSADMIN_TEST_DEPTH", "quick")
+if DEPTH not in DEPTHS:
+    raise ValueError(f"DNSADMIN_TEST_DEPTH is {DEPTH!r}, which is none of {', '.join(DEPTHS)}.")
+_NUMBER = int(os.environ.get("DNSADMIN_TEST_EXAMPLES", "0"))
+# The same examples each time, so that a change is never blamed for what chance found.
+IS_REPEATABLE = DEPTH in ("quick", "services") or "CI" in os.environ
+SEED = int(os.environ.get("DNSADMIN_TEST_SEED", "0")) or (
+    1 if IS_REPEATABLE else random.SystemRandom().randrange(1, 2**32)
+)
+
+
+def _choose(quick: int, services: int, deep: int, full: int) -> int:
+    return _NUMBER or {"quick": quick, "services": services, "deep": deep, "full": full}[DEPTH]
+
+
+def examples(deep: int) -> int:
+    """How many examples a property test tries that tries `deep` of them in `make test-deep`."""
+    return _choose(min(deep, max(20, deep // 20)), min(deep, max(10, deep // 50)), deep, 10 * deep)
+
+
+# Schedules of faults, each of up to 200 operations.
+TRANSFER_SCHEDULES = _choose(8, 20, 200, 5_000)
+TRANSFER_SCHEDULES_ACROSS_REGISTRIES = _choose(4, 4, 50, 1_000)
+SYNC_SCHEDULES = _choose(6, 10, 100, 5_000)
+STORE_SCHEDULES = _choose(6, 9, 60, 3_000)
+LOOP_SCHEDULES = _choose(3, 5, 40, 2_000)
+PARTIAL_SYNCS = _choose(5, 5, 60, 2_000)
+# Workers killed at random moments.
+KILLS = _choose(10, 10, 50, 2_000)
+# Requests for each operation of the API.
+REQUESTS = _choose(2, 2, 50, 1_000)
