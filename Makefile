@@ -5,13 +5,17 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 BIN := .venv/bin
 TEST_STATE := $(CURDIR)/.state/test
-PYTEST := DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m pytest -n auto --dist loadgroup
+PYTEST = DNSADMIN_STATE_DIR="$(TEST_STATE)" DNSADMIN_TEST_DEPTH=$(DEPTH) \
+	$(BIN)/python -m pytest -n auto --dist loadgroup
+# Without its bytecode every process that a test starts would compile the whole product again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run web worker beat migrate test test-services check format bench measure clean
+.PHONY: help run web worker beat migrate test test-deep test-services check format bench measure clean
 
 help:
 	@echo "make run            everything on this machine, at http://127.0.0.1:$${PORT:-8000}/ (SAMPLE=0: start empty)"
-	@echo "make test           the suite on SQLite and the embedded broker"
+	@echo "make test           the tests for every day, on SQLite and the embedded broker"
+	@echo "make test-deep      the slow tests, and everything random at full depth (DEPTH=full: before a release)"
 	@echo "make test-services  what a database, a broker or a browser can change: on private PostgreSQL and Redis"
 	@echo "make check          format, lint, types, import contracts, migrations, deployment checks"
 	@echo "make bench          the measured figures"
@@ -42,16 +46,23 @@ web worker beat migrate: .venv/product
 prepared: .venv/development
 	@DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m dnsadmin.prepare
 
+# How many random examples are tried: see tests/depth.py.
+test: DEPTH := quick
 test: prepared
-	$(PYTEST) -m "not browser" $(ARGS)
+	$(PYTEST) -m "not browser and not deep" $(ARGS)
 
-# What neither a database nor a broker changes is shown once, by `make test`: `tests/providers`, which is pure
-# Python, and what is marked `one_database`. Of the random examples fewer are drawn here.
+# Together with `make test` this is every test; only what is random runs in both.
+test-deep: DEPTH := deep
+test-deep: prepared
+	$(PYTEST) -m "(deep or random) and not browser" $(ARGS)
+
+# What neither a database nor a broker changes runs once, on SQLite: `tests/providers`, which is pure Python, and
+# what is marked `one_database`.
 WITH_SERVICES := -m "not one_database" tests/project tests/registry_app tests/journeys
-FEWER_EXAMPLES := DNSADMIN_SCHEDULES=40 DNSADMIN_API_EXAMPLES=10
 
+test-services: DEPTH := services
 test-services: prepared
-	$(BIN)/python -m tests.services $(if $(ARGS),,$(FEWER_EXAMPLES)) $(PYTEST) $(if $(ARGS),$(ARGS),$(WITH_SERVICES))
+	$(BIN)/python -m tests.services $(PYTEST) $(if $(ARGS),$(ARGS),$(WITH_SERVICES))
 
 check: prepared
 	$(BIN)/ruff format --check .

@@ -18,6 +18,8 @@ from tests.depth import IS_REPEATABLE, examples
 from tests.emptying import empty_only_what_has_rows
 from tests.static_files import find_static_files_once
 
+_APP = Path(__file__).parent / "registry_app"
+_DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup"}
 _BROKER_FOLDER = pytest.StashKey[str]()
 _BROKER = pytest.StashKey[ValkeyServer]()
 _STATE_FOLDER = pytest.StashKey[str]()
@@ -61,6 +63,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
             item.add_marker(pytest.mark.random)
+        if _APP in item.path.parents and not _uses_database(item):
+            item.add_marker(pytest.mark.one_database)
+
+
+def _uses_database(item: pytest.Item) -> bool:
+    """Without one of these pytest-django refuses every query."""
+    names = getattr(item, "fixturenames", ())
+    return item.get_closest_marker("django_db") is not None or not _DATABASE_FIXTURES.isdisjoint(names)
 
 
 def _use_embedded_broker(config: pytest.Config) -> None:

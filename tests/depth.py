@@ -6,6 +6,10 @@ one number for everything that is selected, and DNSADMIN_TEST_SEED the seed (a f
 
 import os
 import random
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
 
 # What `make test`, `make test-services`, `make test-deep` and `make test-deep DEPTH=full` use.
 DEPTHS = ("quick", "services", "deep", "full")
@@ -40,3 +44,12 @@ PARTIAL_SYNCS = _choose(5, 5, 60, 2_000)
 KILLS = _choose(10, 10, 50, 2_000)
 # Requests for each operation of the API.
 REQUESTS = _choose(2, 2, 50, 1_000)
+
+
+def deep_after(count: int, rows: Iterable[Any]) -> list[Any]:
+    """The rows of a parametrized test, those after the first `count` for `make test-deep` alone."""
+    return [row if number < count else _mark(row) for number, row in enumerate(rows)]
+
+
+def _mark(row: Any) -> Any:
+    return pytest.param(*(row if isinstance(row, tuple) else (row,)), marks=pytest.mark.deep)

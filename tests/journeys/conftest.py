@@ -10,11 +10,15 @@ from tests.journeys.browser import Desk, running_browser
 from tests.journeys.running import RunningDnsadmin, running_dnsadmin
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """In a parallel run, keep journeys that share an installation in one process: starting one is dear."""
     here = Path(__file__).parent
     for item in items:
-        if here in item.path.parents and "tmp_path" not in getattr(item, "fixturenames", ()):
+        if here not in item.path.parents:
+            continue
+        item.add_marker(pytest.mark.deep)
+        if "tmp_path" not in getattr(item, "fixturenames", ()):
             name = "browser" if item.get_closest_marker("browser") else "program"
             item.add_marker(pytest.mark.xdist_group(f"journeys by {name}"))
 

@@ -11,6 +11,8 @@ import pytest
 from dnsadmin.children import Children
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.deep
+
 FOREVER = [sys.executable, "-c", "import signal; signal.pause()"]
 IGNORE_SIGTERM = """
 import pathlib, signal, sys

@@ -4,7 +4,11 @@ import socket
 import subprocess
 import sys
 
+import pytest
+
 from dnsadmin.free_port import find_free_port
+
+pytestmark = pytest.mark.deep
 
 
 def test_no_outgoing_connection_is_given_a_port_that_was_found() -> None:

@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from dnsadmin.prepare import prepare_state, write_private_once
+
+pytestmark = pytest.mark.deep
 
 
 def _mode(path: Path) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.deep, pytest.mark.one_database]
 
 _ROOT = Path(__file__).parents[2]
 

@@ -7,6 +7,8 @@ import pytest
 
 from dnsadmin.roles import ROLES, build_role_command
 
+pytestmark = pytest.mark.deep
+
 
 def test_every_role_has_a_command_of_this_python() -> None:
     commands = [build_role_command(role) for role in ROLES]

@@ -7,11 +7,15 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from dnsadmin.free_port import find_free_port
 from dnsadmin.prepare import prepare_state
 from dnsadmin.samples.zones import EDGE_PREFIX, SHOP_PREFIX, build_sample_zones
 from providers.registries.claim import DEFAULT_PROFILE, ClaimVerdict, OwnershipState, Pairing, TxtProfile
 from providers.registries.pairing import pair
+
+pytestmark = pytest.mark.deep
 
 KEY = b"k" * 32
 

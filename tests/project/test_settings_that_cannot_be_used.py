@@ -10,7 +10,7 @@ import pytest
 
 from dnsadmin.prepare import prepare_state
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.deep, pytest.mark.one_database]
 
 _ROOT = Path(__file__).parents[2]
 _BAD = [

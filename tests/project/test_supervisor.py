@@ -9,6 +9,8 @@ import pytest
 
 from dnsadmin.supervisor import StartFailed, take_folder
 
+pytestmark = pytest.mark.deep
+
 
 def test_a_folder_in_use_is_not_started_in_again(tmp_path: Path) -> None:
     (tmp_path / "broker.sock").touch()

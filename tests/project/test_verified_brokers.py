@@ -18,6 +18,7 @@ from tests.providers.client.certificates import Authority, key_pem
 from tests.waiting import wait_until
 
 pytestmark = [
+    pytest.mark.deep,
     pytest.mark.skipif(which("redis-server") is None, reason="needs redis-server"),
     pytest.mark.one_database,
 ]

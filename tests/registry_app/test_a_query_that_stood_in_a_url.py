@@ -7,7 +7,7 @@ from django.db import connection
 from registry_app.models import Provider
 from tests.factories import make_provider
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 BEFORE = "0002_names_in_byte_order"
 

@@ -8,7 +8,7 @@ from django.db.migrations.loader import MigrationLoader
 from registry_app.models import Instance, Owner, RegistryProfile
 from tests.factories import make_cluster, make_instance, make_owner
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 
 def _find_state_before() -> str:

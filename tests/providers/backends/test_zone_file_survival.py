@@ -14,6 +14,8 @@ from providers.backends.zone_file import ZoneFileBackend, write_new_zone
 from providers.wire.change_set import ChangeSet
 from tests.reference_server import make_record, make_zone
 
+pytestmark = pytest.mark.deep
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

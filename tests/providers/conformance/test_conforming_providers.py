@@ -78,6 +78,7 @@ def test_it_tells_that_old_values_are_not_compared() -> None:
     assert told(report, "A delete whose value")[0] == Verdict.NOTED
 
 
+@pytest.mark.deep
 def test_a_provider_that_shows_changes_late_passes_with_patience() -> None:
     with ByMeaningProvider(make_zone(count=5), reads_until_visible=2) as provider:
         before = provider.zone_bytes()

@@ -12,7 +12,8 @@ from providers.wire.canonical_name import canonical_name, canonical_targets
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_endpoints_strict, encode_change_set, encode_endpoints
-from tests.providers.contract.backends import BACKENDS
+from tests.depth import deep_after
+from tests.providers.contract.backends import BACKENDS, IN_THIS_PROCESS
 from tests.servers.provider_server import PluginServer, ProviderServer, WebhookServer
 
 _SERVERS: dict[str, type[ProviderServer]] = {"webhook": WebhookServer, "plugin": PluginServer}
@@ -89,7 +90,7 @@ def protocol(request: pytest.FixtureRequest) -> str:
     return name
 
 
-@pytest.fixture(params=list(BACKENDS))
+@pytest.fixture(params=deep_after(IN_THIS_PROCESS, BACKENDS))
 def served(request: pytest.FixtureRequest, protocol: str, tmp_path: Path) -> Iterator[Served]:
     server_type = _SERVERS[protocol]
     with BACKENDS[request.param](tmp_path) as backend:

@@ -10,7 +10,8 @@ from providers.backends.powerdns import PowerDnsBackend
 from providers.wire.canonical_name import canonical_name, canonical_targets
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
-from tests.providers.contract.backends import BACKENDS
+from tests.depth import deep_after
+from tests.providers.contract.backends import BACKENDS, IN_THIS_PROCESS
 from tests.providers.contract.conftest import Served
 from tests.providers.contract.traffic import RECORDINGS, Recorded, list_before, list_requests
 from tests.servers.provider_server import WebhookServer
@@ -24,7 +25,7 @@ LEFT = {
 }
 
 
-@pytest.fixture(params=list(BACKENDS))
+@pytest.fixture(params=deep_after(IN_THIS_PROCESS, BACKENDS))
 def webhook(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
     with BACKENDS[request.param](tmp_path) as backend:
         server = WebhookServer(backend)

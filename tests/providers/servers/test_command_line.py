@@ -19,6 +19,8 @@ from providers.wire.json_codec import encode_endpoints
 from tests.providers.servers.calls import ACCEPT, fetch_endpoints, fetch_records, post_changes
 from tests.reference_server import make_claim, make_record, make_zone
 
+pytestmark = pytest.mark.deep
+
 Start = Callable[..., tuple[subprocess.Popen[str], dict[str, str]]]
 
 

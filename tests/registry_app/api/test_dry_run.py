@@ -18,6 +18,7 @@ _CONTACTING = re.compile(r"/connection-tests/|/plan/$")
 _VOLATILE = re.compile(r"^(id|number|group|public_id|token|plan_fingerprint|undo_of)$|_at$|_ids?$")
 
 
+@pytest.mark.deep
 def test_a_dry_run_of_any_operation_changes_no_table_and_contacts_nobody() -> None:
     with open_busy_world() as world:
         before = _every_row()
@@ -34,6 +35,7 @@ def test_a_dry_run_of_any_operation_changes_no_table_and_contacts_nobody() -> No
         assert world.reference.history.requests() == ()
 
 
+@pytest.mark.deep
 def test_a_dry_run_gives_the_body_of_the_real_request() -> None:
     with open_busy_world() as world:
         for name in WRITES:

@@ -39,39 +39,37 @@ def _fill(path: str, number: int) -> str:
     return re.sub(r"\{(\w+)\}", lambda found: _UUID if found[1] == "public_id" else str(number), path)
 
 
-@pytest.mark.parametrize(("method", "path"), _operations())
-def test_nobody_without_a_token_gets_an_answer(method: str, path: str) -> None:
-    response = getattr(APIClient(), method)(_fill(path, 1))
+def test_nobody_without_a_token_gets_an_answer(settings: Settings) -> None:
+    settings.DNSADMIN_REQUESTS_WITHOUT_TOKEN_PER_MINUTE = 1_000
+    for method, path in _operations():
+        response = getattr(APIClient(), method)(_fill(path, 1))
 
-    assert response.status_code == 401
-    assert response["Content-Type"] == "application/problem+json"
+        assert response.status_code == 401, (method, path)
+        assert response["Content-Type"] == "application/problem+json", (method, path)
 
 
-@pytest.mark.parametrize(("method", "path"), _operations())
-def test_what_is_not_there_is_a_problem_and_never_an_error_of_ours(method: str, path: str) -> None:
+def test_what_is_not_there_is_a_problem_and_never_an_error_of_ours() -> None:
     client = make_client(make_administrator())
+    for method, path in _operations():
+        response = getattr(client, method)(_fill(path, 4711), **({} if method == "get" else {"data": {}}))
 
-    response = getattr(client, method)(_fill(path, 4711), **({} if method == "get" else {"data": {}}))
-
-    assert response.status_code in {200, 404, 422}
-    assert response["X-Request-Id"]
-    assert response["Cache-Control"] == "no-store"
+        assert response.status_code in {200, 404, 422}, (method, path)
+        assert response["X-Request-Id"], (method, path)
+        assert response["Cache-Control"] == "no-store", (method, path)
 
 
-@pytest.mark.parametrize(("method", "path"), [entry for entry in _operations() if entry[0] != "get"])
-def test_a_token_that_only_reads_opens_no_other_door(method: str, path: str) -> None:
+def test_a_token_that_only_reads_opens_no_other_door() -> None:
     client = make_client(make_administrator(), "read")
+    for method, path in _operations():
+        if method == "get":
+            continue
+        response = getattr(client, method)(_fill(path, 1), {})
 
-    response = getattr(client, method)(_fill(path, 1), {})
-
-    assert response.status_code == 403
-    assert read(response)["code"] == "missing_scope"
+        assert response.status_code == 403, (method, path)
+        assert read(response)["code"] == "missing_scope", (method, path)
 
 
-@pytest.mark.parametrize(
-    ("method", "path"), [entry for entry in _operations() if entry[0] in {"post", "patch"}]
-)
-def test_an_unknown_field_is_refused_everywhere(method: str, path: str) -> None:
+def test_an_unknown_field_is_refused_everywhere() -> None:
     rows: dict[str, Any] = {
         "providers": make_provider(),
         "owners": make_owner(),
@@ -80,15 +78,18 @@ def test_an_unknown_field_is_refused_everywhere(method: str, path: str) -> None:
     }
     rows["instances"] = make_instance(rows["owners"])
     rows["loops"] = Loop.objects.create(owner=rows["owners"], provider=rows["providers"])
-    noun = path.removeprefix(f"{API}/").split("/")[0]
-    address = _fill(path, rows[noun].pk if noun in rows else 1)
     client = make_client(make_administrator())
-    etag = client.get(address).headers.get("ETag", "") if method == "patch" else ""
+    for method, path in _operations():
+        if method not in {"post", "patch"}:
+            continue
+        noun = path.removeprefix(f"{API}/").split("/")[0]
+        address = _fill(path, rows[noun].pk if noun in rows else 1)
+        etag = client.get(address).headers.get("ETag", "") if method == "patch" else ""
 
-    response = getattr(client, method)(address, {"colour": "blue"}, headers={"If-Match": etag})
+        response = getattr(client, method)(address, {"colour": "blue"}, headers={"If-Match": etag})
 
-    assert response.status_code == 422, response.content
-    assert "colour" in read(response)["fields"]
+        assert response.status_code == 422, (method, path, response.content)
+        assert "colour" in read(response)["fields"], (method, path)
 
 
 def test_no_secret_is_in_any_answer() -> None:
@@ -119,14 +120,15 @@ def test_no_secret_is_in_any_answer() -> None:
 @pytest.mark.parametrize(
     "query", ["limit=x", "cursor=%00", "colour=blue", "cursor=" + "A" * 3000, "limit=1&limit=2"]
 )
-@pytest.mark.parametrize("path", [p for m, p in _operations() if m == "get" and "{" not in p])
-def test_every_list_refuses_what_it_cannot_use(path: str, query: str) -> None:
+def test_every_list_refuses_what_it_cannot_use(query: str) -> None:
     client = make_client(make_administrator())
+    for method, path in _operations():
+        if method != "get" or "{" in path:
+            continue
+        response = client.get(f"{path}?{query}")
 
-    response = client.get(f"{path}?{query}")
-
-    assert response.status_code == 400
-    assert read(response)["code"] == "invalid_parameter"
+        assert response.status_code == 400, path
+        assert read(response)["code"] == "invalid_parameter", path
 
 
 def test_every_operation_refuses_a_parameter_it_does_not_know_and_names_those_it_does() -> None:

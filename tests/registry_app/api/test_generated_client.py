@@ -62,6 +62,7 @@ def world() -> Iterator[World]:
         yield opened
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("_package")
 def test_it_moves_a_hundred_record_sets(world: World, live_server: LiveServer) -> None:
     models = _module("models")

@@ -32,6 +32,12 @@ def _generate() -> bytes:
     return rendered
 
 
+@cache
+def _read() -> dict[str, Any]:
+    document: dict[str, Any] = yaml.safe_load(_generate())
+    return document
+
+
 def test_it_is_generated_without_a_warning() -> None:
     GENERATOR_STATS.reset()
 
@@ -49,7 +55,7 @@ def test_the_committed_document_has_not_drifted() -> None:
 
 
 def test_it_is_valid_openapi_3_1() -> None:
-    document = yaml.safe_load(_generate())
+    document = _read()
 
     validate_schema(document)  # type: ignore[no-untyped-call]  # untyped there
 
@@ -87,7 +93,7 @@ def test_every_write_tells_of_its_dry_run() -> None:
 def test_every_field_of_an_answer_is_always_there() -> None:
     """What may be absent is named here, one by one."""
     absent = {"Problem": {"fields", "confirmation_text"}}
-    components = yaml.safe_load(_generate())["components"]["schemas"]
+    components = _read()["components"]["schemas"]
 
     for name in _reachable("responses", components):
         component = components[name]
@@ -104,7 +110,7 @@ def test_no_request_declares_a_default_that_is_refused() -> None:
 
 
 def test_every_id_has_one_type() -> None:
-    document = yaml.safe_load(_generate())
+    document = _read()
     number = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
     number_or_none = {**number, "type": ["integer", "null"]}  # an instance that is a loop has none
     unique = {"type": "string", "format": "uuid"}
@@ -136,7 +142,7 @@ def _raise_if_refused(field: Field[Any, Any, Any, Any], default: Any, name: str)
 
 
 def _operations() -> dict[str, dict[str, Any]]:
-    document = yaml.safe_load(_generate())
+    document = _read()
     return {
         f"{method.upper()} {path}": operation
         for path, methods in document["paths"].items()
@@ -164,7 +170,7 @@ def _every_subclass(shape: type[Any]) -> Iterator[type[Any]]:
 
 
 def test_no_answer_has_a_field_for_a_secret() -> None:
-    components = yaml.safe_load(_generate())["components"]["schemas"]
+    components = _read()["components"]["schemas"]
 
     secret_fields = {"secret", "client_key", "encryption_key", "secret_hash", "password"}
     shown = {

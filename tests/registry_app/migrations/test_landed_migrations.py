@@ -50,6 +50,7 @@ def test_no_migration_that_landed_was_edited_or_removed() -> None:
         assert found == digest, f"{name} landed: make a new migration instead of editing it."
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("_newest_afterwards")
 def test_rows_of_every_state_that_landed_survive_the_way_to_the_newest() -> None:
     for name in _states():
@@ -66,6 +67,7 @@ def test_rows_of_every_state_that_landed_survive_the_way_to_the_newest() -> None
         call_command("flush", interactive=False, verbosity=0)
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("_newest_afterwards")
 def test_a_database_whose_first_migration_made_the_column_already_can_be_migrated() -> None:
     """Of the commits a0fea9c to 7eb1ac1: at 0002, with the column of 0003."""

@@ -35,6 +35,7 @@ def test_every_operation_has_an_expectation() -> None:
     assert routes == READ.keys() | ACTS.keys()
 
 
+@pytest.mark.deep
 def test_everybody_may_exactly_what_their_rights_say() -> None:
     sides = make_sides()
     callers = make_callers()

@@ -43,6 +43,7 @@ def test_every_address_has_an_expectation() -> None:
     assert names - {name.removeprefix("admin:") for name in PAGES} - UNUSED - _BUTTONS == set()
 
 
+@pytest.mark.deep
 def test_everybody_sees_exactly_the_pages_that_are_for_them() -> None:
     (own, _), callers = _make_world()
     wrong = [
@@ -55,6 +56,7 @@ def test_everybody_sees_exactly_the_pages_that_are_for_them() -> None:
     assert not wrong, "\n".join(wrong[:80])
 
 
+@pytest.mark.deep
 def test_everybody_presses_exactly_the_buttons_that_are_for_them() -> None:
     sides, callers = _make_world()
     root = next(caller.session for caller in callers if caller.name == "administrator")

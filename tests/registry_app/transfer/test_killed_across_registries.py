@@ -10,7 +10,7 @@ from tests.registry_app.transfer.test_killed_workers import ON_THE_WAY, resume, 
 from tests.registry_app.transfer.two_registries import RECORDS, RING, Two, open_two
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, request
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
+pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True), pytest.mark.one_database]
 
 
 @pytest.mark.parametrize("crash_at", ON_THE_WAY)

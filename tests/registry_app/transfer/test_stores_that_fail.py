@@ -6,6 +6,7 @@ import pytest
 
 from registry_app.models import RegistryProfile, Transfer, TransferItem
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.depth import deep_after
 from tests.factories import set_instance
 from tests.registry_app.transfer.registries import heritage
 from tests.registry_app.transfer.two_registries import RECORDS, RING, STORES, Two, open_two
@@ -28,7 +29,7 @@ def run(transfer: Transfer) -> None:
             return
 
 
-@pytest.mark.parametrize("kind", STORES)
+@pytest.mark.parametrize("kind", deep_after(1, STORES))
 def test_a_row_that_another_writer_took_before_our_write_is_left_to_it(kind: str) -> None:
     alice = make_alice()
     with open_two(kind, kind, batch_size=1) as two:
@@ -49,7 +50,7 @@ def test_a_row_that_another_writer_took_before_our_write_is_left_to_it(kind: str
         )
 
 
-@pytest.mark.parametrize(("source", "target"), RING)
+@pytest.mark.parametrize(("source", "target"), deep_after(2, RING))
 def test_a_registry_out_of_reach_is_waited_for_and_nothing_is_lost(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target) as two:
@@ -70,7 +71,7 @@ def test_a_registry_out_of_reach_is_waited_for_and_nothing_is_lost(source: str, 
         assert sorted(_texts(two)) == sorted(heritage(GREEN, each.dns_name) for each in RECORDS)
 
 
-@pytest.mark.parametrize(("source", "target"), RING)
+@pytest.mark.parametrize(("source", "target"), deep_after(2, RING))
 def test_a_registry_that_refuses_for_good_leaves_every_claim_where_it_was(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target) as two:
@@ -95,7 +96,7 @@ def _to_another_profile(_: RegistryProfile) -> None:
 
 
 @pytest.mark.parametrize("move", [_away_from_the_provider, _to_another_profile])
-@pytest.mark.parametrize("kind", STORES)
+@pytest.mark.parametrize("kind", deep_after(1, STORES))
 def test_a_registry_that_is_another_by_now_voids_the_approval(
     kind: str, move: Callable[[RegistryProfile], None]
 ) -> None:
@@ -111,7 +112,7 @@ def test_a_registry_that_is_another_by_now_voids_the_approval(
         assert two.contents() == before
 
 
-@pytest.mark.parametrize("kind", STORES)
+@pytest.mark.parametrize("kind", deep_after(1, STORES))
 def test_a_profile_that_a_transfer_wrote_through_is_kept(kind: str) -> None:
     alice = make_alice()
     with open_two("txt", kind) as two:

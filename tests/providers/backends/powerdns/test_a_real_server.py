@@ -19,10 +19,13 @@ from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE
 from tests.pdns_server import API_KEY, RunningPowerDns, find_pdns, pdns_server
 from tests.reference_server import make_claim, make_record
 
-pytestmark = pytest.mark.skipif(
-    find_pdns() is None,
-    reason="PowerDNS is not installed (Debian: apt-get install pdns-server pdns-backend-sqlite3)",
-)
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.skipif(
+        find_pdns() is None,
+        reason="PowerDNS is not installed (Debian: apt-get install pdns-server pdns-backend-sqlite3)",
+    ),
+]
 
 WWW = make_record("www.example.org")
 

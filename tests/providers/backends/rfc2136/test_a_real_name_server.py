@@ -27,6 +27,8 @@ from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE
 from tests.name_servers import KEY, NAME_SERVERS, ZONES, NameServerProgram, RunningNameServer, name_server
 from tests.reference_server import make_claim, make_record
 
+pytestmark = pytest.mark.deep
+
 WWW = make_record("www.example.org")
 
 

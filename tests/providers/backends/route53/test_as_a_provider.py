@@ -14,6 +14,8 @@ from providers.wire.json_codec import encode_change_set
 from tests.reference_server import make_claim, make_record
 from tests.strict_route53 import CREDENTIALS, strict_route53
 
+pytestmark = pytest.mark.deep
+
 
 @pytest.mark.parametrize(
     ("options", "protocol", "applied"),

@@ -22,6 +22,8 @@ from providers.wire.json_codec import PLUGIN_MEDIA_TYPE
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.strict_route53 import CREDENTIALS, StrictRoute53, strict_route53
 
+pytestmark = pytest.mark.deep
+
 WWW, WWW2 = make_record("www.example.org"), make_record("www2.example.org")
 
 

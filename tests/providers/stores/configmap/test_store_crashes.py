@@ -30,6 +30,8 @@ from tests.providers.stores.configmap.maps import (
 )
 from tests.reference_server import make_record
 
+pytestmark = pytest.mark.deep
+
 RED = "red-cluster"
 Changes = Sequence[StoredClaimChange]
 

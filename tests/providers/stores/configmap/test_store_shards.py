@@ -33,6 +33,7 @@ def sizes_of(api: KubernetesApi) -> list[int]:
     return [sum(len(value.encode()) for value in read_data(api, name).values()) for name in names]
 
 
+@pytest.mark.deep
 def test_twenty_thousand_rows_are_in_several_shards_and_one_change_rewrites_one() -> None:
     names = [f"app-{number:05d}.example.org" for number in range(20_000)]
     with KubernetesApi() as api:

@@ -46,10 +46,16 @@ def test_no_bytes_raise_anything_but_our_own_error(body: bytes) -> None:
         assert isinstance(encode_object(decode_object(body)), bytes)
 
 
-@pytest.mark.parametrize("at", range(len(LIST)))
-def test_a_body_cut_anywhere_is_not_read(at: int) -> None:
-    with pytest.raises(NotStrictJson):
-        decode_object(LIST[:at])
+def test_a_body_cut_anywhere_is_not_read() -> None:
+    assert [at for at in range(len(LIST)) if _is_read(LIST[:at])] == []
+
+
+def _is_read(body: bytes) -> bool:
+    try:
+        decode_object(body)
+    except NotStrictJson:
+        return False
+    return True
 
 
 def test_depth_is_bounded_well_above_what_honest_objects_have() -> None:
