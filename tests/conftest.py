@@ -1,5 +1,6 @@
 """The world every test lives in: settings of a test run, an embedded broker, a clean cache."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -18,7 +19,6 @@ from tests.depth import IS_REPEATABLE, examples
 from tests.emptying import empty_only_what_has_rows
 from tests.static_files import find_static_files_once
 
-_APP = Path(__file__).parent / "registry_app"
 _DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup"}
 _BROKER_FOLDER = pytest.StashKey[str]()
 _BROKER = pytest.StashKey[ValkeyServer]()
@@ -63,8 +63,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
             item.add_marker(pytest.mark.random)
-        if _APP in item.path.parents and not _uses_database(item):
+        if item.nodeid.startswith("tests/registry_app/") and not _uses_database(item):
             item.add_marker(pytest.mark.one_database)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and all that they import stay: the garbage collector need not look at them again."""
+    gc.freeze()
 
 
 def _uses_database(item: pytest.Item) -> bool:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 import boto3
 import msgspec
 import requests
-from moto.server import ThreadedMotoServer
 
 from providers.servers.wsgi_application import Answer, Request, WsgiApplication
 from tests.dynamodb_rules import (
@@ -244,6 +243,8 @@ def _make(exchange: Exchange) -> None:
 @contextmanager
 def moto_server() -> Iterator[str]:
     """moto's server, for many services one after the other: it takes its time to stop."""
+    from moto.server import ThreadedMotoServer  # takes a while, and is needed by few tests
+
     moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     moto.start()
     try:

@@ -15,7 +15,6 @@ from typing import Any
 
 import boto3
 import requests
-from moto.server import ThreadedMotoServer
 
 _NAMESPACE = "https://route53.amazonaws.com/doc/2013-04-01/"
 _MOST_ELEMENTS, _MOST_CHARACTERS = 1000, 32_000
@@ -184,6 +183,8 @@ def _plain(name: str) -> str:
 @contextmanager
 def strict_route53() -> Iterator[StrictRoute53]:
     """The service on loopback, without any zone."""
+    from moto.server import ThreadedMotoServer  # takes a while, and is needed by few tests
+
     moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     moto.start()
     host, port = moto.get_host_and_port()

@@ -1,7 +1,6 @@
 """One running installation for all journeys of a process: each uses record sets of its own."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
@@ -13,9 +12,8 @@ from tests.journeys.running import RunningDnsadmin, running_dnsadmin
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """In a parallel run, keep journeys that share an installation in one process: starting one is dear."""
-    here = Path(__file__).parent
     for item in items:
-        if here not in item.path.parents:
+        if not item.nodeid.startswith("tests/journeys/"):
             continue
         item.add_marker(pytest.mark.deep)
         if "tmp_path" not in getattr(item, "fixturenames", ()):

@@ -94,6 +94,7 @@ def test_a_list_is_sent_again_only_when_its_page_changed(client: APIClient) -> N
     assert (same.status_code, other_page.status_code) == (304, 200)
 
 
+@pytest.mark.deep
 def test_every_operation_that_reads_answers_304() -> None:
     with open_busy_world() as world:
         for name, (method, path) in operations().items():

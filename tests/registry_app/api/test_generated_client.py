@@ -8,8 +8,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from openapi_python_client import generate
-from openapi_python_client.config import Config, ConfigFile, MetaType
 from pytest_django.live_server_helper import LiveServer
 
 from registry_app.models import Provider, Transfer
@@ -43,6 +41,10 @@ class Program:
 @pytest.fixture(scope="module")
 def _package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     folder = tmp_path_factory.mktemp("client")
+    # It takes a while, and is needed here alone.
+    from openapi_python_client import generate
+    from openapi_python_client.config import Config, ConfigFile, MetaType
+
     said = ConfigFile(post_hooks=[], package_name_override=_PACKAGE)
     complaints = generate(
         config=Config.from_sources(

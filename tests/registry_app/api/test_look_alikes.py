@@ -108,6 +108,7 @@ def test_owners_that_are_too_many_to_be_read_are_one_finding() -> None:
         assert world.provider.status == Provider.Status.OK
 
 
+@pytest.mark.deep
 def test_thousands_of_owners_at_once_become_no_rows_and_one_finding() -> None:
     with open_world(make_zone(count=10)) as world:
         known = Owner.objects.count()

@@ -93,6 +93,7 @@ def test_lines_for_people_show_no_control_characters() -> None:
     assert "blue\\x1b[2Jzone" in text
 
 
+@pytest.mark.deep
 def test_a_typing_error_is_an_error_and_not_a_finding() -> None:
     manage = Path(__file__).parents[3] / "manage.py"
 

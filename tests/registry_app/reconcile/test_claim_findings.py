@@ -70,6 +70,7 @@ def test_registering_the_owner_of_an_orphan_offers_its_clean_up_though_the_answe
     assert (finding.suggestion["kind"], finding.occurrences) == ("clean_up", 1)
 
 
+@pytest.mark.deep
 def test_more_of_a_kind_than_are_listed_are_counted_in_the_last_of_them() -> None:
     beyond = 5
     orphans = [make_claim(f"gone-{number}.example.org") for number in range(MOST_OF_A_KIND + beyond)]

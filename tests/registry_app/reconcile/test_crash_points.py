@@ -58,6 +58,7 @@ def test_killed_between_two_slices_the_next_visit_stores_the_rest() -> None:
     assert not RecordEvent.objects.exists()
 
 
+@pytest.mark.deep
 def test_killed_between_two_slices_the_old_answer_does_not_pass_for_unchanged() -> None:
     provider, small = make_provider(), make_zone(count=12)
     serve(provider, small)
@@ -78,6 +79,7 @@ def test_killed_between_two_slices_the_old_answer_does_not_pass_for_unchanged() 
     assert [row for row in mirrored(provider) if not row[-1]] == before
 
 
+@pytest.mark.deep
 def test_killed_between_two_slices_of_a_loss_no_absence_is_counted_twice() -> None:
     provider = make_provider(allow_empty=True)
     count = rows_per_transaction() * 3 // 4

@@ -116,6 +116,7 @@ def _serve_in_turn(provider: Provider, zones: list[list[Endpoint]]) -> None:
         assert serve(provider, [*zone, *steady]).status in ("stored", "unchanged")
 
 
+@pytest.mark.deep
 def test_values_that_go_to_and_fro_under_one_owner_are_told_of() -> None:
     one, two = _zone("192.0.2.1"), _zone("192.0.2.2")
     three, theirs = _zone("192.0.2.3"), _zone("192.0.2.2", owner_id="green-cluster")

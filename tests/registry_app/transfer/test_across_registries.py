@@ -22,7 +22,7 @@ from tests.registry_app.transfer.world import (
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
 
 
-@pytest.mark.parametrize(("source", "target"), deep_after(2, PAIRS))
+@pytest.mark.parametrize(("source", "target"), deep_after(1, PAIRS))
 def test_a_transfer_gives_every_claim_to_the_target_in_the_targets_registry(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target) as two:
@@ -82,7 +82,7 @@ def test_a_released_record_set_has_no_claim_anywhere_and_stays_as_it_is(kind: st
         assert two.contents() == before
 
 
-@pytest.mark.parametrize(("source", "target"), deep_after(2, CROSSINGS))
+@pytest.mark.parametrize(("source", "target"), deep_after(1, CROSSINGS))
 def test_an_owner_whose_registry_is_another_by_now_is_reformatted_into_it(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target) as two:
@@ -103,7 +103,7 @@ def test_an_owner_whose_registry_is_another_by_now_is_reformatted_into_it(source
         assert two.contents() == before
 
 
-@pytest.mark.parametrize(("source", "target"), deep_after(2, RING))
+@pytest.mark.parametrize(("source", "target"), deep_after(1, RING))
 def test_claims_of_one_owner_in_two_registries_become_one_of_the_target(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target, also=BLUE) as two:
@@ -121,7 +121,7 @@ def test_claims_of_one_owner_in_two_registries_become_one_of_the_target(source: 
         assert two.contents() == before
 
 
-@pytest.mark.parametrize(("source", "target"), deep_after(2, RING))
+@pytest.mark.parametrize(("source", "target"), deep_after(1, RING))
 def test_registries_that_disagree_are_settled_for_the_target(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target, also=GREEN) as two:

@@ -9,6 +9,7 @@ from providers.backends.memory import ApplyMode
 from providers.wire.change_set import ChangeSet
 from registry_app.models import Finding, RegistryProfile, SyncRun, Transfer, TransferItem
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.depth import deep_after
 from tests.faults import framing_faults, read_faults, write_faults
 from tests.faults.fault import Fault
 from tests.reference_server import make_zone
@@ -65,7 +66,7 @@ def test_only_what_is_read_back_is_believed(fault: Callable[[], Fault], status: 
         assert world.reference.faults.played()
 
 
-@pytest.mark.parametrize("count", range(6))
+@pytest.mark.parametrize("count", deep_after(2, range(6)))
 def test_the_first_few_applied_are_verified_and_the_others_failed(count: int) -> None:
     alice = make_alice()
     with open_world() as world:
@@ -211,7 +212,7 @@ def test_three_batches_in_a_row_that_change_nothing_end_the_sending() -> None:
         assert transfer.items.filter(status=TransferItem.Status.STALE).count() == 4
 
 
-@pytest.mark.parametrize("good_reads", [0, 1, 2])
+@pytest.mark.parametrize("good_reads", deep_after(1, [0, 1, 2]))
 def test_an_empty_answer_proves_nothing_and_is_asked_again(good_reads: int) -> None:
     alice = make_alice()
     profile = RegistryProfile.objects.create(name="green's", prefix="own-")

@@ -20,7 +20,7 @@ from tests.registry_app.transfer.world import (
     request,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 STATUS = Transfer.Status
 _LABELS = ".".join(["x" * 60, "y" * 60, "z" * 60])

@@ -24,7 +24,7 @@ from tests.registry_app.transfer.world import (
     request,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 STATUS = Transfer.Status
 OTHER_PERSON = Provider.ApprovalPolicy.OTHER_PERSON

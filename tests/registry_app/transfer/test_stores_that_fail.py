@@ -50,7 +50,7 @@ def test_a_row_that_another_writer_took_before_our_write_is_left_to_it(kind: str
         )
 
 
-@pytest.mark.parametrize(("source", "target"), deep_after(2, RING))
+@pytest.mark.parametrize(("source", "target"), deep_after(1, RING))
 def test_a_registry_out_of_reach_is_waited_for_and_nothing_is_lost(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target) as two:
@@ -71,7 +71,7 @@ def test_a_registry_out_of_reach_is_waited_for_and_nothing_is_lost(source: str, 
         assert sorted(_texts(two)) == sorted(heritage(GREEN, each.dns_name) for each in RECORDS)
 
 
-@pytest.mark.parametrize(("source", "target"), deep_after(2, RING))
+@pytest.mark.parametrize(("source", "target"), deep_after(1, RING))
 def test_a_registry_that_refuses_for_good_leaves_every_claim_where_it_was(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target) as two:

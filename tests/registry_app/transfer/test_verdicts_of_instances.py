@@ -122,6 +122,7 @@ def test_a_loop_counts_beside_the_instances_in_clusters() -> None:
     assert "declares it as it is" in beside.judge(WWW, as_it_is).reason
 
 
+@pytest.mark.deep
 def test_the_reasons_of_hundreds_of_instances_stay_readable() -> None:
     many = [replace(EAST, name=f"i{number}", cluster=f"c{number}") for number in range(300)]
 

@@ -22,6 +22,8 @@ from tests.providers.stores.dynamodb.rows import (
 from tests.reference_server import make_record
 from tests.strict_dynamodb import StrictDynamoDb
 
+pytestmark = pytest.mark.deep
+
 WWW_KEY = "www.example.org#A#"
 TRANSACTIONS = "TransactWriteItems"
 

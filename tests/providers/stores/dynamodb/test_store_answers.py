@@ -26,6 +26,8 @@ from tests.providers.stores.dynamodb.rows import HASTY, PATIENT, make_row, make_
 from tests.servers.exchange import Exchange
 from tests.strict_dynamodb import StrictDynamoDb, body, strict_dynamodb
 
+pytestmark = pytest.mark.deep
+
 SCANS = "POST /Scan"
 
 

@@ -32,6 +32,8 @@ from tests.strict_dynamodb import (
     refusal,
 )
 
+pytestmark = pytest.mark.deep
+
 CHANGE = StoredClaimChange(WWW, BLUE, GREEN)
 WRITES, SCANS = "POST /TransactWriteItems", "POST /Scan"
 
