@@ -6,7 +6,10 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 TEST_STATE := $(CURDIR)/.state/test
 PYTEST = DNSADMIN_STATE_DIR="$(TEST_STATE)" DNSADMIN_TEST_DEPTH=$(DEPTH) \
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+WORKERS := auto
+# Tests that wait for other processes leave time for others.
+TWO_FOR_EACH_PROCESSOR := $$((2 * $$(getconf _NPROCESSORS_ONLN)))
 # Without its bytecode every process that a test starts would compile the whole product again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -53,6 +56,7 @@ test: prepared
 
 # Together with `make test` this is every test; only what is random runs in both.
 test-deep: DEPTH := deep
+test-deep: WORKERS := $(TWO_FOR_EACH_PROCESSOR)
 test-deep: prepared
 	$(PYTEST) -m "(deep or random) and not browser" $(ARGS)
 
@@ -61,6 +65,7 @@ test-deep: prepared
 WITH_SERVICES := -m "not one_database" tests/project tests/registry_app tests/journeys
 
 test-services: DEPTH := services
+test-services: WORKERS := $(TWO_FOR_EACH_PROCESSOR)
 test-services: prepared
 	$(BIN)/python -m tests.services $(PYTEST) $(if $(ARGS),$(ARGS),$(WITH_SERVICES))
 

@@ -21,6 +21,8 @@ from registry_app.admin.wording import (
 )
 from registry_app.models import TransferItem
 
+pytestmark = pytest.mark.one_database
+
 
 def _make_claim(name: str, owner: str) -> dict[str, object]:
     target = f'"heritage=external-dns,external-dns/owner={owner},external-dns/resource=ingress/shop/www"'

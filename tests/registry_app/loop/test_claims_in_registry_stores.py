@@ -20,7 +20,7 @@ from tests.registry_app.transfer.stored_registries import open_registry
 from tests.registry_app.transfer.two_registries import STORES
 from tests.registry_app.transfer.world import World, enter_world, register_owner
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 STATUS = LoopRun.Status
 POST = "POST /records"
 # Those whose claims do not travel with the record set itself.

@@ -25,7 +25,7 @@ from tests.registry_app.transfer.world import (
 )
 from tests.servers.provider_server import PluginServer, ProviderServer, WebhookServer
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 STATUS = LoopRun.Status
 CALL = "POST /propertyvaluesequal"
 

@@ -12,7 +12,7 @@ from registry_app.models import LoopRun
 from tests.reference_server import ReferenceProvider
 from tests.registry_app.loop.world import API, PARKED, WWW, open_parking, owned, run, wanted
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 STATUS = LoopRun.Status
 LB = "lb.example.com"
 

@@ -28,6 +28,8 @@ from tests.registry_app.reconcile.visiting import mirrored
 from tests.registry_app.transfer.recording import RecordingProvider
 from tests.registry_app.transfer.stored_registries import DynamoDbRegistry, KubernetesRegistry, open_registry
 
+pytestmark = pytest.mark.one_database
+
 Stored = DynamoDbRegistry | KubernetesRegistry
 # The name of a record set, and whose it is: an owner id, or the state of one that has no single owner.
 Owners = dict[str, str]

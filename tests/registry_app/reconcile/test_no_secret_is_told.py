@@ -14,7 +14,7 @@ from tests.faults.fault import Fault
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.reconcile.visiting import visit
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 SECRET = "s3cret-of-the-provider"
 KEY = "0123456789abcdef0123456789abcdef"
 TOKEN = "t0ken-in-the-query"

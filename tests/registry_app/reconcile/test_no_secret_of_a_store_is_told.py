@@ -23,7 +23,7 @@ from tests.registry_app.transfer.recording import RecordingProvider
 from tests.registry_app.transfer.stored_registries import DynamoDbRegistry, KubernetesRegistry, open_registry
 from tests.strict_dynamodb import SECRET, TOKEN, body, refusal
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db]
 
 WWW = make_record("www.example.org")
 PEM = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIKl0bm90LWEta2V5\n-----END PRIVATE KEY-----\n"

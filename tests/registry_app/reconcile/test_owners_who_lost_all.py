@@ -26,7 +26,7 @@ from tests.registry_app.transfer.stored_registries import (
 )
 from tests.registry_app.transfer.world import World, ask, enter_world, make_alice, register_owner, request
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 BLUE, GREEN = "blue-cluster", "green-cluster"
 KINDS = ["configmap", "crd", "dynamodb"]

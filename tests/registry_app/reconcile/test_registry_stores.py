@@ -19,7 +19,7 @@ from tests.registry_app.transfer.stored_registries import start_moto
 from tests.registry_app.transfer.world import ask, make_alice, plan
 from tests.strict_dynamodb import KEY_ID, REGION, SECRET, TOKEN, StrictDynamoDb, refusal, strict_dynamodb
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 BLUE, GREEN = "blue-cluster", "green-cluster"
 RECORDS = [make_record(f"app-{number:02}.example.org") for number in range(12)]

@@ -19,6 +19,8 @@ from tests.registry_app.transfer.registries import READ_FAULTS, WRITE_FAULTS
 from tests.registry_app.transfer.two_registries import PAIRS, RECORDS, Two, open_two, undo
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, plan, request
 
+pytestmark = pytest.mark.one_database
+
 _PARTS = 4
 _MOVING = (Transfer.Status.APPROVED, Transfer.Status.SENDING, Transfer.Status.SENT)
 _EXPECTED = {"transfer": GREEN, "reformat": BLUE, "release": ""}

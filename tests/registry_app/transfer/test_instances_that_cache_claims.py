@@ -7,7 +7,7 @@ from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_instance, set_instance
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, open_world, plan, request
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 
 
 def _owner(owner_id: str) -> Owner:

@@ -21,7 +21,7 @@ from tests.registry_app.transfer.world import (
     undo_reviewed,
 )
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 _WWW = make_record(targets=("192.0.2.2", "192.0.2.1"))
 _SPF = '"v=spf1 -all"'

@@ -24,7 +24,7 @@ from tests.registry_app.transfer.world import (
     undo_reviewed,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 
 WWW = "www.example.org"
 LEGACY = '"heritage=external-dns,external-dns/owner=blue-cluster,external-dns/resource=ingress/shop/www"'

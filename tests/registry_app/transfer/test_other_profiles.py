@@ -21,7 +21,7 @@ from tests.registry_app.transfer.world import (
     undo_reviewed,
 )
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 WWW = "www.example.org"
 KEY = "0123456789abcdef0123456789abcdef"

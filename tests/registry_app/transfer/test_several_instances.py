@@ -12,7 +12,7 @@ from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_cluster, make_instance, make_provider
 from tests.registry_app.transfer.world import GREEN, World, ask, make_alice, open_world, plan, request
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 
 def _green() -> Owner:

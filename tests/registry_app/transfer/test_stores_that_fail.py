@@ -12,7 +12,7 @@ from tests.registry_app.transfer.registries import heritage
 from tests.registry_app.transfer.two_registries import RECORDS, RING, STORES, Two, open_two
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, request
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 
 _STATUS = Transfer.Status
 _ITEM = TransferItem.Status

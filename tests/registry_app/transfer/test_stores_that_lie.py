@@ -17,7 +17,7 @@ from tests.registry_app.transfer.stored_registries import DynamoDbRegistry
 from tests.registry_app.transfer.two_registries import RECORDS, Two, open_two
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, request
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 _STATUS = Transfer.Status
 WWW = RECORDS[0]

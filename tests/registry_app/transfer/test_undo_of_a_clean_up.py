@@ -27,7 +27,7 @@ from tests.registry_app.transfer.world import (
     undo_reviewed,
 )
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 WWW = "www.example.org"
 _OF_BLUE = f'"heritage=external-dns,external-dns/owner={BLUE}"'

@@ -5,6 +5,8 @@ import pytest
 from registry_app.models import InstancePolicy, Transfer, TransferItem
 from registry_app.transfer.plan.verdicts import compute_verdict
 
+pytestmark = pytest.mark.one_database
+
 NO_OP, RETARGET, DELETE, UNKNOWN, _NOT_REPLACED = TransferItem.Verdict.values
 
 

@@ -10,6 +10,8 @@ from registry_app.queries.instance import InstanceFacts
 from registry_app.transfer.plan.instance_verdicts import InstanceVerdicts
 from registry_app.transfer.plan.verdicts import Verdict
 
+pytestmark = pytest.mark.one_database
+
 NO_OP, RETARGET, DELETE, UNKNOWN = (
     TransferItem.Verdict.NO_OP,
     TransferItem.Verdict.RETARGET,

@@ -19,7 +19,7 @@ from tests.registry_app.transfer.world import (
     undo_reviewed,
 )
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 _ACCUSING = (Finding.Kind.CHANGED_BACK, Finding.Kind.DELETED_AFTER_TRANSFER)
 

@@ -14,7 +14,7 @@ from tests.faults.fault import Fault
 from tests.reference_server import make_claim, make_zone
 from tests.registry_app.transfer.world import BLUE, World, ask, make_alice, open_world, plan, request
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 _STATUS = Transfer.Status
 _ONE = "app-00000.example.org"
