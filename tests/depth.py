@@ -30,14 +30,14 @@ def _choose(quick: int, services: int, deep: int, full: int) -> int:
 
 def examples(deep: int) -> int:
     """How many examples a property test tries that tries `deep` of them in `make test-deep`."""
-    return _choose(min(deep, max(20, deep // 20)), min(deep, max(10, deep // 50)), deep, 10 * deep)
+    return _choose(min(deep, max(20, deep // 50)), min(deep, max(10, deep // 50)), deep, 10 * deep)
 
 
 # Schedules of faults, each of up to 200 operations.
-TRANSFER_SCHEDULES = _choose(8, 20, 128, 5_000)
+TRANSFER_SCHEDULES = _choose(4, 20, 128, 5_000)
 TRANSFER_SCHEDULES_ACROSS_REGISTRIES = _choose(4, 4, 50, 1_000)
-SYNC_SCHEDULES = _choose(6, 10, 100, 5_000)
-STORE_SCHEDULES = _choose(6, 9, 60, 3_000)
+SYNC_SCHEDULES = _choose(4, 10, 100, 5_000)
+STORE_SCHEDULES = _choose(3, 9, 60, 3_000)
 LOOP_SCHEDULES = _choose(3, 5, 40, 2_000)
 PARTIAL_SYNCS = _choose(5, 5, 60, 2_000)
 # Workers killed at random moments.

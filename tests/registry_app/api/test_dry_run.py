@@ -11,14 +11,13 @@ from registry_app.models import IdempotencyKey, Transfer
 from tests.registry_app.api.client import API, read
 from tests.registry_app.api.every_write import WRITES, open_busy_world, operations, send
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.deep, pytest.mark.django_db]
 
 _CONTACTING = re.compile(r"/connection-tests/|/plan/$")
 # What is another for every request: ids, moments, secrets.
 _VOLATILE = re.compile(r"^(id|number|group|public_id|token|plan_fingerprint|undo_of)$|_at$|_ids?$")
 
 
-@pytest.mark.deep
 def test_a_dry_run_of_any_operation_changes_no_table_and_contacts_nobody() -> None:
     with open_busy_world() as world:
         before = _every_row()
@@ -35,7 +34,6 @@ def test_a_dry_run_of_any_operation_changes_no_table_and_contacts_nobody() -> No
         assert world.reference.history.requests() == ()
 
 
-@pytest.mark.deep
 def test_a_dry_run_gives_the_body_of_the_real_request() -> None:
     with open_busy_world() as world:
         for name in WRITES:

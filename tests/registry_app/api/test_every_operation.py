@@ -131,6 +131,7 @@ def test_every_list_refuses_what_it_cannot_use(query: str) -> None:
         assert read(response)["code"] == "invalid_parameter", path
 
 
+@pytest.mark.deep
 def test_every_operation_refuses_a_parameter_it_does_not_know_and_names_those_it_does() -> None:
     client = make_client(make_administrator())
     lists = {("get", path) for method, path in _operations() if method == "get" and "{" not in path}

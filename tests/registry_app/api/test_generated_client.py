@@ -17,7 +17,7 @@ from tests.reference_server import make_zone
 from tests.registry_app.api.client import make_token
 from tests.registry_app.transfer.world import BLUE, GREEN, World, open_world
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
+pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True), pytest.mark.one_database]
 
 _DOCUMENT = Path(__file__).parents[3] / "docs" / "openapi.yaml"
 _PACKAGE = "generated_dnsadmin_client"
@@ -64,7 +64,6 @@ def world() -> Iterator[World]:
         yield opened
 
 
-@pytest.mark.deep
 @pytest.mark.usefixtures("_package")
 def test_it_moves_a_hundred_record_sets(world: World, live_server: LiveServer) -> None:
     models = _module("models")

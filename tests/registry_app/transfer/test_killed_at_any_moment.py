@@ -17,7 +17,7 @@ from registry_app.models import Instance, Provider, RegistryProfile, Transfer
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
-from tests.depth import KILLS, SEED
+from tests.depth import KILLS, SEED, deep_after
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.forking import Forks
 from tests.registry_app.transfer.holding import check_all_holds
@@ -79,7 +79,7 @@ _SCENES = {
 _KILLS_OF_EACH = -(-KILLS // len(_SCENES))
 
 
-@pytest.mark.parametrize("title", _SCENES)
+@pytest.mark.parametrize("title", deep_after(4, _SCENES))
 def test_what_must_always_hold_holds(forks: Forks, title: str) -> None:
     scene, chance = _SCENES[title], random.Random(f"{SEED} {title}")
     full = _run_whole(forks, scene)

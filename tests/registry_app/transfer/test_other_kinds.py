@@ -184,6 +184,7 @@ def test_a_clean_up_is_stale_if_the_record_set_came_back() -> None:
         assert world.change_sets() == []
 
 
+@pytest.mark.deep
 def test_a_transfer_settles_a_conflict_once_that_was_typed() -> None:
     alice = make_alice()
     zone = [
@@ -207,6 +208,7 @@ def test_a_transfer_settles_a_conflict_once_that_was_typed() -> None:
         assert world.reference.zone_bytes() == before
 
 
+@pytest.mark.deep
 def test_a_claim_of_the_target_behind_anothers_takes_its_place() -> None:
     alice = make_alice()
     blue = '"heritage=external-dns,external-dns/owner=blue-cluster"'
@@ -224,6 +226,7 @@ def test_a_claim_of_the_target_behind_anothers_takes_its_place() -> None:
         assert world.reference.zone_bytes() == before
 
 
+@pytest.mark.deep
 def test_a_claim_of_another_that_nobody_obeys_stays_as_it_is() -> None:
     alice = make_alice()
     legacy = make_record(WWW, "TXT", make_claim(WWW, owner="red-cluster").targets)
@@ -241,6 +244,7 @@ def test_a_claim_of_another_that_nobody_obeys_stays_as_it_is() -> None:
         assert owners(world) == {GREEN: 1}
 
 
+@pytest.mark.deep
 def test_foreign_text_beside_a_claim_stays_in_its_place() -> None:
     alice = make_alice()
     spf = '"v=spf1 -all"'

@@ -90,6 +90,7 @@ def test_a_release_says_whose_it_is_by_the_label_it_cannot_take_away() -> None:
         assert world.owner_of(_WWW) == "red-cluster"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("new", [{"prefix": "x."}, {"encryption_key": "0123456789abcdef0123456789abcdef"}])
 @pytest.mark.parametrize("kind", ["transfer", "reformat", "release"])
 def test_a_claim_behind_which_another_waits_stays_until_that_one_is_cleaned_up(

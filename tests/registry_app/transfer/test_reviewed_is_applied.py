@@ -46,6 +46,7 @@ def test_a_request_that_names_its_plan_is_applied_as_the_policy_says() -> None:
         assert request(make_alice(), ask()).status == STATUS.APPROVED
 
 
+@pytest.mark.deep
 def test_an_undo_without_a_fingerprint_waits_too_and_one_with_it_does_not() -> None:
     alice = make_alice()
     with open_world():
@@ -78,6 +79,7 @@ def test_an_undo_that_is_not_what_was_previewed_is_refused() -> None:
         assert Transfer.objects.count() == 1
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("intent", "verdict", "text"),
     [

@@ -74,6 +74,7 @@ def test_what_somebody_wrote_since_is_left_out_and_the_others_are_given_back() -
         assert transfer.status == Transfer.Status.VERIFIED
 
 
+@pytest.mark.deep
 def test_a_mirror_from_before_the_transfer_speaks_against_no_undo() -> None:
     alice = make_alice()
     with open_world() as world:
@@ -93,6 +94,7 @@ def test_a_mirror_from_before_the_transfer_speaks_against_no_undo() -> None:
         assert world.reference.zone_bytes() == before
 
 
+@pytest.mark.deep
 def test_it_needs_the_same_approval() -> None:
     alice, bob = make_alice(), make_bob()
     with open_world(approval_policy="other_person") as world:
@@ -123,6 +125,7 @@ def test_the_former_owner_may_delete_what_it_no_longer_wants_and_the_undo_says_s
         assert refused.value.code == "confirmation_needed"
 
 
+@pytest.mark.deep
 def test_an_undo_can_be_undone() -> None:
     alice = make_alice()
     with open_world() as world:
@@ -158,6 +161,7 @@ def test_what_a_transfer_that_failed_did_write_is_given_back_and_it_is_rolled_ba
         assert world.reference.zone_bytes() == before
 
 
+@pytest.mark.deep
 def test_an_undo_that_came_half_way_is_asked_for_again_and_does_the_rest() -> None:
     alice = make_alice()
     with open_world(batch_size=5) as world:
@@ -182,6 +186,7 @@ def test_an_undo_that_came_half_way_is_asked_for_again_and_does_the_rest() -> No
         assert transfer.status == Transfer.Status.ROLLED_BACK
 
 
+@pytest.mark.deep
 def test_what_an_undo_had_to_leave_out_is_not_called_rolled_back() -> None:
     alice, bob = make_alice(), make_bob()
     one = Selection(names=("app-00003.example.org",))
@@ -233,6 +238,7 @@ def test_what_was_never_sent_cannot_be_undone() -> None:
             preview_undo(alice, transfer.public_id)
 
 
+@pytest.mark.deep
 def test_it_is_asked_for_once_at_a_time() -> None:
     alice = make_alice()
     with open_world(approval_policy="other_person", batch_size=1):
@@ -247,6 +253,7 @@ def test_it_is_asked_for_once_at_a_time() -> None:
         assert "open transfer" in refused.value.happened
 
 
+@pytest.mark.deep
 def test_a_settled_conflict_is_given_back_though_the_targets_own_claim_never_changed() -> None:
     alice = make_alice()
     name = "www.example.org"

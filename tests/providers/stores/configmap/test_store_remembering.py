@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,6 +84,7 @@ def disturb(api: KubernetesApi, what: str) -> None:
         api.put_object("configmaps", make_map(f"{GREEN}-storage", [make_row("old.example.org", GREEN)]))
 
 
+@pytest.mark.deep
 @settings(deadline=None, max_examples=examples(8))
 @given(st.lists(ACTS, max_size=8))
 def test_whatever_anybody_writes_it_says_what_a_fresh_reading_says(
