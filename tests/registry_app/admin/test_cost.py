@@ -11,7 +11,7 @@ from registry_app.models import RecordSet
 from tests.factories import make_administrator, make_record_set
 from tests.registry_app.admin.world import NOUNS, address, make_fresh_provider, make_one_of_each, sign_in
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db]
 
 
 def _count_statements(client: Client, url: str) -> int:

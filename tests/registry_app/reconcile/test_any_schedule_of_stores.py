@@ -71,7 +71,7 @@ def test_a_visit_stores_what_provider_and_store_hold_or_nothing(kind: str) -> No
         assert isinstance(registry, DynamoDbRegistry | KubernetesRegistry)
 
         @settings(
-            max_examples=STORE_SCHEDULES // len(KINDS),
+            max_examples=max(1, STORE_SCHEDULES // len(KINDS)),
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow],
         )

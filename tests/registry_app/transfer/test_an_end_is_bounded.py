@@ -37,7 +37,7 @@ from tests.registry_app.transfer.world import (
     request_reviewed,
 )
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 STATUS = Transfer.Status
 _MOST_RUNS = 10

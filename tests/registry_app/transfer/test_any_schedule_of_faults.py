@@ -111,7 +111,9 @@ def test_what_must_always_hold_holds(part: int) -> None:
     with RecordingProvider() as reference:
 
         @seed(SEED + part)
-        @settings(max_examples=TRANSFER_SCHEDULES // _PARTS, deadline=None, suppress_health_check=_SLOW)
+        @settings(
+            max_examples=max(1, TRANSFER_SCHEDULES // _PARTS), deadline=None, suppress_health_check=_SLOW
+        )
         @given(SCENES)
         def check(scene: Scene) -> None:
             _check_schedule(reference, scene)

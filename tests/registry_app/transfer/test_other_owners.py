@@ -23,7 +23,7 @@ from tests.registry_app.transfer.world import (
     request,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 
 _WWW = "www.example.org"
 _NAMED = Selection(names=(_WWW,), record_types=("A",))

@@ -34,7 +34,7 @@ from tests.registry_app.transfer.world import (
     rewrite,
 )
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 WWW = "www.example.org"
 STATUS = Transfer.Status

@@ -22,7 +22,7 @@ from tests.registry_app.transfer.world import (
     request,
 )
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 STATUS = Transfer.Status
 
