@@ -12,9 +12,9 @@ from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
 from registry_app.reconcile.rows.bulk import rows_per_transaction
 from tests.factories import make_provider
 from tests.reference_server import ReferenceProvider, make_zone
-from tests.registry_app.reconcile.apart import visit_and_die
 from tests.registry_app.reconcile.serving import serve
 from tests.registry_app.reconcile.visiting import mirrored, visit
+from tests.registry_app.transfer.forking import Forks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,10 +23,12 @@ BEFORE_THE_END = ("visit.fetched", "visit.before_store", "visit.before_commit")
 
 
 @pytest.mark.parametrize("point", BEFORE_THE_END)
-def test_killed_before_the_end_it_stored_nothing_and_the_next_visit_stores_all(point: str) -> None:
+def test_killed_before_the_end_it_stored_nothing_and_the_next_visit_stores_all(
+    forks: Forks, point: str
+) -> None:
     with ReferenceProvider(make_zone(count=10)) as reference:
         provider = make_provider(url=reference.url)
-        visit_and_die(provider, point)
+        _visit_and_die(forks, provider, point)
         rows_after_kill = RecordSet.objects.count()
         _let_lease_pass(provider)
 
@@ -39,11 +41,11 @@ def test_killed_before_the_end_it_stored_nothing_and_the_next_visit_stores_all(p
     assert len(mirrored(provider)) == 10
 
 
-def test_killed_between_two_slices_the_next_visit_stores_the_rest() -> None:
+def test_killed_between_two_slices_the_next_visit_stores_the_rest(forks: Forks) -> None:
     count = rows_per_transaction() * 3 // 4
     with ReferenceProvider(make_zone(count=count)) as reference:
         provider = make_provider(url=reference.url)
-        visit_and_die(provider, "visit.between_slices")
+        _visit_and_die(forks, provider, "visit.between_slices")
         rows_after_kill = RecordSet.objects.count() + Claim.objects.count()
         provider.refresh_from_db()
         digest_after_kill = provider.accepted_digest
@@ -58,15 +60,14 @@ def test_killed_between_two_slices_the_next_visit_stores_the_rest() -> None:
     assert not RecordEvent.objects.exists()
 
 
-@pytest.mark.deep
-def test_killed_between_two_slices_the_old_answer_does_not_pass_for_unchanged() -> None:
+def test_killed_between_two_slices_the_old_answer_does_not_pass_for_unchanged(forks: Forks) -> None:
     provider, small = make_provider(), make_zone(count=12)
     serve(provider, small)
     before = mirrored(provider)
     more = make_zone(count=rows_per_transaction() * 3 // 4, domain="more.example.org")
     with ReferenceProvider([*small, *more]) as reference:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
-        visit_and_die(provider, "visit.between_slices")
+        _visit_and_die(forks, provider, "visit.between_slices")
     rows_after_kill = RecordSet.objects.count()
     _let_lease_pass(provider)
 
@@ -79,8 +80,7 @@ def test_killed_between_two_slices_the_old_answer_does_not_pass_for_unchanged() 
     assert [row for row in mirrored(provider) if not row[-1]] == before
 
 
-@pytest.mark.deep
-def test_killed_between_two_slices_of_a_loss_no_absence_is_counted_twice() -> None:
+def test_killed_between_two_slices_of_a_loss_no_absence_is_counted_twice(forks: Forks) -> None:
     provider = make_provider(allow_empty=True)
     count = rows_per_transaction() * 3 // 4
     with ReferenceProvider(make_zone(count=count)) as reference:
@@ -88,7 +88,7 @@ def test_killed_between_two_slices_of_a_loss_no_absence_is_counted_twice() -> No
         visit(provider)
     with ReferenceProvider() as empty:
         Provider.objects.filter(pk=provider.pk).update(url=empty.url)
-        visit_and_die(provider, "visit.between_slices")
+        _visit_and_die(forks, provider, "visit.between_slices")
         _let_lease_pass(provider)
 
         visit(provider)
@@ -97,10 +97,10 @@ def test_killed_between_two_slices_of_a_loss_no_absence_is_counted_twice() -> No
     assert RecordEvent.objects.filter(kind="vanished").count() == count
 
 
-def test_killed_after_the_end_nothing_is_left_to_do() -> None:
+def test_killed_after_the_end_nothing_is_left_to_do(forks: Forks) -> None:
     with ReferenceProvider(make_zone(count=10)) as reference:
         provider = make_provider(url=reference.url)
-        visit_and_die(provider, "visit.after_store")
+        _visit_and_die(forks, provider, "visit.after_store")
         rows_after_kill = RecordSet.objects.count()
         _let_lease_pass(provider)
 
@@ -113,3 +113,8 @@ def test_killed_after_the_end_nothing_is_left_to_do() -> None:
 
 def _let_lease_pass(provider: Provider) -> None:
     Provider.objects.filter(pk=provider.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def _visit_and_die(forks: Forks, provider: Provider, point: str) -> None:
+    """Visit in another process, on this test's database, and be killed at a named point on the way."""
+    assert forks.act("visit", provider.pk, crash_at=point).was_killed

@@ -1,13 +1,14 @@
-"""What can be done with transfers, loops and registries, by name, with arguments that travel as JSON."""
+"""What can be done in a process that may be killed, by name, with arguments that travel as JSON."""
 
 from collections.abc import Callable
 
 from django.contrib.auth.models import User
 
-from registry_app.actor import Actor
+from registry_app.actor import SYSTEM, Actor
 from registry_app.loop.finish_run import finish_loop_run
 from registry_app.loop.run_loop import run_loop
-from registry_app.models import Transfer
+from registry_app.models import SyncRun, Transfer
+from registry_app.reconcile.visit import visit_provider
 from registry_app.resync.resync_registry import resync_registry
 from registry_app.transfer.approve_transfer import approve_transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
@@ -42,6 +43,10 @@ def _decide(user_id: int, transfer_id: int, decision: str) -> None:
     decide_transfer(_actor(user_id), public_id, decision=decision, reason="Seen.")
 
 
+def _visit(provider_id: int) -> None:
+    visit_provider(provider_id, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
+
+
 def _actor(user_id: int) -> Actor:
     return make_actor(User.objects.get(pk=user_id))
 
@@ -55,6 +60,7 @@ ACTS: dict[str, Callable[..., object]] = {
     "decide": _decide,
     "expire": expire_transfers,
     "reopen_late_arrivals": reopen_late_arrivals,
+    "visit": _visit,
     "run_loop": run_loop,
     "finish_loop_run": finish_loop_run,
     "resync_registry": resync_registry,
