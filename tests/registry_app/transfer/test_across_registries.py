@@ -6,7 +6,6 @@ from providers.wire.canonical_name import endpoint_key
 from registry_app.models import Transfer
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
-from tests.depth import deep_after
 from tests.registry_app.transfer.registries import heritage, make_profile
 from tests.registry_app.transfer.two_registries import CROSSINGS, KINDS, PAIRS, RECORDS, RING, open_two, undo
 from tests.registry_app.transfer.world import (
@@ -19,10 +18,10 @@ from tests.registry_app.transfer.world import (
     request,
 )
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
+pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True), pytest.mark.one_database]
 
 
-@pytest.mark.parametrize(("source", "target"), deep_after(1, PAIRS))
+@pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_transfer_gives_every_claim_to_the_target_in_the_targets_registry(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target) as two:
@@ -43,7 +42,7 @@ def test_a_transfer_gives_every_claim_to_the_target_in_the_targets_registry(sour
         assert two.world.owner_of("www.example.org") == BLUE
 
 
-@pytest.mark.parametrize("kind", deep_after(2, KINDS))
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_nobody_owns_is_adopted_in_the_targets_registry(kind: str) -> None:
     alice = make_alice()
     with open_two("txt", kind, is_claimed=False) as two:
@@ -64,7 +63,7 @@ def test_what_nobody_owns_is_adopted_in_the_targets_registry(kind: str) -> None:
         assert two.contents() == before
 
 
-@pytest.mark.parametrize("kind", deep_after(2, KINDS))
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_released_record_set_has_no_claim_anywhere_and_stays_as_it_is(kind: str) -> None:
     alice = make_alice()
     with open_two(kind, "txt") as two:
@@ -82,7 +81,7 @@ def test_a_released_record_set_has_no_claim_anywhere_and_stays_as_it_is(kind: st
         assert two.contents() == before
 
 
-@pytest.mark.parametrize(("source", "target"), deep_after(1, CROSSINGS))
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_an_owner_whose_registry_is_another_by_now_is_reformatted_into_it(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target) as two:
@@ -103,7 +102,7 @@ def test_an_owner_whose_registry_is_another_by_now_is_reformatted_into_it(source
         assert two.contents() == before
 
 
-@pytest.mark.parametrize(("source", "target"), deep_after(1, RING))
+@pytest.mark.parametrize(("source", "target"), RING)
 def test_claims_of_one_owner_in_two_registries_become_one_of_the_target(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target, also=BLUE) as two:
@@ -121,7 +120,7 @@ def test_claims_of_one_owner_in_two_registries_become_one_of_the_target(source: 
         assert two.contents() == before
 
 
-@pytest.mark.parametrize(("source", "target"), deep_after(1, RING))
+@pytest.mark.parametrize(("source", "target"), RING)
 def test_registries_that_disagree_are_settled_for_the_target(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target, also=GREEN) as two:
@@ -156,7 +155,7 @@ def test_nothing_is_given_to_an_owner_who_keeps_no_registry() -> None:
             assert "Release" in first.todo
 
 
-@pytest.mark.parametrize("kind", deep_after(2, KINDS))
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_plan_warns_of_instances_that_do_not_notice_it(kind: str) -> None:
     alice = make_alice()
     with open_two("txt", kind):
