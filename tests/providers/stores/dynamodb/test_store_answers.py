@@ -16,7 +16,6 @@ from providers.http.errors import (
     NotAProvider,
     ProviderError,
 )
-from providers.http.exchange import Exchange
 from providers.servers.wsgi_application import Answer
 from tests.depth import examples
 from tests.faults.fault import Fault, FaultPlan
