@@ -32,9 +32,7 @@ class Environment(environ.Env):  # type: ignore[misc]  # untyped there
             return super().get_value(var, *args, **kwargs)
         except (ValueError, KeyError, ImproperlyConfigured):
             # The cause is left out: it quotes the value.
-            raise BadSetting(
-                str(var), "it is not of the kind it should be", f"Correct or unset {var}."
-            ) from None
+            raise BadSetting(str(var), "it has the wrong type", f"Correct or unset {var}.") from None
 
 
 env = Environment()

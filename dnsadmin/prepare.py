@@ -78,6 +78,6 @@ if __name__ == "__main__":
         prepare_state(STATE_DIR)
     except OSError as error:
         sys.exit(
-            f"The state folder {STATE_DIR} cannot be used: {error.strerror}. What is in it is as it was. "
-            "Make it a folder of your own, or name another: DNSADMIN_STATE_DIR=..."
+            f"The state folder {STATE_DIR} cannot be used: {error.strerror}. Its content was not "
+            "changed. Make it a folder of your own, or name another: DNSADMIN_STATE_DIR=..."
         )

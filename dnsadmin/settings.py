@@ -206,7 +206,8 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "dnsadmin",
-    "DESCRIPTION": "DNS ownership across Kubernetes clusters: what is true, who owns it, how to move it.",
+    "DESCRIPTION": "DNS ownership across Kubernetes clusters: which records exist, who owns them, and "
+    "transfers.",
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
@@ -404,7 +405,7 @@ UNFOLD: dict[str, Any] = {
                 "separator": True,
                 "items": [
                     _page("Providers", "cloud", "registry_app_provider"),
-                    _page("Visits", "sync", "registry_app_syncrun"),
+                    _page("Syncs", "sync", "registry_app_syncrun"),
                     _page("Held snapshots", "front_hand", "registry_app_heldsnapshot"),
                     _page("Freezes", "ac_unit", "registry_app_freeze"),
                 ],

@@ -188,7 +188,7 @@ def _run(children: Children, command: list[str], failed: str) -> str:
         command, cwd=BASE_DIR, env=dict(children.environment), stdout=subprocess.PIPE, check=False
     )
     if done.returncode != 0:
-        raise StartFailed(f"{failed} What it said stands above.")
+        raise StartFailed(f"{failed} Its output is above.")
     return done.stdout.decode()
 
 

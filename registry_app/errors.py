@@ -66,9 +66,7 @@ class ConfirmationNeeded(RefusedBySafety):
     code = "confirmation_needed"
 
     def __init__(self, happened: str, confirmation_text: str):
-        super().__init__(
-            happened, todo=f"If that is meant, confirm it by typing exactly: {confirmation_text}"
-        )
+        super().__init__(happened, todo=f"To do it anyway, confirm it by typing exactly: {confirmation_text}")
         self.confirmation_text = confirmation_text
 
 
@@ -104,7 +102,7 @@ class DatabaseUnusable(DnsadminError):
     def __init__(self, reason: object) -> None:
         super().__init__(
             f"The database cannot be used: {' '.join(str(reason).split()).rstrip('.?')}.",
-            now="What was committed before stands.",
-            todo="See that it runs, can be written to and is migrated (python -m dnsadmin.roles migrate), "
-            "then try again.",
+            now="What was committed before is kept.",
+            todo="Check that it runs, is writable and is migrated (python -m dnsadmin.roles migrate). "
+            "Then try again.",
         )

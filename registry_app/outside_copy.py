@@ -97,13 +97,13 @@ def announce_send() -> None:
         raise DatabaseRestored(
             "The database was restored from an earlier state.",
             now="This request was not sent.",
-            todo="Nothing: a worker notes the restore within seconds and says what to do.",
+            todo="Nothing to do: a worker records the restore within seconds and says what to do.",
         )
     if not store_copy(fetch_knowledge()):
         raise DatabaseRestored(
-            f"Neither the folder {_folder()} nor Redis took the note that something is about to be sent.",
+            f"Neither the folder {_folder()} nor Redis could store the note about this request.",
             now="This request was not sent.",
-            todo="Make the folder writable, or see that Redis answers.",
+            todo="Make the folder writable, or check that Redis responds.",
             code="no_copy_outside",
         )
 

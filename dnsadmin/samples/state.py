@@ -60,8 +60,8 @@ def load_state() -> SampleState | None:
         return None
     except ValueError as error:
         raise SamplesLost(
-            f"{path} cannot be read any more: where the sample providers listen is lost. The zones beside it "
-            f"and everything registered are as they were. Remove {FOLDER} and delete the three sample "
+            f"{path} cannot be read any more: where the sample providers listen is lost. The zones "
+            f"and everything registered were not changed. Remove {FOLDER} and delete the three sample "
             "providers to have new ones, or start without them: SAMPLE=0 make run."
         ) from error
     return loaded

@@ -40,7 +40,7 @@ def build_sample_zones(edge_key: bytes) -> tuple[SampleZone, ...]:
     return (
         SampleZone(
             "public-dns",
-            "Two clusters share one zone; a part of it nobody's ExternalDNS manages.",
+            "Two clusters share one zone; no ExternalDNS manages a part of it.",
             "example.org",
             tuple(_public_zone()),
         ),
@@ -52,7 +52,7 @@ def build_sample_zones(edge_key: bytes) -> tuple[SampleZone, ...]:
         ),
         SampleZone(
             "legacy-dns",
-            "What years leave behind: legacy claims, orphans, conflicts.",
+            "An old zone: legacy claims, orphans, conflicts.",
             "example.com",
             tuple(_legacy_zone()),
         ),

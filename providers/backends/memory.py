@@ -70,7 +70,9 @@ class MemoryBackend:
         for endpoint in endpoints:
             key = key_of(endpoint)
             if key in self._contents:
-                raise ChangeRefused(f"{describe(key)} stands twice in what the memory backend starts with.")
+                raise ChangeRefused(
+                    f"{describe(key)} is twice in the endpoints that the memory backend starts with."
+                )
             self._contents[key] = endpoint
         self._visible = self._contents
         self._shown: tuple[_Contents, tuple[Endpoint, ...]] | None = None
@@ -229,7 +231,7 @@ def _settle_exactly(change: SingleChange, held: Endpoint | None) -> Endpoint | N
         )
     if change.old is not None and held is not None and not is_same_value(held, change.old):
         raise ChangeRefused(
-            f"{describe(change.key)} does not have the value the request calls old. "
-            "Read the records again and build the change from what they say."
+            f"{describe(change.key)} does not have the value the request calls old. Read the records "
+            "again and build the change from them."
         )
     return change.new

@@ -27,8 +27,8 @@ class NamesInUse:
         types = {each.record_type for each, is_there in keys.items() if is_there}
         if stands and "CNAME" in types and not types <= _BESIDE_CNAME:
             raise ChangeRefused(
-                f"{describe(key)}: a CNAME cannot stand beside other types at one name. "
-                "Nothing was applied; delete the others in the same request or choose another name.",
+                f"{describe(key)}: a CNAME cannot exist beside other types at one name. Nothing was "
+                "applied; delete the others in the same request or choose another name.",
                 reason=Reason.CNAME_CONFLICT,
             )
         self._group.setdefault(key.name, {})[key] = stands

@@ -111,8 +111,8 @@ def _settle_without_held(change: SingleChange) -> Endpoint | None:
     if _is_forced(change) and change.key.record_type == "TXT":
         return change.new
     raise ChangeRefused(
-        f"{describe(change.key)} does not exist, so it cannot be changed or deleted. "
-        "Read the records again and build the change from what they say.",
+        f"{describe(change.key)} does not exist, so it cannot be changed or deleted. Read the records "
+        "again and build the change from them.",
         reason=Reason.ABSENT,
     )
 
@@ -125,6 +125,6 @@ def _is_forced(change: SingleChange) -> bool:
 def _differs(key: EndpointKey) -> ChangeRefused:
     what = "a claim of another owner or with other labels, or " if key.record_type == "TXT" else ""
     return ChangeRefused(
-        f"{describe(key)} does not have the value the request calls old. It holds {what}another value. "
-        "Read the records again and build the change from what they say."
+        f"{describe(key)} does not have the value the request calls old. It holds {what}another "
+        "value. Read the records again and build the change from them."
     )

@@ -87,7 +87,7 @@ class Outcome:
         is_impossible = not self.made and all(isinstance(error, ChangeImpossible) for error in errors)
         kind = ChangeImpossible if is_impossible else ChangeRefused
         raise kind(
-            f"{len(self.refused)} of {total} changes were not made, {others}: {self._list_refused()}",
+            f"{len(self.refused)} of {total} changes were not applied, {others}: {self._list_refused()}",
             reason=errors[0].reason,
             refused=self.refused,
         )

@@ -128,7 +128,7 @@ def _explain(error: RefusedByProvider, path: str) -> str:
         401: "The API key is not accepted.",
         403: "The API key is not accepted.",
         404: f"There is no {path.partition('/')[0].removesuffix('s')} of that name any more.",
-        409: "Somebody else changes the zone right now.",
+        409: "Another writer changes the zone right now.",
         422: "PowerDNS does not take the change.",
     }.get(error.status, "")
     return f"{told} {error} Nothing was changed.".strip()

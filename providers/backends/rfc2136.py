@@ -135,8 +135,8 @@ class Rfc2136Backend:
         text = dns.rcode.to_text(code)
         if code in _CONFLICTS:
             raise PartRefused(
-                f"Somebody changed {zone} in the same moment ({text}). Nothing of it was applied; read the "
-                "records again."
+                f"Another writer changed {zone} at the same time ({text}). Nothing of it was applied; "
+                "read the records again."
             )
         # Refused may mean this key, or one record of many that the server or its policy does not take.
         kind = PartRefused if code == dns.rcode.REFUSED else ChangeRefused

@@ -98,7 +98,7 @@ class Route53Api:
                 return
             last, following = following, _build_following(page)
             if following == last:
-                raise BackendError("Route 53 gives one page again and again, so nothing of it is believed.")
+                raise BackendError("Route 53 returns the same page again and again. Nothing of it was used.")
 
     def _call(self, call: Callable[[], _T], *, writes: bool = False) -> _T:
         ends_at, throttled = time.monotonic() + self._seconds, 0
@@ -122,7 +122,7 @@ class Route53Api:
                 unknown = (
                     "It may have been applied: read the records again." if writes else "Nothing was read."
                 )
-                raise BackendError(f"Route 53 did not answer: {_say(error)}. {unknown}") from error
+                raise BackendError(f"Route 53 did not respond: {_say(error)}. {unknown}") from error
 
 
 def _build_following(page: dict[str, Any]) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _translate(code: str, error: botocore.exceptions.ClientError, *, writes: boo
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     is_unknown = writes and status >= _FAILED_INSIDE
     true_now = "It may have been applied: read the records again." if is_unknown else "Nothing was changed."
-    return BackendError(f"Route 53 answered {code}: {told} {true_now}")
+    return BackendError(f"Route 53 responded with {code}: {told} {true_now}")
 
 
 def _say(error: Exception) -> str:

@@ -41,8 +41,8 @@ def split_change_set(change_set: ChangeSet) -> SplitChangeSet:
     contradicted = {each.key for each in refused}
     for key in sorted((olds.keys() ^ news.keys()) - contradicted):
         text = (
-            f"{describe(key)} stands in only one of updateOld and updateNew. Nothing was applied; "
-            "the two belong together, with the same name, type and set identifier."
+            f"{describe(key)} is in only one of updateOld and updateNew. Nothing was applied; the two "
+            "belong together, with the same name, type and set identifier."
         )
         refused.append(RefusedChange(key, ChangeRefused(text, reason=Reason.CONTRADICTION)))
     for key in sorted((olds.keys() & news.keys() & (deletes.keys() | creates.keys())) - contradicted):
@@ -134,7 +134,7 @@ def _by_key(
             refused.append(RefusedChange(key, error))
             continue
         if key in found:
-            text = f"{describe(key)} stands twice in {list_name}. Nothing was applied; send it once."
+            text = f"{describe(key)} is twice in {list_name}. Nothing was applied; send it once."
             refused.append(RefusedChange(key, ChangeRefused(text, reason=Reason.CONTRADICTION)))
         found[key] = endpoint
     return found

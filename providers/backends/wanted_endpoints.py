@@ -68,7 +68,7 @@ def _find_cname_conflicts(endpoints: Iterable[Endpoint]) -> Iterator[tuple[Endpo
         for key in keys if others else ():
             if key.record_type == "CNAME":
                 text = (
-                    f"{describe(key)}: a CNAME cannot stand beside {', '.join(others)} at one name; "
+                    f"{describe(key)}: a CNAME cannot exist beside {', '.join(others)} at one name; "
                     "take one of them out of its source."
                 )
                 yield key, ChangeImpossible(text, reason=Reason.CNAME_CONFLICT)

@@ -127,7 +127,7 @@ class ZoneFileBackend:
                 raise BackendError(f"The zone file {path.name} cannot be read: {error}") from error
         domains = [each.zone.domain for each in loaded.values()]
         if len(set(domains)) < len(domains):
-            raise BackendError(f"Two files in {self._path.name} hold the same zone; remove one of them.")
+            raise BackendError(f"Two files in {self._path.name} have the same zone. Remove one of them.")
         self._loaded = loaded
 
     def _zone_paths(self) -> list[Path]:
@@ -152,8 +152,8 @@ class ZoneFileBackend:
             self._loaded[path] = _LoadedZone(write_durably(path, zone.text()), zone)
         except OSError as error:
             raise ChangeRefused(
-                f"The zone file {path.name} could not be written ({error.strerror}). What is on disk is what "
-                "counts: read the records again.",
+                f"The zone file {path.name} could not be written ({error.strerror}). The file on disk "
+                "decides: read the records again.",
                 reason=Reason.SERVICE,
             ) from error
 

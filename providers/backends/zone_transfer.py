@@ -158,16 +158,16 @@ class _Wire:
                 self._arm()
                 piece = self.connection.recv(count - len(data))
             except OSError as error:
-                raise NoAnswer(f"{self.where} did not answer in time.") from error
+                raise NoAnswer(f"{self.where} did not respond in time.") from error
             if not piece:
-                raise NoAnswer(f"{self.where} ended the connection before its answer was whole.")
+                raise NoAnswer(f"{self.where} ended the connection before its response was complete.")
             data += piece
         return bytes(data)
 
     def _arm(self) -> None:
         left = self.ends_at - time.monotonic()
         if left <= 0:
-            raise NoAnswer(f"{self.where} did not answer in time.")
+            raise NoAnswer(f"{self.where} did not respond in time.")
         self.connection.settimeout(left)
 
 

@@ -133,8 +133,8 @@ def _build_rdata(key: EndpointKey, target: str) -> dns.rdata.Rdata:
         return _parse_rdata(key.record_type, target)
     except (dns.exception.DNSException, InvalidName, ValueError) as error:
         raise ChangeImpossible(
-            f"{describe(key)}: the target {target[:100]!r} cannot stand in a zone file: {error}. "
-            "Nothing was applied."
+            f"{describe(key)}: the target {target[:100]!r} cannot be written into a zone file: "
+            f"{error}. Nothing was applied."
         ) from error
 
 

@@ -58,7 +58,7 @@ class Calls:
                 problem = "its Vary header does not name Content-Type"
             if problem:
                 raise NotAProvider(
-                    f"{exchange.origin} answers, but not as a {protocol} provider: {problem}.",
+                    f"{exchange.origin} responds, but not as a {protocol} provider: {problem}.",
                     hint="Check the port, the path and the protocol; providers usually listen on 8888, "
                     "metrics on 8080.",
                 )
@@ -106,7 +106,7 @@ class Calls:
 
     def _begin(self, seconds: float | None = None) -> tuple[BoundedHttp, Exchange]:
         if self._http is None:
-            raise RuntimeError("This client is closed; make another one.")
+            raise RuntimeError("This client is closed. Create another one.")
         exchange = self._http.begin()
         if seconds is not None:
             exchange.shorten(seconds)
@@ -117,7 +117,7 @@ def malformed(origin: str, what: str, error: WireError) -> MalformedAnswer:
     """The error for an answer that cannot be read."""
     return MalformedAnswer(
         f"{origin} sent a {what} that cannot be read: {safe_excerpt(str(error))}",
-        hint="Report this to whoever makes the provider; nothing of the answer was used.",
+        hint="Report this to the maker of the provider. Nothing of the response was used.",
     )
 
 
@@ -126,7 +126,7 @@ def _not_confirmed(exchange: Exchange, reason: ProviderError) -> NothingSent | O
         return OutcomeUnknown(
             f"Whether the change was applied is unknown: {reason}",
             reason=reason,
-            hint="Read the provider's records before anything else; do not send the change again unseen.",
+            hint="Read the provider's records first. Do not send the change again without that.",
         )
     return NothingSent(
         f"The change was not sent: {reason}",

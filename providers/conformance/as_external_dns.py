@@ -25,7 +25,10 @@ _UNSORTED = f'"heritage=external-dns,external-dns/resource=ingress/shop/www,exte
 _OTHER_TEXT = '"another text"'
 _FIRST, _SECOND = ("192.0.2.1",), ("192.0.2.2",)
 _FORCE_UPDATE = ProviderSpecificProperty("txt/force-update", "true")
-_STUCK = "An instance of ExternalDNS sends the same for ever, and nothing else of its batch is made."
+_STUCK = (
+    "An instance of ExternalDNS sends the same change again and again, and no other change of its batch "
+    "is applied."
+)
 
 
 class _Held(NamedTuple):
@@ -44,13 +47,13 @@ def check_as_external_dns(place: Workplace) -> Iterator[Observation]:
     """
     holds_others = any(not place.holds(each) for each in place.subject.fetch_endpoints())
     refusal = Verdict.FAILED if holds_others else Verdict.NOTED
-    rebuilt = "the claim rebuilt, and without its TTL,"
+    rebuilt = "the claim rebuilt and without its TTL"
     in_order = "a claim whose labels are in another order"
-    yield _check_update(place, _Case("old", f"An update with {rebuilt} is made", _with_ttl))
-    yield _check_update(place, _Case("old-order", f"An update of {in_order} is made", _unsorted, refusal))
+    yield _check_update(place, _Case("old", f"An update with {rebuilt} is applied", _with_ttl))
+    yield _check_update(place, _Case("old-order", f"An update of {in_order} is applied", _unsorted, refusal))
     yield _check_forced_update(place, refusal)
-    yield _check_delete(place, _Case("going", f"A delete with {rebuilt} is made", _with_ttl))
-    yield _check_delete(place, _Case("going-order", f"A delete of {in_order} is made", _unsorted, refusal))
+    yield _check_delete(place, _Case("going", f"A delete with {rebuilt} is applied", _with_ttl))
+    yield _check_delete(place, _Case("going-order", f"A delete of {in_order} is applied", _unsorted, refusal))
     yield _check_text_beside_claim(place)
 
 
@@ -74,7 +77,7 @@ def _check_update(place: Workplace, case: _Case) -> Observation:
 def _check_forced_update(place: Workplace, refusal: Verdict) -> Observation:
     """Where only a legacy claim stands, ExternalDNS updates a new one that does not exist yet: that creates
     it."""
-    title = "An update with txt/force-update of a claim that is not there creates it"
+    title = "An update with txt/force-update of a claim that does not exist creates it"
     record = _make_record(place, "forced")
     said = place.create(record)
     found = place.wait_for(record.dns_name, bool, seconds=place.time_for(said))
@@ -100,7 +103,7 @@ def _check_delete(place: Workplace, case: _Case) -> Observation:
     if not left:
         return Observation(_AREA, case.title, Verdict.PASSED)
     kinds = " and the ".join(sorted({each.record_type for each in left}))
-    detail = f"It answered {said.status}, and still shows the {kinds}."
+    detail = f"It responded with {said.status}, and still shows the {kinds}."
     return Observation(_AREA, case.title, case.refusal, detail, _STUCK)
 
 
@@ -116,8 +119,8 @@ def _check_text_beside_claim(place: Workplace) -> Observation:
     if _texts(shown) == {_OTHER_TEXT}:
         return Observation(_AREA, title, Verdict.PASSED)
     what = "it is gone with the claim" if not shown else "the claim is not deleted"
-    detail = f"It answered {said.status}, and {what}."
-    return Observation(_AREA, title, Verdict.NOTED, detail, "Keep no other text where claims stand.")
+    detail = f"It responded with {said.status}, and {what}."
+    return Observation(_AREA, title, Verdict.NOTED, detail, "Keep no other text beside claims.")
 
 
 def _judge(place: Workplace, title: str, said: Said, wanted: _Held, refusal: Verdict) -> Observation:
@@ -130,7 +133,9 @@ def _judge(place: Workplace, title: str, said: Said, wanted: _Held, refusal: Ver
     ]
     if not missing:
         return Observation(_AREA, title, Verdict.PASSED)
-    detail = f"It answered {said.status}, and does not show the {' and the '.join(missing)} that was sent."
+    detail = (
+        f"It responded with {said.status}, and does not show the {' and the '.join(missing)} that was sent."
+    )
     return Observation(_AREA, title, refusal, detail, _STUCK)
 
 

@@ -30,18 +30,18 @@ def check_exactness(place: Workplace) -> Iterator[Observation]:
 
 
 def _check_update(place: Workplace, held: Endpoint) -> Observation:
-    title = "An update with the old value as it was read is made"
+    title = "An update with the old value as it was read is applied"
     said = _update(place, held, _SECOND)
     shown = _targets_at(place, held.dns_name, _SECOND, seconds=place.time_for(said))
     if shown == _SECOND:
         return Observation(_AREA, title, Verdict.PASSED)
     return Observation(
-        _AREA, title, Verdict.FAILED, f"It answered {said.status}, and shows {_told(shown)} afterwards."
+        _AREA, title, Verdict.FAILED, f"It responded with {said.status}, and shows {_told(shown)} afterwards."
     )
 
 
 def _check_stale_update(place: Workplace) -> Observation:
-    title = "An update whose old value is not what it holds"
+    title = "An update whose old value does not match"
     held = _put(place, "stale", _FIRST)
     if held is None:
         return Observation(_AREA, title, Verdict.SKIPPED)
@@ -49,44 +49,44 @@ def _check_stale_update(place: Workplace) -> Observation:
     said = _update(place, stale, _SECOND)
     shown = _targets_at(place, held.dns_name, _SECOND, seconds=place.doubt)
     if shown == _FIRST:
-        detail = f"It is not made; the answer is {said.status}."
+        detail = f"It is not applied; the status is {said.status}."
         advice = "How it writes: matches the old value exactly." if said.is_success else ""
         return Observation(_AREA, title, Verdict.PASSED, detail, advice)
-    detail = f"It is made all the same: {said.status}. Two writers may overwrite each other unseen."
-    return Observation(_AREA, title, Verdict.NOTED, detail, "Only a fresh read just before helps.")
+    detail = f"It is applied: {said.status}. Two writers may overwrite each other without notice."
+    return Observation(_AREA, title, Verdict.NOTED, detail, "Read the records just before each change.")
 
 
 def _check_stale_delete(place: Workplace) -> Observation:
-    title = "A delete whose value is not what it holds"
+    title = "A delete whose value does not match"
     held = _put(place, "stale-delete", _FIRST)
     if held is None:
         return Observation(_AREA, title, Verdict.SKIPPED)
     said = place.subject.apply(ChangeSet(delete=(msgspec.structs.replace(held, targets=_THIRD),)))
     shown = _targets_at(place, held.dns_name, (), seconds=place.doubt)
     if shown == _FIRST:
-        return Observation(_AREA, title, Verdict.PASSED, f"It is not made; the answer is {said.status}.")
-    return Observation(_AREA, title, Verdict.NOTED, f"It is made all the same: {said.status}.")
+        return Observation(_AREA, title, Verdict.PASSED, f"It is not applied; the status is {said.status}.")
+    return Observation(_AREA, title, Verdict.NOTED, f"It is applied: {said.status}.")
 
 
 def _check_create_over(place: Workplace) -> Observation:
-    title = "A create where something stands does not replace it"
+    title = "A create of an existing record set does not replace it"
     held = _put(place, "over", _FIRST)
     if held is None:
         return Observation(_AREA, title, Verdict.SKIPPED)
     said = place.create(msgspec.structs.replace(held, targets=_SECOND))
     shown = _targets_at(place, held.dns_name, _SECOND, seconds=place.doubt)
     if shown == _FIRST:
-        return Observation(_AREA, title, Verdict.PASSED, f"The answer is {said.status}.")
-    what = "a create overwrites what others hold"
+        return Observation(_AREA, title, Verdict.PASSED, f"The status is {said.status}.")
+    what = "a create overwrites the record sets of others"
     if set(shown) == {*_FIRST, *_SECOND}:
-        what = "it merges targets, so a create adds to what others hold"
+        what = "it merges targets, so a create adds to the record sets of others"
     return Observation(
-        _AREA, title, Verdict.FAILED, f"It answered {said.status} and shows {_told(shown)}: {what}."
+        _AREA, title, Verdict.FAILED, f"It responded with {said.status} and shows {_told(shown)}: {what}."
     )
 
 
 def _check_delete(place: Workplace) -> Observation:
-    title = "A delete with the value as it was read is made"
+    title = "A delete with the value as it was read is applied"
     held = _put(place, "gone", _FIRST)
     if held is None:
         return Observation(_AREA, title, Verdict.SKIPPED)
@@ -94,7 +94,7 @@ def _check_delete(place: Workplace) -> Observation:
     left = place.wait_for(held.dns_name, lambda shown: not shown, seconds=place.time_for(said))
     if not left:
         return Observation(_AREA, title, Verdict.PASSED)
-    return Observation(_AREA, title, Verdict.FAILED, f"It answered {said.status}, and still shows it.")
+    return Observation(_AREA, title, Verdict.FAILED, f"It responded with {said.status}, and still shows it.")
 
 
 def _check_mixed_batch(place: Workplace) -> Observation:
@@ -114,13 +114,13 @@ def _check_mixed_batch(place: Workplace) -> Observation:
     )
     is_missing_there = bool(place.fetch_at(missing.dns_name))
     if is_missing_there:
-        detail = f"It answered {said.status} and made the record set it was to update."
+        detail = f"It responded with {said.status} and created the record set that it should update."
         return Observation(_AREA, title, Verdict.NOTED, detail, "An update is an upsert here.")
     if is_good_there:
         advice = "How it writes: one after the other." if not said.is_success else ""
-        detail = f"The good one is made, the bad one left out; the answer is {said.status}."
+        detail = f"The good one is applied, the bad one is left out; the status is {said.status}."
         return Observation(_AREA, title, Verdict.NOTED, detail, advice)
-    detail = f"Nothing is made; the answer is {said.status}."
+    detail = f"Nothing is applied; the status is {said.status}."
     return Observation(_AREA, title, Verdict.PASSED, detail, "How it writes: all or nothing.")
 
 
@@ -131,7 +131,7 @@ def _check_broken_body(place: Workplace) -> Observation:
     if said.status in {400, 422}:
         return Observation(_AREA, title, Verdict.PASSED, f"{said.status}.")
     verdict = Verdict.FAILED if said.is_success else Verdict.NOTED
-    return Observation(_AREA, title, verdict, f"It answered {said.status}.")
+    return Observation(_AREA, title, verdict, f"It responded with {said.status}.")
 
 
 def _make(place: Workplace, case: str, targets: tuple[str, ...]) -> Endpoint:

@@ -19,11 +19,11 @@ def check_property_values(subject: Subject) -> Iterator[Observation]:
     """One value and itself: 200, an object with `equals`, and true."""
     question = {"name": _NAME, "previous": _VALUE, "current": _VALUE}
     said = subject.call("POST", _PART, body=msgspec.json.encode(question), headers=subject.content_headers())
-    title = "POST /propertyvaluesequal answers 200 with `equals`"
+    title = "POST /propertyvaluesequal responds with 200 with `equals`"
     equals = _read(said)
     if equals is None:
-        told = f"It answered {said.status}, and nothing that can be read."
-        hint = "Clients take values for equal where they are the same text."
+        told = f"It responded with {said.status}, and the body cannot be read."
+        hint = "Clients then treat values as equal only if they are the same text."
         yield Observation(_PART, title, Verdict.FAILED, told, hint)
         return
     yield Observation(_PART, title, Verdict.PASSED, f"In {said.seconds:.2f} s.")

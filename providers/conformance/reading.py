@@ -23,9 +23,9 @@ _NEGOTIATION, _RECORDS, _ADJUSTING, _BAD_INPUT = "negotiation", "records", "adju
 def check_negotiation(subject: Subject) -> Iterator[Observation]:
     """The bare URL: its status, its exact Content-Type, and what else each protocol asks for there."""
     said = subject.call("GET")
-    title = "The bare URL answers with success"
+    title = "The bare URL responds with success"
     if not said.is_success or (subject.protocol == "plugin" and said.status != 200):
-        yield Observation(_NEGOTIATION, title, Verdict.FAILED, f"It answered {said.status}.")
+        yield Observation(_NEGOTIATION, title, Verdict.FAILED, f"It responded with {said.status}.")
         return
     yield Observation(_NEGOTIATION, title, Verdict.PASSED, f"{said.status} in {said.seconds:.2f} s.")
     yield _check_media_type(subject, said)
@@ -62,7 +62,7 @@ def _check_domain_filter(said: Said) -> Iterator[Observation]:
             _NEGOTIATION,
             "The filter is spelled as ExternalDNS reads it",
             Verdict.NOTED,
-            "It is given as `filters`, a name that ExternalDNS does not read: to it, everything matches.",
+            "It is named `filters`, which ExternalDNS does not read: for ExternalDNS every name matches.",
             "Spell it `include`.",
         )
 
@@ -79,11 +79,13 @@ def check_records(subject: Subject) -> Iterator[Observation]:
     """GET /records, twice: status, shape, size, speed, and how names and texts are written."""
     said = subject.call("GET", "records")
     if said.status != 200:
-        yield Observation(_RECORDS, "GET /records answers 200", Verdict.FAILED, f"It answered {said.status}.")
+        yield Observation(
+            _RECORDS, "GET /records responds with 200", Verdict.FAILED, f"It responded with {said.status}."
+        )
         return
-    yield Observation(_RECORDS, "GET /records answers 200", Verdict.PASSED)
+    yield Observation(_RECORDS, "GET /records responds with 200", Verdict.PASSED)
     if said.content_type != subject.media_type:
-        detail = f"It is {said.content_type!r}; clients cope."
+        detail = f"It is {said.content_type!r}; clients accept it."
         yield Observation(_RECORDS, "Content-Type is the media type", Verdict.NOTED, detail)
     yield _check_size(said)
     yield _check_speed(said)
@@ -101,7 +103,7 @@ def check_records(subject: Subject) -> Iterator[Observation]:
 
 def _check_size(said: Said) -> Observation:
     mebibytes = len(said.body) / (1024 * 1024)
-    title = "The answer fits what ExternalDNS reads (32 MiB)"
+    title = "The response is within ExternalDNS's limit (32 MiB)"
     detail = f"{mebibytes:.1f} MiB."
     if len(said.body) > _MOST_BYTES:
         return Observation(_RECORDS, title, Verdict.FAILED, detail, "Split it by a domain filter.")
@@ -110,7 +112,7 @@ def _check_size(said: Said) -> Observation:
 
 
 def _check_speed(said: Said) -> Observation:
-    title = "The answer comes within ExternalDNS's patience (15 s)"
+    title = "The response comes within ExternalDNS's deadline (15 s)"
     detail = f"{said.seconds:.2f} s."
     if said.seconds > _MOST_SECONDS:
         return Observation(_RECORDS, title, Verdict.FAILED, detail, "Raise --webhook-provider-read-timeout.")
@@ -165,7 +167,7 @@ def _compare_readings(first: Sequence[Endpoint], second: Sequence[Endpoint], sai
         return Observation(_RECORDS, title, Verdict.PASSED, f"In the same order; {len(said.body)} bytes.")
     if sorted(map(repr, first)) == sorted(map(repr, second)):
         return Observation(_RECORDS, title, Verdict.NOTED, "The same endpoints, in another order.")
-    detail = "They differ. Somebody may have changed something in between: run it again."
+    detail = "They differ. Somebody may have changed records in between: run it again."
     return Observation(_RECORDS, title, Verdict.NOTED, detail)
 
 
@@ -186,7 +188,7 @@ def check_adjusting(subject: Subject) -> Iterator[Observation]:
     said = subject.adjust(())
     title = "No endpoints adjust to no endpoints"
     is_empty = said.status == 200 and said.body.strip() in (b"[]", b"null")
-    detail = "" if is_empty else f"It answered {said.status} with {len(said.body)} bytes."
+    detail = "" if is_empty else f"It responded with {said.status} with {len(said.body)} bytes."
     yield Observation(_ADJUSTING, title, Verdict.PASSED if is_empty else Verdict.FAILED, detail)
     sample = subject.fetch_endpoints()[:_SAMPLE]
     if not sample:
@@ -195,7 +197,7 @@ def check_adjusting(subject: Subject) -> Iterator[Observation]:
     once = subject.adjust(sample)
     if once.status != 200:
         yield Observation(
-            _ADJUSTING, "AdjustEndpoints answers 200", Verdict.FAILED, f"It answered {once.status}."
+            _ADJUSTING, "AdjustEndpoints responds with 200", Verdict.FAILED, f"It answered {once.status}."
         )
         return
     adjusted = decode_endpoints_strict(once.body, max_items=subject.limits.max_items)
@@ -206,16 +208,16 @@ def check_adjusting(subject: Subject) -> Iterator[Observation]:
         _ADJUSTING,
         "Adjusting what was adjusted changes nothing",
         Verdict.PASSED if is_stable else Verdict.FAILED,
-        "" if is_stable else "The second answer differs: ExternalDNS would update without end.",
+        "" if is_stable else "The second response differs: ExternalDNS would update at every loop.",
     )
 
 
 def _compare_identities(sample: Sequence[Endpoint], adjusted: Sequence[Endpoint]) -> Observation:
-    title = "What it holds comes back adjusted under the same identities"
+    title = "Its own records come back adjusted under the same identities"
     lost = {_key_of(each) for each in sample} - {_key_of(each) for each in adjusted} - {None}
     if not lost:
         return Observation(_ADJUSTING, title, Verdict.PASSED, f"{len(adjusted)} endpoints.")
-    detail = f"{len(lost)} of {len(sample)} are missing from the answer."
+    detail = f"{len(lost)} of {len(sample)} are missing from the response."
     return Observation(_ADJUSTING, title, Verdict.NOTED, detail)
 
 
@@ -231,17 +233,17 @@ def check_bad_input(subject: Subject) -> Iterator[Observation]:
         said = subject.call("POST", "adjustendpoints", body=body, headers=subject.content_headers())
         yield _judge_refusal(title, said, expected={400, 422})
     yield _check_unknown_address(subject)
-    title = "A method that is none is refused"
+    title = "An unknown method is refused"
     said = subject.call("PUT", "adjustendpoints", body=b"[]", headers=subject.content_headers())
     yield _judge_refusal(title, said, expected={400, 404, 405, 501})
 
 
 def _check_unknown_address(subject: Subject) -> Observation:
-    title = "An address that is none answers 404, or as the bare URL does"
+    title = "An unknown address responds with 404, or like the bare URL"
     said = subject.call("GET", "no-such-address")
     if said.status == 200 and said.body == subject.call("GET").body:
         # ExternalDNS's own server does.
-        return Observation(_BAD_INPUT, title, Verdict.PASSED, "It answers as the bare URL does.")
+        return Observation(_BAD_INPUT, title, Verdict.PASSED, "It responds like the bare URL.")
     return _judge_refusal(title, said, expected={400, 404})
 
 
@@ -250,10 +252,10 @@ def _judge_refusal(title: str, said: Said, *, expected: set[int]) -> Observation
         return Observation(_BAD_INPUT, title, Verdict.PASSED, f"{said.status}.")
     if said.is_success:
         return Observation(
-            _BAD_INPUT, title, Verdict.FAILED, f"It answered {said.status}, as if all were well."
+            _BAD_INPUT, title, Verdict.FAILED, f"It responded with {said.status}, a success status."
         )
     advice = "ExternalDNS tries 5xx again, loop after loop." if said.status >= 500 else ""
-    return Observation(_BAD_INPUT, title, Verdict.NOTED, f"It answered {said.status}.", advice)
+    return Observation(_BAD_INPUT, title, Verdict.NOTED, f"It responded with {said.status}.", advice)
 
 
 def _key_of(endpoint: Endpoint) -> EndpointKey | None:
@@ -268,4 +270,4 @@ def observe(area: str, asked: Iterator[Observation]) -> Iterator[Observation]:
     try:
         yield from asked
     except Unanswered as error:
-        yield Observation(area, "The provider answers", Verdict.FAILED, str(error))
+        yield Observation(area, "The provider responds", Verdict.FAILED, str(error))

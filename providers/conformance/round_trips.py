@@ -53,12 +53,14 @@ def _check_one(place: Workplace, endpoint: Endpoint, *, is_needed: bool) -> Obse
     said = place.create(endpoint)
     found = place.wait_for(endpoint.dns_name, bool, seconds=place.time_for(said))
     if not said.is_success:
-        detail = f"It answered {said.status}" + (", and holds it all the same." if found else ".")
+        detail = f"It responded with {said.status}" + (", and holds it all the same." if found else ".")
         verdict = Verdict.FAILED if is_needed or found else Verdict.NOTED
         return Observation(_AREA, title, verdict, detail)
     if not found:
-        detail = f"It answered {said.status} and does not show it."
-        return Observation(_AREA, title, Verdict.FAILED, detail, "204 proves nothing here: read back.")
+        detail = f"It responded with {said.status} and does not show it."
+        return Observation(
+            _AREA, title, Verdict.FAILED, detail, "A 204 is no proof here: read the records back."
+        )
     return _compare(title, endpoint, found)
 
 
@@ -86,14 +88,14 @@ def _check_casing(place: Workplace) -> Observation:
     said = place.create(written)
     found = place.wait_for(written.dns_name, bool, seconds=place.time_for(said))
     if not said.is_success:
-        return Observation(_AREA, title, Verdict.NOTED, f"It answered {said.status}.")
+        return Observation(_AREA, title, Verdict.NOTED, f"It responded with {said.status}.")
     if not found:
-        return Observation(_AREA, title, Verdict.FAILED, "It answered success and does not show it.")
+        return Observation(_AREA, title, Verdict.FAILED, "It reported success and does not show it.")
     return Observation(_AREA, title, Verdict.PASSED, f"Shown as {found[0].dns_name}.")
 
 
 def _check_set_identifiers(place: Workplace) -> Observation:
-    title = "Two sets of one name are told apart by set identifier"
+    title = "Two record sets of one name are distinguished by set identifier"
     weight = ProviderSpecificProperty("aws/weight", "10")
     pair = [
         msgspec.structs.replace(
@@ -108,7 +110,7 @@ def _check_set_identifiers(place: Workplace) -> Observation:
         return Observation(_AREA, title, Verdict.PASSED)
     if not said.is_success and not found:
         return Observation(_AREA, title, Verdict.NOTED, f"It holds no set identifiers: {said.status}.")
-    detail = f"It answered {said.status} and shows {identifiers}."
+    detail = f"It responded with {said.status} and shows {identifiers}."
     return Observation(_AREA, title, Verdict.FAILED, detail, "Never use set identifiers with this provider.")
 
 
@@ -122,5 +124,5 @@ def _check_claim_beside_record(place: Workplace) -> Observation:
     if said.is_success and found:
         return Observation(_AREA, title, Verdict.PASSED)
     return Observation(
-        _AREA, title, Verdict.FAILED, f"It answered {said.status}, and not both are shown afterwards."
+        _AREA, title, Verdict.FAILED, f"It responded with {said.status}, and not both are shown afterwards."
     )

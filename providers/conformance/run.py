@@ -62,8 +62,8 @@ def _write_below(subject: Subject, zone: str, patience: float) -> Iterator[Obser
 def _write(place: Workplace) -> Iterator[Observation]:
     if place.fetch_ours():
         # However unlikely: what stands there already is not ours to delete.
-        title = "The label made for this run is free"
-        yield Observation("round trip", title, Verdict.SKIPPED, f"{place.label} is taken; run it again.")
+        title = "The label of this run is free"
+        yield Observation("round trip", title, Verdict.SKIPPED, f"{place.label} is in use; run it again.")
         return
     try:
         yield from observe("round trip", check_round_trips(place))

@@ -82,7 +82,7 @@ class Workplace:
 
     def clean_up(self) -> Observation:
         """Delete all that stands under our label, each by itself if it must be, and say what stays."""
-        title = "Everything made for this run is gone again"
+        title = "Everything created for this run is deleted"
         detail, tries = "", 0
         until = time.monotonic() + self.patience
         while tries < _LEAST_TRIES or time.monotonic() < until:
@@ -102,5 +102,5 @@ class Workplace:
             title,
             Verdict.FAILED,
             f"Endpoints below {self.label}.{self.zone} may be left.{detail}",
-            f"Delete what stands below {self.label}.{self.zone} by hand.",
+            f"Delete the records below {self.label}.{self.zone} by hand.",
         )

@@ -132,11 +132,11 @@ def _say_network(address: ProviderAddress, found: Sequence[IPAddress], said: Pol
     # Of a name, nothing is said of what it resolved to, nor whether anything listens there.
     if address.host != str(found[0]):
         return (
-            f"Add the network it is in to {said.networks}, or set {said.loopback} if it is this machine. "
-            "Link-local, metadata and multicast addresses are refused always."
+            f"Add the network it is in to {said.networks}, or set {said.loopback} if it is this "
+            "machine. Link-local, metadata and multicast addresses are always refused."
         )
     if _is_always_refused(found[0]):
-        return "Link-local, metadata and multicast addresses are refused always: choose another address."
+        return "Link-local, metadata and multicast addresses are always refused: choose another address."
     if found[0].is_loopback:
         return f"Set {said.loopback}, or add its network to {said.networks}."
     return f"Add its network to {said.networks}."
@@ -144,7 +144,7 @@ def _say_network(address: ProviderAddress, found: Sequence[IPAddress], said: Pol
 
 def _forbidden(address: ProviderAddress, todo: str) -> AddressForbidden:
     return AddressForbidden(
-        f"This deployment does not allow visits to {address.origin}; nothing was sent.",
+        f"This deployment does not allow connections to {address.origin}; nothing was sent.",
         hint=f"{todo} The operator of dnsadmin sets this in its environment.",
     )
 
@@ -182,7 +182,7 @@ def _resolve_within(address: ProviderAddress, resolve: Resolver, seconds: float)
     except queue.Empty:
         raise NameUnresolved(
             f"The name {address.host} was not resolved within {seconds:.2g} s; nothing was sent.",
-            hint="Check that the name server of this machine can be reached and answers.",
+            hint="Check that the name server of this machine can be reached and responds.",
         ) from None
     if found is None:
         raise _unresolved(address)

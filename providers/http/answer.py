@@ -137,16 +137,19 @@ class Answer:
         if 300 <= status < 400:
             where = self.excerpt(bare_url(self._headers.get("Location", "")))
             return Redirected(
-                f"{origin} answered {status} and points to {where or 'nowhere'}; we did not follow.",
+                f"{origin} redirects to {where or 'no address'} ({status}).",
                 status=status,
-                hint="Register the URL the provider really listens at; redirects are never followed.",
+                hint="Register the URL at which the provider listens. dnsadmin never follows redirects.",
             )
         said = self.excerpt(self.read_said().decode("utf-8", errors="replace"))
-        message = f"{origin} answered {status}{f': {said}' if said else ''}"
+        message = f"{origin} responded with {status}{f': {said}' if said else ''}"
         retry_after = self.retry_after
         if status == _TOO_MANY_REQUESTS:
             return TooManyRequests(
-                message, status=status, retry_after=retry_after, hint="Visit this provider less often."
+                message,
+                status=status,
+                retry_after=retry_after,
+                hint="Raise the sync interval of this provider.",
             )
         if 400 <= status < 500:
             hint = "Check the URL and the credentials of this provider, and its log."
@@ -162,12 +165,12 @@ class Answer:
         coding = self._headers.get("Content-Encoding", "").strip().lower()
         if coding not in ("", "identity"):
             raise CompressedAnswer(
-                f"The answer of {self._exchange.origin} is compressed, which we did not ask for; "
-                "it was not used.",
+                f"The response of {self._exchange.origin} is compressed, which was not requested. It "
+                "was not used.",
                 hint="Turn compression off in the provider or the proxy in front of it.",
             )
         if self._headers.get("Transfer-Encoding", "chunked").strip().lower() not in ("chunked", "identity"):
-            raise self._malformed("its Transfer-Encoding is not one we asked for")
+            raise self._malformed("its Transfer-Encoding was not requested")
         length = self._headers.get("Content-Length")
         if length is None:
             return
@@ -182,7 +185,7 @@ class Answer:
 
     def _malformed(self, reason: str) -> MalformedAnswer:
         return MalformedAnswer(
-            f"The answer of {self._exchange.origin} was not used: {reason}.",
+            f"The response of {self._exchange.origin} was not used: {reason}.",
             hint="Check what listens there, and any proxy in between.",
         )
 

@@ -48,7 +48,7 @@ class BoundedHttp:
         self.address = parse_provider_url(url)
         if self.address.login and credentials.login:
             raise InvalidCredentials(
-                f"Two logins are given for {self.address.origin}: one in its URL, one beside it.",
+                f"Two logins are given for {self.address.origin}: one in its URL and one in the credentials.",
                 hint="Remove the user name and password from the URL.",
             )
         login = self.address.login or credentials.login

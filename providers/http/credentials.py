@@ -13,7 +13,7 @@ def _raise_if_unfit_for_a_header(text: str, what: str) -> None:
     if any(ord(c) < 0x20 or ord(c) == 0x7F for c in text):
         raise InvalidCredentials(
             f"The {what} holds a control character, so it was not used.",
-            hint="A line break at the end is the usual cause: enter it again without.",
+            hint="Usually it is a line break at the end: enter it again without one.",
         )
 
 

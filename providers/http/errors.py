@@ -36,7 +36,7 @@ class InvalidCredentials(ProviderError):
 
 
 class AddressForbidden(ProviderError):
-    """This deployment does not allow visits to that scheme, host or network. It is raised before anything
+    """This deployment does not allow that scheme, host or network. It is raised before anything
     is dialed, and says the same whether something listens there or not."""
 
     code = "address_forbidden"

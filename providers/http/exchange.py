@@ -79,44 +79,45 @@ class Exchange:
         if not self._first_bytes.startswith(_HTTP):
             return self.nothing_in_time()
         return DeadlineExceeded(
-            f"The answer of {self.origin} was not complete after {self._seconds:.3g} s and was not used.",
-            hint="The provider is slow or stuck: look at its log, or raise its deadline.",
+            f"The response of {self.origin} was not complete after {self._seconds:.3g} s. It was not used.",
+            hint="The provider is slow or does not respond: look at its log, or raise its deadline.",
         )
 
     def too_large(self) -> AnswerTooLarge:
         """The error for an answer beyond its limit."""
         return AnswerTooLarge(
-            f"The answer of {self.origin} is larger than allowed and was not used.",
-            hint="Raise the size limit of this provider if it really holds that many records.",
+            f"The response of {self.origin} is larger than allowed. It was not used.",
+            hint="Raise the size limit of this provider if it really has that many records.",
         )
 
     def nothing_in_time(self) -> NothingCameInTime:
         """The error when the deadline came before an answer. Only said once all of the time has passed."""
         return NothingCameInTime(
-            f"No {self._peer} answered at {self.origin} within {self._seconds:.3g} s.",
-            hint="Check that no firewall drops what is sent there, that TLS is used on both sides or on "
-            "none, and that it is not merely slow: then raise its deadline.",
+            f"No {self._peer} responded at {self.origin} within {self._seconds:.3g} s.",
+            hint="Check that no firewall drops the packets and that TLS is used on both sides or on none. "
+            "If it is only slow, raise its deadline.",
         )
 
     def refused(self) -> ConnectionRefused:
         """The error for a port at which nothing listens."""
         return ConnectionRefused(
-            f"No {self._peer} answered at {self.origin}: the connection was refused.",
-            hint="Check the port, and that the server runs and listens at this address, not at its own "
-            "loopback alone.",
+            f"No {self._peer} responded at {self.origin}: the connection was refused.",
+            hint="Check the port, and that the server runs and listens at this address, not only at its "
+            "own loopback address.",
         )
 
     def not_connected(self) -> Unreachable:
         """The error when no connection could be made for another reason."""
         return Unreachable(
-            f"No {self._peer} answered at {self.origin}: no connection could be made.",
+            f"No {self._peer} responded at {self.origin}: no connection could be made.",
             hint="Check the address, and that there is a route to it from this machine.",
         )
 
     def no_http(self) -> Unreachable:
         """The error for a connection that was made, and ended without an HTTP answer."""
         return Unreachable(
-            f"No {self._peer} answered at {self.origin}: a connection was made, but brought no HTTP answer.",
+            f"No {self._peer} responded at {self.origin}: the connection was made, but no HTTP "
+            "response came.",
             hint="Check that this is its port, that TLS is used on both sides or on none, and its log.",
         )
 
@@ -126,11 +127,12 @@ class Exchange:
             return self.no_http()
         if cut or self.peer_closed:
             return AnswerTruncated(
-                f"The connection to {self.origin} ended before its answer was complete; it was not used.",
-                hint="Look at the provider's log, and at any proxy in between; the next visit asks again.",
+                f"The connection to {self.origin} ended before the response was complete. The "
+                "response was not used.",
+                hint="Look at the provider's log, and at any proxy in between. The next sync reads again.",
             )
         return MalformedAnswer(
-            f"The answer of {self.origin} is not well-formed HTTP and was not used.",
+            f"The response of {self.origin} is not well-formed HTTP. It was not used.",
             hint="Check what listens there, and any proxy in between.",
         )
 
@@ -144,7 +146,7 @@ class Exchange:
             )
         if "ALERT" in (error.reason or ""):
             return TlsFailed(
-                f"{self.origin} ended the TLS connection: it did not accept what we offered.",
+                f"{self.origin} ended the TLS connection: it did not accept the client's TLS settings.",
                 hint="Check the client certificate this provider expects.",
             )
         return self.broken(cut=True)

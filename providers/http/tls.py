@@ -33,7 +33,7 @@ def _trust_only(context: ssl.SSLContext, ca_pem: str) -> None:
         context.load_verify_locations(cadata=ca_pem)
     except (ssl.SSLError, ValueError, TypeError) as exc:
         raise InvalidCredentials(
-            "The CA certificate could not be read, so the provider was not visited.",
+            "The CA certificate could not be read, so the provider was not contacted.",
             hint="Paste one or more certificates in PEM form, each with its BEGIN and END line.",
         ) from exc
 
@@ -51,6 +51,6 @@ def _load_client_certificate(context: ssl.SSLContext, credentials: Credentials) 
         except (ssl.SSLError, ValueError, OSError):
             # Nothing of the cause is kept: it could quote the key.
             raise InvalidCredentials(
-                "The client certificate or its key could not be read, so the provider was not visited.",
+                "The client certificate or its key could not be read, so the provider was not contacted.",
                 hint="Give both in PEM form, the key unencrypted and belonging to the certificate.",
             ) from None

@@ -99,7 +99,7 @@ class _Builder:
                 self._claim_anew(claim)
                 self.places[key].append(endpoint_key(claim))
             except (RegistryError, InvalidName) as error:
-                self.left.append(LeftAlone(key, f"It cannot be claimed, so it was not made: {error}"))
+                self.left.append(LeftAlone(key, f"It cannot be claimed, so it was not created: {error}"))
                 return
         self.creates.append(record)
         self.keys.append(key)
@@ -156,7 +156,7 @@ class _Builder:
             return
         ours = {each.raw for each in self._claims_at[key] if each.owner_id == self.settings.owner_id}
         if not set(standing.targets) <= ours:
-            raise RegistryError(f"another TXT record stands at {key.name}.")
+            raise RegistryError(f"there is another TXT record at {key.name}.")
         self.txts[key] = _TxtChange(standing, list(claim.targets), standing)
 
     def _retell(self, claim: Claim, record: PairedEndpoint, resource: str) -> None:

@@ -114,7 +114,7 @@ class _Planner:
         if key.record_type not in self._settings.managed_types:
             self._leave(key, "Records of this type are not managed here.")
         elif not self._is_in_reach(key.name):
-            self._leave(key, "It lies outside the domain filter.")
+            self._leave(key, "It is outside the domain filter.")
         elif not endpoint.targets:
             self._leave(key, "It has no target.")
         else:
@@ -170,22 +170,22 @@ class _Planner:
         if len(row.candidates) > 1 and "CNAME" in row.candidates:
             del row.candidates["CNAME"]
             key = EndpointKey(name, "CNAME", set_identifier)
-            self._leave(key, "Other types are wanted at its name, beside which no CNAME can stand.")
+            self._leave(key, "Other types are wanted at its name, and a CNAME cannot exist beside them.")
 
     def _plan_create(self, key: EndpointKey, row: _Row, candidates: list[Endpoint]) -> None:
         foreign = [record for record in row.current.values() if not self._is_ours(record)]
         if foreign:
-            self._leave(key, f"At its name stands what is not ours: {describe_owner(foreign[0])}.")
+            self._leave(key, f"A record set at its name is not ours: {describe_owner(foreign[0])}.")
             return
         if key.name in self._foreign:
-            self._leave(key, "Beside it stands another owner's record set of the same name.")
+            self._leave(key, "Another owner has a record set at the same name.")
             return
         goes = row.current.keys() if self._settings.policy is Policy.SYNC else set()
         others = self._types_at.get(key.name, set()) - goes - {key.record_type}
         if key.record_type == "CNAME" and others:
-            self._leave(key, f"A CNAME cannot stand beside {', '.join(sorted(others))}.")
+            self._leave(key, f"A CNAME cannot exist beside {', '.join(sorted(others))}.")
         elif "CNAME" in others:
-            self._leave(key, "A CNAME stands at its name, beside which nothing else can.")
+            self._leave(key, "There is a CNAME at its name, and nothing else can exist beside it.")
         else:
             self._creates.append(choose_new(candidates))
 
@@ -241,7 +241,7 @@ def describe_owner(record: PairedEndpoint) -> str:
     return {
         OwnershipState.UNMANAGED: "nobody owns it",
         OwnershipState.CONFLICT: "its claims disagree",
-    }.get(record.state, "its owner cannot be told")
+    }.get(record.state, "its owner is not known")
 
 
 def _is_the_same(current: Endpoint, wanted: Endpoint) -> bool:

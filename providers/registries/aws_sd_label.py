@@ -11,7 +11,7 @@ from providers.wire.endpoint import Endpoint, EndpointKey
 
 AWS_SD = "aws-sd"
 AWS_SD_DESCRIPTION = "aws-sd-description"
-_LISTED_TWICE = "The provider lists its record set more than once, so there is no telling which one is meant."
+_LISTED_TWICE = "The provider lists its record set more than once, so it is not known which one is meant."
 
 
 def read_description(endpoint: Endpoint) -> str | None:

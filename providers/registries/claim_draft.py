@@ -9,8 +9,8 @@ from providers.wire.endpoint import Endpoint, EndpointKey
 
 _UNREGISTERED = "No registered profile fits this TXT name; its prefix or suffix may be unregistered."
 _ORPHANED = (
-    "No record set stands where it points. Before it is removed, make sure that no instance writes its "
-    "claims under a prefix, suffix or wildcard replacement that is not registered."
+    "There is no record set at the claimed name. Before you remove the claim, make sure that no "
+    "instance writes its claims with a prefix, suffix or wildcard replacement that is not registered."
 )
 
 

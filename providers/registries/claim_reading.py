@@ -83,7 +83,7 @@ def read_statement(target: str, keys: Sequence[bytes]) -> Statement | None:
             problem = "The claim decrypts to a text without heritage."
             return Statement(target, {}, key, problem, is_heritage=False)
         return Statement(target, labels, key, describe_unreadable_owner(labels))
-    problem = "It looks encrypted, and no registered profile has a key that opens it."
+    problem = "It looks encrypted, and no registered profile has a key that decrypts it."
     return Statement(target, {}, problem=problem, is_guess=True, is_heritage=False)
 
 

@@ -37,8 +37,8 @@ _MAX_NAME_LENGTH = 253
 _MAX_OWNER_LENGTH = 63
 _IS_LABEL_VALUE = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?").fullmatch
 _NOT_IN_A_NAME = re.compile(r"[^a-z0-9]+")
-_TWICE = "Two objects say the same of its record set, so there is no telling which one is meant."
-_NO_LABEL = "Its endpoint names an owner, and its label none: no instance sees it."
+_TWICE = "Two objects claim its record set with the same text, so it is not known which one is meant."
+_NO_LABEL = "Its endpoint names an owner, and its label none: no instance lists it."
 _NO_OWNER = "Its label names an owner, and its endpoint none."
 
 
@@ -144,7 +144,7 @@ def parse_owned_labels(text: str) -> dict[str, str]:
     """The labels of a heritage text that an object is to hold. Raises RegistryError."""
     labels = parse_labels(text)
     if labels is None:
-        raise ForeignText("The text carries no ExternalDNS heritage, so no DNSRecord can hold it.")
+        raise ForeignText("The text carries no ExternalDNS heritage, so it cannot be stored in a DNSRecord.")
     problem = describe_unreadable_owner(labels)
     if problem:
         raise UnwritableLabel(problem)
@@ -186,8 +186,8 @@ def _find_problem(labelled: str, owner_id: str) -> str:
         return _NO_OWNER
     if labelled != owner_id:
         return (
-            f"Its label names the owner {safe_text(labelled)!r}, and its endpoint {safe_text(owner_id)!r}: "
-            "instances disagree on whose it is."
+            f"Its label names the owner {safe_text(labelled)!r}, and its endpoint "
+            f"{safe_text(owner_id)!r}: instances disagree on its owner."
         )
     return ""
 

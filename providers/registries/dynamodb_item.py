@@ -90,7 +90,7 @@ def format_key(record: Endpoint) -> str:
     if len(key.encode("utf-8", "surrogatepass")) > MAX_KEY_BYTES:
         raise UnstorableRow(f"its key is longer than the {MAX_KEY_BYTES} bytes a table takes")
     if _read_key(key) != (endpoint_key(record), ""):
-        raise UnstorableRow("its name, type or set identifier cannot be told from its key again")
+        raise UnstorableRow("its name, type or set identifier cannot be read from its key again")
     return key
 
 
@@ -157,7 +157,7 @@ def _format_text(labels: Mapping[str, str]) -> tuple[str, str]:
     """The heritage text of these labels, or of what of them it can show, and why it is not all."""
     # Counted before anything is built from them.
     if len(labels) > MAX_LABELS or sum(map(len, (*labels, *labels.values()))) > MAX_RECORD_BYTES:
-        return _EMPTY_TEXT, "It holds more labels, or longer ones, than can be believed."
+        return _EMPTY_TEXT, "It has more labels, or longer labels, than allowed."
     try:
         return format_labels(labels, quoted=False), ""
     except UnwritableLabel:

@@ -29,9 +29,9 @@ from providers.wire.endpoint import Endpoint, EndpointKey
 
 MAX_STORED_CLAIMS_PER_RECORD_SET = 100
 _DECIDING = (ClaimVerdict.EFFECTIVE, ClaimVerdict.CONFLICTING)
-_CROWDED = "More claims than can be believed stand in registry stores for this record set."
-_ORPHANED = "No record set stands where it points."
-_NOT_COME_TRUE = "It was written before its record set, which has not come about as it was meant."
+_CROWDED = "The registry stores have too many claims for this record set."
+_ORPHANED = "There is no record set at the claimed name."
+_NOT_COME_TRUE = "It was written before its record set, which was not created as intended."
 
 
 def join_stores(pairing: Pairing, stores: Sequence[StoreContents]) -> Pairing:

@@ -9,7 +9,7 @@ from providers.registries.claim_draft import ClaimDraft
 from providers.registries.ownership import Precedence, precedence
 from providers.wire.endpoint import Endpoint, EndpointKey
 
-_NOT_FIRST = "ExternalDNS reads only the first text of a TXT record, and this one stands behind another."
+_NOT_FIRST = "ExternalDNS reads only the first text of a TXT record, and this one comes after another."
 
 
 class Record(NamedTuple):
@@ -109,7 +109,7 @@ class Judge:
         if effective is not None:
             place = self._drafts[effective].txt_name
             where = f"the one at {place}" if place != draft.txt_name else "another one at the same name"
-            return f"ExternalDNS obeys {where} instead."
+            return f"ExternalDNS uses {where} instead."
         if not _is_spelled_as_read(record, draft):
             claim, endpoint = draft.txt.parts[0].endpoint, record.endpoint
             return (
@@ -117,7 +117,7 @@ class Judge:
                 f"{claim.dns_name} {claim.record_type} is not where it looks for the claim of "
                 f"{endpoint.dns_name} {endpoint.record_type}."
             )
-        return "It does not stand where any registry profile has ExternalDNS look for the claim."
+        return "It is not at a name where ExternalDNS looks for the claim under any registry profile."
 
     def _rank(self, record_type: str, number: int) -> Precedence:
         return precedence(record_type, self._drafts[number].reference.record_type)

@@ -94,7 +94,7 @@ def replace_owner(raw: str, new_owner_id: str) -> str:
     """
     raise_if_owner_unwritable(new_owner_id)
     if parse_labels(raw) is None:
-        raise ForeignText("This TXT value carries no ExternalDNS heritage; it was left as it is.")
+        raise ForeignText("This TXT value has no ExternalDNS heritage. It was left as it is.")
     body = raw.strip('"')
     start = len(raw) - len(raw.lstrip('"'))
     tokens = body.split(",")

@@ -55,7 +55,7 @@ def explain_ownership(
     claims = [claim for claim in claims if claim.verdict != ClaimVerdict.ORPHAN]
     if state is OwnershipState.CONFLICT:
         named = "; ".join(f"{each.profile} finds {each.owner_id} ({each.place})" for each in told)
-        return f"Nobody is taken as the owner of {record}, because registry profiles disagree: {named}."
+        return f"{record} has no owner, because registry profiles disagree: {named}."
     if state is OwnershipState.OWNED:
         return _explain_owner(record, record_key.record_type, owner_id, claims, label_owner)
     if state is OwnershipState.UNKNOWN:
@@ -63,10 +63,10 @@ def explain_ownership(
     unheard = sorted(claim.endpoint.dns_name for claim in claims if claim.owner_id)
     if unheard:
         return (
-            f"{record} is unmanaged: ExternalDNS finds no owner for it, because it does not obey the claim "
+            f"{record} is unmanaged: ExternalDNS finds no owner for it, because it ignores the claim "
             f"at {unheard[0]}."
         )
-    return f"{record} is unmanaged, because no claim speaks for it."
+    return f"{record} is unmanaged, because it has no claim."
 
 
 def list_warnings(owner_id: str, claims: Sequence[Claim], label_owner: str) -> list[str]:
@@ -75,8 +75,8 @@ def list_warnings(owner_id: str, claims: Sequence[Claim], label_owner: str) -> l
     warnings = [_warn_of_claim(owner_id, claim) for claim in claims if claim.owner_id]
     if label_owner and label_owner != owner_id:
         warnings.append(
-            f"The provider returns the record set with the label owner={label_owner}: an instance that finds "
-            f"no claim takes {label_owner} for the owner. dnsadmin cannot change the label."
+            f"The provider returns the record set with the label owner={label_owner}: an instance "
+            f"that finds no claim uses {label_owner} as the owner. dnsadmin cannot change the label."
         )
     return [warning for warning in warnings if warning]
 
@@ -84,9 +84,9 @@ def list_warnings(owner_id: str, claims: Sequence[Claim], label_owner: str) -> l
 def _warn_of_claim(owner_id: str, claim: Claim) -> str:
     named = f"{_place_of(claim)} names {claim.owner_id}"
     if claim.verdict in {ClaimVerdict.OVERRULED, ClaimVerdict.IGNORED}:
-        return f"{named}, and ExternalDNS does not obey it. {claim.problem}"
+        return f"{named}, and ExternalDNS ignores it. {claim.problem}"
     if owner_id and claim.owner_id != owner_id and claim.verdict == ClaimVerdict.EFFECTIVE:
-        return f"{named}. It decides for another record set, and ExternalDNS does not obey it for this one."
+        return f"{named}. It decides for another record set, and ExternalDNS ignores it for this one."
     return ""
 
 
@@ -97,8 +97,8 @@ def _explain_unknown(record: str, claims: Sequence[Claim]) -> str:
         problem = first.problem.removesuffix(".") or "it cannot be read"
         return f"The owner of {record} is unknown, because of its claim at {_place_of(first)}: {problem}."
     return (
-        f"The owner of {record} is unknown: no claim was found, but one may stand among what could not "
-        "be read, or its name lies where an owner keeps no claims (noop)."
+        f"The owner of {record} is unknown: no claim was found, but some records could not be read, "
+        "or an owner without claims (noop) is responsible for the name."
     )
 
 
@@ -111,18 +111,16 @@ def _explain_owner(
     )
     if not agreeing and label_owner == owner_id:
         return (
-            f"{owner_id} owns {record}, because the provider returns it with the label owner={owner_id}, "
-            "which ExternalDNS believes where it finds no claim."
+            f"{owner_id} owns {record}, because the provider returns it with the label "
+            f"owner={owner_id}, which ExternalDNS uses if it finds no claim."
         )
     if not agreeing:
-        return (
-            f"{owner_id} owns {record}, because a claim that can be read for another name as well names it."
-        )
+        return f"{owner_id} owns {record}, because a claim names it that can also be read for another name."
     first = agreeing[0]
     because = {
         Precedence.TYPED: "names it",
         Precedence.ALIAS: "names it, in the `cname-` form once written for alias records",
-        Precedence.LEGACY: "names it, in the legacy format that speaks for every type but AAAA",
+        Precedence.LEGACY: "names it, in the legacy format, which covers every type except AAAA",
     }[precedence(record_type, first.record_type)]
     more = f"; {len(agreeing) - 1} more say the same" if len(agreeing) > 1 else ""
     place = _place_of(first) if first.registry != TXT_REGISTRY else f"the TXT record {_place_of(first)}"

@@ -23,7 +23,7 @@ from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.endpoint_parts import format_all, merge_parts
 
 MAX_CLAIMS_PER_RECORD_SET = 100
-_CROWDED = f"More than {MAX_CLAIMS_PER_RECORD_SET} claims speak for one record set, so none is believed."
+_CROWDED = f"More than {MAX_CLAIMS_PER_RECORD_SET} claims exist for one record set, so all are ignored."
 
 
 def pair(endpoints: Iterable[Endpoint], profiles: Sequence[TxtProfile]) -> Pairing:

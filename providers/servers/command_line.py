@@ -32,7 +32,7 @@ _STOPS = frozenset({signal.SIGTERM, signal.SIGINT})
 _EPILOG = f"""\
 Credentials are taken from the environment, never from arguments: {_BASIC_VARIABLE}=user:secret or
 {_BEARER_VARIABLE}=token. When the server is ready it writes one line of JSON with its addresses, and the
-flags of ExternalDNS to use with it. Requests and changes that were refused are told on stderr.
+flags of ExternalDNS to use with it. Refused requests and changes are logged to stderr.
 """
 
 
@@ -53,7 +53,7 @@ def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         sys.stdout.write(list_backends())
         return 0
     if options.backend is None:
-        parser.error("say which backend to serve; --list names them")
+        parser.error("name the backend to serve; --list shows them")
     # The first line of stdout is for programs; what a person reads goes to stderr.
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     # Blocked in this thread and all it starts, a stop stays pending until it is taken. One that a handler
@@ -104,8 +104,8 @@ def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
         except OSError as error:
             server.stop()
             raise _CannotStart(
-                f"/healthz and /metrics cannot be served on port {operations_port}: {error}. Say another one "
-                "with --operations-port, or off."
+                f"/healthz and /metrics cannot be served on port {operations_port}: {error}. Choose "
+                "another one with --operations-port, or off."
             ) from error
         servers.append(operations)
         ready |= {"operations_url": operations.url, "operations_port": operations.port}
@@ -141,7 +141,7 @@ def _make_parser() -> argparse.ArgumentParser:
 
 def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--protocol", choices=sorted(_PROTOCOLS), default="webhook", help="what is spoken (%(default)s)"
+        "--protocol", choices=sorted(_PROTOCOLS), default="webhook", help="protocol (%(default)s)"
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     parser.add_argument(

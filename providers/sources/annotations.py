@@ -45,7 +45,7 @@ class Annotations:
         text = self.texts.get(name, "").replace(" ", "").strip()
         found = tuple(text.split(",")) if text else ()
         if not all(found):
-            reason = "a comma stands there without a name beside it; remove it."
+            reason = "a comma has no name beside it; remove it."
             raise InvalidManifest(reason, self.places[name])
         return found
 

@@ -63,7 +63,7 @@ def _read_labels(found: ManifestObject) -> dict[str, str]:
     place = found.place.field("labels")
     for key in (OWNER, ENCRYPTION_NONCE):
         if key in labels:
-            raise InvalidManifest("whoever writes the claim sets it; remove it here.", place.field(key))
+            raise InvalidManifest("the writer of the claim sets it; remove it here.", place.field(key))
     try:
         format_labels(labels)
     except UnwritableLabel as error:
@@ -77,6 +77,6 @@ def _read_properties(found: ManifestObject) -> tuple[ProviderSpecificProperty, .
         each.raise_if_unknown(_PROPERTY_FIELDS)
         name = each.text("name")
         if name in properties:
-            raise InvalidManifest("the property stands there twice; keep one.", each.place.field("name"))
+            raise InvalidManifest("the property is there twice; keep one.", each.place.field("name"))
         properties[name] = ProviderSpecificProperty(name, each.optional_text("value"))
     return tuple(properties.values())

@@ -63,10 +63,10 @@ class ManifestObject:
         if node is None:
             return None
         if isinstance(node, str):
-            raise InvalidManifest("a text stands there; write a whole number, without quotes.", place)
+            raise InvalidManifest("it is a text; write a whole number, without quotes.", place)
         if isinstance(node, bool) or not isinstance(node, int):
             what = describe(node)
-            raise InvalidManifest(f"{what} stands there; write a decimal whole number, such as 300.", place)
+            raise InvalidManifest(f"it is {what}; write a decimal whole number, such as 300.", place)
         return node
 
     def child(self, name: str) -> "ManifestObject":
@@ -84,7 +84,7 @@ class ManifestObject:
         if node is None:
             return
         if not isinstance(node, list):
-            raise InvalidManifest(f"{describe(node)} stands there; write {wanted}, even for one.", place)
+            raise InvalidManifest(f"it is {describe(node)}; write {wanted}, even for one.", place)
         for index, item in enumerate(node):
             yield item, place.item(index)
 
@@ -92,7 +92,7 @@ class ManifestObject:
 def read_object(node: Node, place: Place) -> ManifestObject:
     """A mapping. Raises InvalidManifest for anything else."""
     if not isinstance(node, dict):
-        raise InvalidManifest(f"{describe(node)} stands there; a mapping belongs here.", place)
+        raise InvalidManifest(f"it is {describe(node)}; a mapping is expected here.", place)
     return ManifestObject(node, place)
 
 
@@ -104,7 +104,7 @@ def read_text(node: Node, place: Place) -> str:
         word = safe_text(node.word[:_MAX_SHOWN])
         reason = f'{word} without quotes is {node.reading} to some programs; write "{word}" if it is a text.'
         raise InvalidManifest(reason, place)
-    reason = f"{describe(node)} stands there; a text belongs here"
+    reason = f"it is {describe(node)}; a text is expected here"
     if isinstance(node, int):
         shown = str(node).lower()
         raise InvalidManifest(f'{reason}, with quotes if it is "{shown}".', place)
@@ -114,7 +114,7 @@ def read_text(node: Node, place: Place) -> str:
 def describe(node: Node) -> str:
     """What stands there, by its type."""
     if node is None:
-        return "nothing"
+        return "empty"
     if isinstance(node, Unclear):
         return node.reading
     names = {bool: "true or false", int: "a number", str: "a text", list: "a list", dict: "a mapping"}

@@ -107,7 +107,7 @@ class _TreeBuilder:
         elif isinstance(event, yaml.CollectionEndEvent):
             self.stack.pop()
         elif isinstance(event, yaml.AliasEvent):
-            self._refuse("an alias (*) stands there; write the value itself.")
+            self._refuse("it is an alias (*); write the value itself.")
         elif isinstance(event, yaml.DocumentStartEvent):
             self.place = Place(self.place.file, self.place.document + 1)
 
@@ -119,7 +119,7 @@ class _TreeBuilder:
             is_repeated = word in above.container
             above.key, above.is_value_due = word, True
             if is_repeated:
-                self._refuse("the key stands there twice; keep one.")
+                self._refuse("the key is there twice; keep one.")
             return
         is_plain = event.implicit[0]  # neither quoted nor tagged
         self._add(resolve_plain(word) if is_plain else word)
@@ -129,7 +129,7 @@ class _TreeBuilder:
         if len(self.stack) >= MAX_DEPTH:
             self._refuse(f"it nests deeper than {MAX_DEPTH} levels.")
         if self.stack and self.stack[-1].is_key_due:
-            self._refuse("a list or mapping stands where a key is expected; keys are words.")
+            self._refuse("a list or mapping is used as a key; keys are words.")
         self._add(container)
         self.stack.append(_Open(container))
 
@@ -144,7 +144,7 @@ class _TreeBuilder:
 
     def _raise_if_tagged(self, tag: str | None) -> None:
         if tag not in _HARMLESS_TAGS:
-            self._refuse("a YAML tag (!) stands there; leave it out.")
+            self._refuse("it has a YAML tag (!); remove it.")
 
     def _refuse(self, reason: str) -> NoReturn:
         place = self.place
@@ -188,7 +188,7 @@ def _make_decoder(place: Place) -> json.JSONDecoder:
         found = dict(pairs)
         if len(found) < len(pairs):
             (twice, _count), *_ = Counter(key for key, _ in pairs).most_common(1)
-            raise InvalidManifest("a key stands twice in one object; keep one.", place.field(twice))
+            raise InvalidManifest("a key is there twice in one object; keep one.", place.field(twice))
         return found
 
     def take_number(word: str) -> Node:

@@ -46,8 +46,8 @@ def read_record_name(text: str, place: Place) -> str:
         raise InvalidManifest(reason, place)
     if not _HOST_NAME(name):
         reason = (
-            "it cannot be a name here: letters, digits, hyphens inside and underscores make a label, and an "
-            "asterisk stands for the whole first one."
+            "it cannot be a name here: letters, digits, hyphens inside and underscores make a label, "
+            "and an asterisk can only be the whole first one."
         )
         raise InvalidManifest(reason, place)
     return name

@@ -30,7 +30,7 @@ def find_bad_target(endpoint: Endpoint) -> tuple[int, str] | None:
 def _find_fault(endpoint: Endpoint, target: str) -> str:
     kind = endpoint.record_type
     if target != target.strip():
-        return "white space stands around it; remove it."
+        return "it has white space around it; remove it."
     if kind == "TXT":
         return _CLAIM if _is_claim(target) else ""
     if kind == "NAPTR":

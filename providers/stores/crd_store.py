@@ -194,7 +194,7 @@ def _plan_step(change: StoredClaimChange, held: _Held) -> _Step:
     fitting = [obj for obj in objects if step.fits(obj)]
     if change.old is None:
         if any(read_dns_record(obj) is not None for obj in objects):
-            raise NothingSent(f"The change was not sent: another claim stands for {step.name} already.")
+            raise NothingSent(f"The change was not sent: there is another claim for {step.name} already.")
         # Under another name no instance would find it when it changes the record set.
         name = read_metadata(build_unclaimed(change.record), "name")
         return _Step(change, next((obj for obj in fitting if read_metadata(obj, "name") == name), None))
@@ -217,5 +217,5 @@ def _explain(
     return OutcomeUnknown(
         f"{made} of {of} changes were made; then {told}",
         reason=error.reason or error,
-        hint="Read what stands there before anything else; do not write it again unseen.",
+        hint="Read what is there first. Do not write it again without that.",
     )

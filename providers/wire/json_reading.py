@@ -131,7 +131,7 @@ def read_text(value: object, path: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise WrongType(f"a string was expected, {_name_type(value)} stands there", path)
+        raise WrongType(f"a string was expected, but {_name_type(value)} was found", path)
     if _SURROGATE(value):
         raise UndecodableBody("not Unicode text: broken UTF-8 or half of a surrogate pair", path)
     return value
@@ -142,7 +142,7 @@ def read_texts(value: object, path: str) -> tuple[str, ...]:
     items = _read_list(value, path)
     for index, item in enumerate(items):
         if item is None:
-            raise WrongType("a string was expected, null stands there", f"{path}[{index}]")
+            raise WrongType("a string was expected, but null was found", f"{path}[{index}]")
     return tuple(read_text(item, f"{path}[{index}]") for index, item in enumerate(items))
 
 
@@ -150,7 +150,7 @@ def _read_ttl(value: object, path: str) -> int:
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int):
-        raise WrongType(f"a whole number was expected, {_name_type(value)} stands there", path)
+        raise WrongType(f"a whole number was expected, but {_name_type(value)} was found", path)
     if not -_MAX_TTL_ON_THE_WIRE <= value <= _MAX_TTL_ON_THE_WIRE:
         raise WrongType("the number does not fit in 64 bits", path)
     return value
@@ -165,7 +165,7 @@ def _read_labels(value: object, path: str, reading: Reading) -> dict[str, str]:
         if reading == STRICT and key in labels:
             raise AmbiguousKeys("the label is repeated", place)
         if reading == STRICT and text is None:
-            raise WrongType("a string was expected, null stands there", place)
+            raise WrongType("a string was expected, but null was found", place)
         labels[read_text(key, place)] = read_text(text, place)
     return labels
 
@@ -180,7 +180,7 @@ def _read_property(value: object, path: str, reading: Reading) -> ProviderSpecif
 
 def _read_object(value: object, path: str) -> JsonObject:
     if not isinstance(value, JsonObject):
-        raise WrongType(f"an object was expected, {_name_type(value)} stands there", path)
+        raise WrongType(f"an object was expected, but {_name_type(value)} was found", path)
     return value
 
 
@@ -188,7 +188,7 @@ def _read_list(value: object, path: str) -> list[object]:
     if value is None:
         return []
     if isinstance(value, JsonObject) or not isinstance(value, list):
-        raise WrongType(f"an array was expected, {_name_type(value)} stands there", path)
+        raise WrongType(f"an array was expected, but {_name_type(value)} was found", path)
     return value
 
 

@@ -77,7 +77,7 @@ def walk_array(text: bytes, max_items: int) -> Iterator[bytes]:
         if depth == 0 and items == 0 and not item:
             continue  # an empty array; the walk still has to see that nothing follows it
         if not item:
-            raise UndecodableBody("nothing stands between two commas", path=f"$[{items}]")
+            raise UndecodableBody("nothing is between two commas", path=f"$[{items}]")
         items += 1
         raise_if_too_many(items, max_items)
         yield item

@@ -21,9 +21,9 @@ from registry_app.queries.rate import count_request, name_address
 
 _RIGHTS: Final = ("is_active", "is_staff", "is_superuser", "groups")
 _HELP: Final = {
-    "is_active": "Take this away instead of deleting the user: the audit trail still names them.",
-    "is_staff": "May log in here, and see everything but secrets.",
-    "is_superuser": "An administrator: may do everything, but not approve their own requests.",
+    "is_active": "Clear this instead of deleting the user: the audit trail still names them.",
+    "is_staff": "May log in and see everything except secrets.",
+    "is_superuser": "An administrator: may do everything except approve their own requests.",
     "groups": "Grants say what each group may do.",
 }
 

@@ -63,7 +63,7 @@ class AuditEntryPageAdmin(ListPage[AuditEntry]):
     change_list_template = "dnsadmin/audit_list.html"
 
     def empty_reason(self, request: HttpRequest) -> str:
-        return "Nothing was done yet."
+        return "There are no entries yet."
 
     def urls_beside(self) -> list[URLPattern]:
         return [self.page_path("verify/", self.verify_view, "verify")]
@@ -115,11 +115,12 @@ class AuditEntryPageAdmin(ListPage[AuditEntry]):
             return HttpResponseNotAllowed(["POST"])
         fault = verify_audit()
         if fault is None:
-            messages.success(request, "The chain holds from the first entry to the last.")
+            messages.success(request, "The chain is valid from the first entry to the last.")
         else:
             messages.error(
                 request,
-                f"The chain breaks at entry {fault.sequence}: {fault.problem}. Entries before it hold. "
-                "Compare with an exported checkpoint or a backup before you trust what comes after it.",
+                f"The chain is broken at entry {fault.sequence}: {fault.problem}. The entries before "
+                "it are valid. Compare with an exported checkpoint or a backup before you trust the "
+                "entries after it.",
             )
         return redirect(self.url_of("changelist"))

@@ -35,15 +35,15 @@ _API = ("api_url", "ca_certificate", "client_certificate")
 class ClusterForm(ConfigForm):
     token = SecretField(
         label="token",
-        help_text="A service account's token, or env:NAME or file:NAME. Never shown again; left empty, a "
-        "stored one stays. Forgotten by itself when the API moves to another place.",
+        help_text="A service account's token, or env:NAME or file:NAME. Never shown again. Leave it empty to "
+        "keep the stored one. A new API address deletes it.",
     )
     client_key = SecretField(label="client key (PEM)", lines=True, help_text="Never shown again.")
 
     sections = (
         ("Where it is", _WHERE),
         (
-            "Its Kubernetes API, where claims are kept in it",
+            "Its Kubernetes API, if claims are stored there",
             ("api_url", "token", "forget_token", *_API[1:], "client_key", "forget_client_key"),
         ),
     )
@@ -61,7 +61,7 @@ class ClusterPageAdmin(ConfigPage[Cluster]):
     form_class = ClusterForm
     noun = "cluster"
     meaning_of_deletion = (
-        "The cluster and its credentials are deleted here. Nothing is changed in the cluster."
+        "This deletes the cluster and its credentials from dnsadmin. Nothing changes in the cluster itself."
     )
     page_template = "dnsadmin/cluster.html"
 

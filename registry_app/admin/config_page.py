@@ -33,7 +33,7 @@ class ConfigForm(forms.ModelForm):  # type: ignore[type-arg]  # a runtime class,
         for name in secrets:
             if self.instance.pk is None:
                 continue
-            label = f"Forget the stored {self.fields[name].label or name}"
+            label = f"Delete the stored {self.fields[name].label or name}"
             self.fields[_FORGET + name] = forms.BooleanField(label=label, required=False)
         dress(self)
 

@@ -35,18 +35,19 @@ def show_bad_request(request: HttpRequest, exception: Exception | None = None) -
             request,
             Trouble(
                 400,
-                "Not under this name",
-                "dnsadmin does not answer to the host name in this address.",
-                "Use the name it was set up with. An operator adds names to DNSADMIN_ALLOWED_HOSTS.",
+                "Unknown host name",
+                "dnsadmin does not serve the host name in this address.",
+                "Use a host name that dnsadmin serves. An operator adds host names to "
+                "DNSADMIN_ALLOWED_HOSTS.",
             ),
         )
     return _show_plain(
         request,
         Trouble(
             400,
-            "This request makes no sense",
-            "The address or the form asks for something there is not, such as a filter of another list.",
-            "Open the list again and use the filters that stand above it.",
+            "This request is not valid",
+            "The address or the form names something that does not exist, such as a filter of another list.",
+            "Open the list again and use the filters above it.",
         ),
     )
 
@@ -59,7 +60,7 @@ def show_forbidden(request: HttpRequest, exception: Exception | None = None) -> 
             403,
             "You may not do this",
             _read_reason(exception, PermissionDenied) or "Your account has no right to this page.",
-            "Ask an administrator for a grant; Grants shows who may do what.",
+            "Ask an administrator for a grant. The page Grants shows who may do what.",
         ),
     )
 
@@ -86,8 +87,8 @@ def show_locked_out(
         Trouble(
             429,
             "Too many failed logins",
-            f"This name is locked for this address, for {format_span(settings.AXES_COOLOFF_TIME)}.",
-            "Wait, then log in again; or have an operator run: manage.py axes_reset_username NAME",
+            f"This user name is locked for your address for {format_span(settings.AXES_COOLOFF_TIME)}.",
+            "Wait, then log in again. Or ask an operator to run: manage.py dnsadmin_unlock NAME",
         ),
     )
 
@@ -100,7 +101,7 @@ def show_too_many_logins(request: HttpRequest, wait: float) -> HttpResponse:
         Trouble(
             429,
             "Too many logins from this address",
-            f"More than {settings.DNSADMIN_LOGINS_PER_MINUTE} were tried within a minute.",
+            f"There were more than {settings.DNSADMIN_LOGINS_PER_MINUTE} within a minute.",
             f"Wait {seconds} s, then log in again. An operator can raise DNSADMIN_LOGINS_PER_MINUTE.",
         ),
     )
@@ -114,9 +115,9 @@ def show_not_found(request: HttpRequest, exception: Exception | None = None) -> 
         request,
         Trouble(
             404,
-            "There is nothing here",
-            _read_reason(exception, Http404) or "Nothing is at this address.",
-            "Look it up in its list. What is old may have been removed.",
+            "Page not found",
+            _read_reason(exception, Http404) or "There is no page at this address.",
+            "Look for it in its list. Old entries may have been removed.",
         ),
     )
 
@@ -128,12 +129,13 @@ def show_broken(request: HttpRequest, error: BaseException | None = None) -> Htt
             request,
             Trouble(
                 503,
-                "The database does not answer",
-                "dnsadmin cannot read or write anything now; the log has the reason under the id below.",
-                "Try again in a moment. If it stays, tell an operator: the database is away, full or not "
-                "migrated.",
-                now="What was asked for was not done, unless only the answer was lost. Workers go on by "
-                "themselves when the database is back.",
+                "The database does not respond",
+                "dnsadmin cannot read or write anything now. The log has the reason under the "
+                "request id below.",
+                "Try again in a moment. If it continues, tell an operator: the database is down, "
+                "full or not migrated.",
+                now="The request had no effect, unless only the response was lost. Workers continue when "
+                "the database is back.",
             ),
         )
         response["Retry-After"] = "5"
@@ -143,9 +145,9 @@ def show_broken(request: HttpRequest, error: BaseException | None = None) -> Htt
         Trouble(
             500,
             "This page failed",
-            "Something went wrong on this side; the log has it under the id below.",
-            "Try again. If it stays, give an operator the id.",
-            now="No page sends anything to a provider. What workers had begun goes on.",
+            "dnsadmin had an unexpected error. The log has it under the request id below.",
+            "Try again. If it continues, give an operator the request id.",
+            now="No page sends anything to a provider. Workers continue what they started.",
         ),
     )
 

@@ -89,8 +89,8 @@ class FindingPageAdmin(OwnerList[Finding]):
         last = Provider.objects.order_by("-last_visit_at").values_list("last_visit_at", flat=True)
         seen = last.filter(last_visit_at__isnull=False).first()
         if seen is None:
-            return "None. Nothing was visited yet."
-        return format_html("None. The last visit was {}.", format_ago(seen))
+            return "No findings. No provider was synced yet."
+        return format_html("No findings. The last sync was {}.", format_ago(seen))
 
     def urls_beside(self) -> list[URLPattern]:
         return [self.page_path("<int:pk>/acknowledge/", self.acknowledge_view, "acknowledge")]
@@ -134,7 +134,7 @@ class FindingPageAdmin(OwnerList[Finding]):
         }
         return {name: act for name, act in super().get_actions(request).items() if may.get(name)}
 
-    @admin.action(description="Do what they suggest")
+    @admin.action(description="Apply the suggested fix")
     def fix_picked(self, request: HttpRequest, picked: QuerySet[Finding]) -> HttpResponseRedirect | None:
         try:
             return HttpResponseRedirect(build_joint_fix(list(picked[: self.list_per_page])).address)

@@ -35,7 +35,7 @@ class FreezeForm(ThemedForm):
     provider = forms.ModelChoiceField(Provider.objects.all(), required=False, empty_label="All providers")
     reason = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}))
     starts_at = MomentField(label="Starts (UTC)", required=False, help_text="Empty: now.")
-    ends_at = MomentField(label="Ends (UTC)", required=False, help_text="Empty: until somebody lifts it.")
+    ends_at = MomentField(label="Ends (UTC)", required=False, help_text="Empty: until it is lifted.")
 
 
 @admin.register(Freeze)
@@ -51,7 +51,7 @@ class FreezePageAdmin(ListPage[Freeze]):
         return rows.annotate(read_at=Now())
 
     def empty_reason(self, request: HttpRequest) -> str:
-        return "Nothing is frozen, and nothing ever was."
+        return "There are no freezes."
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         may_freeze = may_act_somewhere(actor_of(request), Grant.Action.OPERATE)
@@ -100,7 +100,7 @@ class FreezePageAdmin(ListPage[Freeze]):
 
     def start_view(self, request: HttpRequest) -> HttpResponse:
         if request.method != "POST" and not may_act_somewhere(actor_of(request), Grant.Action.OPERATE):
-            raise PermissionDenied("Only who operates a provider may freeze it.")
+            raise PermissionDenied("You need a grant to operate a provider to freeze it.")
         form = FreezeForm(request.POST or None, initial=request.GET.dict())
 
         def act(actor: Actor) -> str:

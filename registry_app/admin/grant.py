@@ -30,7 +30,7 @@ class GrantForm(ThemedForm):
         required=False,
         max_length=253,
         label="At or below",
-        help_text="As example.org; empty: any name.",
+        help_text="Such as example.org. Empty: any name.",
     )
 
 
@@ -50,7 +50,7 @@ class GrantPageAdmin(ListPage[Grant]):
         return rows.defer(*PROVIDER_SECRETS)
 
     def empty_reason(self, request: HttpRequest) -> str:
-        return "No group has a right yet: only administrators may act. Everybody may look."
+        return "There are no grants yet. Only administrators can change anything. Everybody can read."
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         return [("Add a grant", self.url_of("give"))] if may_administer(actor_of(request)) else []

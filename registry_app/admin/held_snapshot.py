@@ -27,8 +27,8 @@ _COUNTS: Final = {
     "seen": "Record sets in this snapshot",
     "vanished": "Gone",
     "appeared": "New",
-    "owner_changed": "Of another owner",
-    "value_changed": "Changed in any way",
+    "owner_changed": "With another owner",
+    "value_changed": "Changed",
     "claims_known": "Claims in the mirror",
     "claims_seen": "Claims in this snapshot",
 }
@@ -44,7 +44,7 @@ class DecisionForm(forms.Form):
         """Reason and digest. Raises InvalidRequest for a form that is not ours."""
         if not self.is_valid():
             raise InvalidRequest(
-                "The form cannot be read.",
+                "The form is not valid.",
                 fields={name: [str(text) for text in texts] for name, texts in self.errors.items()},
                 todo="Open the page again.",
             )
@@ -75,7 +75,7 @@ class HeldSnapshotPageAdmin(ListPage[HeldSnapshot]):
         return super().get_queryset(request).select_related("provider").defer("body", *PROVIDER_SECRETS)
 
     def empty_reason(self, request: HttpRequest) -> str:
-        return "No snapshot was ever held: every answer of the providers was believed."
+        return "No snapshot was held: every response of the providers was plausible."
 
     def urls_beside(self) -> list[URLPattern]:
         return [
@@ -119,7 +119,7 @@ class HeldSnapshotPageAdmin(ListPage[HeldSnapshot]):
             reason, seen = DecisionForm(request.POST).read()
             return accept_held_snapshot(actor, pk, reason=reason, seen=seen)
 
-        done = "Accepted: the next visit compares with this snapshot and stores what it then reads."
+        done = "Accepted. The next sync compares with this snapshot and stores what it reads."
         return answer_act(request, act, done=done, back=self.url_of("change", pk))
 
     def reject_view(self, request: HttpRequest, pk: int) -> HttpResponse:

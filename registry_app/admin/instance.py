@@ -21,7 +21,7 @@ from registry_app.queries.name_range import build_prefix_query
 
 DEFAULTS = "ExternalDNS's defaults"
 _UNKNOWN = "Not known"
-_EVERY_PROVIDER = "Not known: it counts at every provider"
+_EVERY_PROVIDER = "Unknown: assumed at every provider"
 _WHERE = ("owner", "name", "cluster", "provider")
 _FLAGS = (
     "policy",
@@ -45,16 +45,16 @@ class InstanceForm(ConfigForm):
     domain_include = LinesField(
         label="Domain filter",
         required=False,
-        help_text="As in --domain-filter, one a line. Empty: every name.",
+        help_text="As in --domain-filter, one per line. Empty: every name.",
     )
     domain_exclude = LinesField(
-        label="Excluded domains", required=False, help_text="As in --exclude-domains, one a line."
+        label="Excluded domains", required=False, help_text="As in --exclude-domains, one per line."
     )
     managed_types = LinesField(
         required=False, help_text="As in --managed-record-types, such as A, AAAA, CNAME. Empty: not known."
     )
 
-    sections = (("Where it runs", _WHERE), ("Its flags, as far as they are known", _FLAGS))
+    sections = (("Where it runs", _WHERE), ("Its flags, if known", _FLAGS))
 
     class Meta:
         model = Instance
@@ -81,9 +81,9 @@ class InstancePageAdmin(ConfigPage[Instance]):
     form_class = InstanceForm
     noun = "instance"
     meaning_of_deletion = (
-        "Delete an instance that does not run any more. Its owner stays, and what that owns. dnsadmin only "
-        "forgets the instance: an ExternalDNS that still runs goes on. Approvals that rest on what the "
-        "instance says are void."
+        "Delete an instance that no longer runs. Its owner and the owner's record sets stay. This "
+        "deletes only the entry in dnsadmin: an ExternalDNS that still runs continues. Approvals "
+        "that depend on the instance become void."
     )
     page_template = "dnsadmin/config.html"
 
@@ -93,8 +93,8 @@ class InstancePageAdmin(ConfigPage[Instance]):
 
     def empty_reason(self, request: HttpRequest) -> str:
         return (
-            "No instance is registered. Register one to say where an owner runs, and with which flags: what "
-            "a transfer leads to depends on them."
+            "No instance is registered. Register one to say where an owner runs and with which "
+            "flags. The verdicts of a transfer depend on them."
         )
 
     def register_initial(self, request: HttpRequest) -> dict[str, Any]:

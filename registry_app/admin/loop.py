@@ -47,7 +47,7 @@ _SETTINGS = ("policy", "managed_types", "interval_seconds", "is_enabled")
 
 class LoopForm(ConfigForm):
     managed_types = LinesField(
-        initial=list_default_types, help_text="One a line, such as A, AAAA, CNAME. Others are not looked at."
+        initial=list_default_types, help_text="One per line, such as A, AAAA, CNAME. Other types are ignored."
     )
 
     class Meta:
@@ -64,8 +64,8 @@ class LoopPageAdmin(ConfigPage[Loop]):
     form_class = LoopForm
     noun = "loop"
     meaning_of_deletion = (
-        "The loop and its declared endpoints are deleted here. "
-        "What it created stays in the zone and belongs to its owner."
+        "This deletes the loop and its declared endpoints from dnsadmin. The record sets that it "
+        "created stay in the zone and keep their owner."
     )
     page_template = "dnsadmin/loop.html"
 
@@ -76,8 +76,8 @@ class LoopPageAdmin(ConfigPage[Loop]):
 
     def empty_reason(self, request: HttpRequest) -> str:
         return (
-            "dnsadmin runs no owner id itself. Register a loop to have it keep records, such as those that "
-            "are parked between two clusters."
+            "No loop is registered. Register one to have dnsadmin itself manage record sets, for "
+            "example while they are parked between two clusters."
         )
 
     def urls_beside(self) -> list[URLPattern]:
@@ -168,7 +168,7 @@ class LoopPageAdmin(ConfigPage[Loop]):
 
     def run_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         confirmation = read_posted(request, "confirmation")
-        done = "Asked for a run: it begins within seconds. Reload to see it."
+        done = "Run requested. It starts within seconds. Reload the page to see it."
         back = self.url_of("change", pk)
         return answer_act(
             request,
@@ -193,12 +193,12 @@ class LoopPageAdmin(ConfigPage[Loop]):
             act,
             title=f"Declare an endpoint: {row}",
             submit="Declare",
-            done="Declared: the next run makes it so.",
+            done="Declared. The next run creates or updates the record set.",
             context={"back": self.url_of("change", pk)},
         )
 
     def withdraw_view(self, request: HttpRequest, pk: int, endpoint_pk: int) -> HttpResponse:
-        done = "Withdrawn: the next run deletes its record, as far as the policy lets it."
+        done = "Withdrawn. The next run deletes its record set if the policy allows it."
         back = self.url_of("change", pk)
         return answer_act(
             request, lambda actor: withdraw_endpoint(actor, pk, endpoint_pk), done=done, back=back
@@ -214,9 +214,9 @@ class LoopPageAdmin(ConfigPage[Loop]):
 
 def _describe_approval(row: Loop) -> str:
     """What binds its runs."""
-    runs = "An administrator registered it, and its runs are not approved one by one"
+    runs = "An administrator registered it. Its runs need no approval"
     if row.provider.approval_policy != Provider.ApprovalPolicy.OTHER_PERSON:
-        return f"{runs}. A run that needs a confirmation needs one person's."
+        return f"{runs}. A run beyond the thresholds needs the confirmation of one person."
     first = LoopConfirmation.objects.filter(owner=row.owner_id, provider=row.provider_id).first()
-    waiting = f" {first.name} confirmed one; another person has to, too." if first else ""
-    return f"{runs}. A run that needs a confirmation needs the word of two people here.{waiting}"
+    waiting = f" {first.name} confirmed a run; another person must confirm it too." if first else ""
+    return f"{runs}. A run beyond the thresholds needs the confirmation of two people.{waiting}"

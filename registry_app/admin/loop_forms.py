@@ -35,9 +35,7 @@ class DeclaredEndpointForm(ThemedForm):
     )
     set_identifier = forms.CharField(max_length=255, required=False)
     provider_specific = WholeLinesField(required=False, help_text="One a line: name=value.")
-    resource = forms.CharField(
-        max_length=500, required=False, help_text="What its claim is to name as its source."
-    )
+    resource = forms.CharField(max_length=500, required=False, help_text="The label `resource` of its claim.")
 
     def clean_provider_specific(self) -> list[list[str]]:
         lines: list[str] = self.cleaned_data["provider_specific"]

@@ -56,7 +56,7 @@ class OwnerIdFilter(TextFilter):
 class OwnerForm(ConfigForm):
     name_patterns = LinesField(
         required=False,
-        help_text="Suffixes of the names this owner is responsible for, one a line, as in --domain-filter.",
+        help_text="Suffixes of the names this owner is responsible for, one per line, as in --domain-filter.",
     )
 
     # Of its only instance; an owner with several says them on the pages of these.
@@ -64,7 +64,7 @@ class OwnerForm(ConfigForm):
     cluster = forms.ModelChoiceField(Cluster.objects.all(), required=False)
     registry_profile = forms.ModelChoiceField(RegistryProfile.objects.all(), required=False)
 
-    sections = (("", _OWN), ("The instance that signs with it", INSTANCE_FIELDS))
+    sections = (("", _OWN), ("The instance that uses it", INSTANCE_FIELDS))
 
     class Meta:
         model = Owner
@@ -102,8 +102,8 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
     form_class = OwnerForm
     noun = "owner"
     meaning_of_deletion = (
-        "The owner and the grants for it are deleted here. "
-        "Nothing is changed at any provider. Finished transfers keep its owner id."
+        "This deletes the owner and its grants from dnsadmin. Nothing changes at any provider. "
+        "Finished transfers keep the owner id."
     )
     page_template = "dnsadmin/owner.html"
 

@@ -42,8 +42,8 @@ from registry_app.restore.accept_restored import accept_all_restored, accept_res
 _FILTER_WORDS = {
     "include": "only at or below",
     "exclude": "not at or below",
-    "regex_include": "only what fits",
-    "regex_exclude": "not what fits",
+    "regex_include": "only names that match",
+    "regex_exclude": "not names that match",
 }
 
 
@@ -63,8 +63,9 @@ class ProviderPageAdmin(ConfigPage[Provider]):
     form_class = ProviderForm
     noun = "provider"
     meaning_of_deletion = (
-        "Its mirror (record sets, claims, history and findings), its secrets and the grants for it are "
-        "deleted here. Nothing is changed at the provider. Finished transfers keep its name."
+        "This deletes the provider's mirror (record sets, claims, history and findings), its secrets "
+        "and its grants from dnsadmin. Nothing changes at the provider. Finished transfers keep its "
+        "name."
     )
     page_template = "dnsadmin/provider.html"
     register_template = "dnsadmin/provider_register.html"
@@ -114,13 +115,13 @@ class ProviderPageAdmin(ConfigPage[Provider]):
     @admin.display(description="status")
     def status_shown(self, row: Provider) -> SafeString:
         badge = format_badge(row.status, row.get_status_display())
-        return badge if row.is_enabled else format_html("{} {}", badge, format_badge("off", "Not visited"))
+        return badge if row.is_enabled else format_html("{} {}", badge, format_badge("off", "Sync off"))
 
     @admin.display(description="mirror")
     def freshness_shown(self, row: Provider) -> str:
         return describe_freshness(row, timezone.now())
 
-    @admin.display(description="next visit")
+    @admin.display(description="next sync")
     def next_shown(self, row: Provider) -> SafeString | str:
         return format_due(row.next_visit_at) if row.is_enabled else NOTHING
 
@@ -150,12 +151,12 @@ class ProviderPageAdmin(ConfigPage[Provider]):
 
     def visit_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         back = self.url_of("change", pk)
-        done = "Asked for a visit: it begins within seconds. Reload to see it."
+        done = "Sync requested. It starts within seconds. Reload the page to see it."
         return answer_act(request, lambda actor: request_visit(actor, pk), done=done, back=back)
 
     def accept_restored_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         reason = read_posted(request, "reason")
-        done = "Accepted: this provider may be sent to again."
+        done = "Accepted. dnsadmin may write to this provider again."
         back = self.url_of("change", pk)
         return answer_act(
             request, lambda actor: accept_restored(actor, pk, reason=reason), done=done, back=back
@@ -167,18 +168,20 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         def act(actor: Actor) -> None:
             _, left = accept_all_restored(actor, reason=read_posted(request, "reason"))
             for provider, reason in left:
-                messages.warning(request, f"{provider.name} still waits. {reason}")
+                messages.warning(request, f"{provider.name} is not accepted yet. {reason}")
 
-        done = "Accepted: every provider that gave a snapshot since the restore may be sent to again."
+        done = (
+            "Accepted. dnsadmin may write again to every provider that returned a snapshot since the restore."
+        )
         return answer_act(request, act, done=done, back=reverse("admin:index"))
 
     def confirm_approval_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        done = "Confirmed: the looser approval policy holds for transfers that are requested from now on."
+        done = "Confirmed. The looser approval policy applies to transfers that are requested from now on."
         back = self.url_of("change", pk)
         return answer_act(request, lambda actor: confirm_looser_approval(actor, pk), done=done, back=back)
 
     def cancel_approval_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        done = "Cancelled: the approval policy stays as it is."
+        done = "Cancelled. The approval policy does not change."
         back = self.url_of("change", pk)
         return answer_act(request, lambda actor: cancel_looser_approval(actor, pk), done=done, back=back)
 
@@ -193,7 +196,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
             refuse(request, error)
             return redirect(self.url_of("change", pk))
         if report.is_ok:
-            messages.success(request, "The provider answered. Nothing was changed.")
+            messages.success(request, "The provider responded. Nothing was changed.")
         context = {"row": row, "report": report, "back": self.url_of("change", pk)}
         return self.show(request, "dnsadmin/connection_report.html", f"Connection to {row}", context)
 
@@ -231,9 +234,9 @@ class ProviderPageAdmin(ConfigPage[Provider]):
             ("Protocol", row.get_protocol_display()),
             ("Description", row.description or NOTHING),
             ("Authentication", self._describe_credentials(row)),
-            ("Visited", f"every {row.interval_seconds} s" if row.is_enabled else "no: switched off"),
-            ("Next visit", self.next_shown(row)),
-            ("Last visit", format_ago(row.last_visit_at)),
+            ("Sync", f"every {row.interval_seconds} s" if row.is_enabled else "off"),
+            ("Next sync", self.next_shown(row)),
+            ("Last sync", format_ago(row.last_visit_at)),
             ("Lease", lease if row.lease_holder else "free"),
             ("Domain filter", _describe_filter(row.domain_filter)),
             ("Writes", f"{row.get_write_mode_display()}; {row.effective_batch_size} record sets at a time"),

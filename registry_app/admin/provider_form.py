@@ -49,20 +49,20 @@ class AddressInput(forms.TextInput):
 class ProviderForm(ConfigForm):
     secret = SecretField(
         label="secret",
-        help_text="Password or token, or env:NAME or file:NAME. Never shown again; left empty, a stored one "
-        "stays. Forgotten by itself when the URL moves to another place.",
+        help_text="Password or token, or env:NAME or file:NAME. Never shown again. Leave it empty to keep "
+        "the stored one. A URL at another host deletes it.",
     )
     url_query = SecretField(
         label="URL query",
-        help_text="What follows the ? of the URL, if it has one. Never shown again; forgotten by itself as "
-        "the secret is.",
+        help_text="The part of the URL after the ?, if it has one. Never shown again. A URL at another host "
+        "deletes it.",
     )
     client_key = SecretField(label="client key (PEM)", lines=True, help_text="Never shown again.")
 
     sections = (
         ("Where it is", _WHERE),
         ("Credentials", ("authentication", "username", "secret", "forget_secret", *_QUERY, *_CERTIFICATES)),
-        ("How it is visited", _VISITS),
+        ("How it is read", _VISITS),
         ("How it is written to", _WRITES),
     )
 

@@ -136,7 +136,7 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
         if not providers.exists():
             return "There are no record sets yet, because no provider is registered. Register the first one."
         if not providers.filter(accepted_at__isnull=False).exists():
-            return "There are no record sets yet: the first visit is under way, or it failed. See Providers."
+            return "There are no record sets yet. The first sync is running, or it failed. See Providers."
         return "The providers hold no record sets."
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
@@ -220,7 +220,8 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
         ids = tuple(picked.values_list("pk", flat=True)[: self.list_per_page + 1])
         if len(ids) > self.list_per_page:
             messages.error(
-                request, "Nothing was begun: pick on one page, or transfer all that match a filter."
+                request,
+                "Nothing was requested. Select record sets on one page, or transfer all that match a filter.",
             )
             return None
         return HttpResponseRedirect(build_transfer_url(kind, Selection(record_set_ids=ids)))

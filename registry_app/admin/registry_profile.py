@@ -42,19 +42,20 @@ class RegistryProfileForm(ConfigForm):
     encryption_key = SecretField(
         label="encryption key",
         help_text="--txt-encrypt-aes-key: 32 characters or base64, or env:NAME or file:NAME. Never shown "
-        "again; left empty, a stored one stays.",
+        "again. Leave it empty to keep the stored one.",
     )
 
     secret_access_key = SecretField(
         label="secret access key",
-        help_text="Or env:NAME or file:NAME. Never shown again; left empty, a stored one stays. Forgotten by "
-        "itself when the endpoint moves to another place.",
+        help_text="Or env:NAME or file:NAME. Never shown again. Leave it empty to keep the stored one. An "
+        "endpoint at another host deletes it.",
     )
 
     session_token = SecretField(
         label="session token",
-        help_text="Of temporary credentials: or env:NAME or file:NAME. Never shown again; left empty, a "
-        "stored one stays. Forgotten by itself with its access key, and when the endpoint moves.",
+        help_text="For temporary credentials: the token, or env:NAME or file:NAME. Never shown again. "
+        "Leave it empty to keep the stored one. A new access key, or an endpoint at another host, deletes "
+        "it.",
     )
 
     sections = (
@@ -76,7 +77,7 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
     sortable_by = ()
     form_class = RegistryProfileForm
     noun = "registry profile"
-    meaning_of_deletion = "The registry profile and its secrets are deleted here. No claim is changed."
+    meaning_of_deletion = "This deletes the registry profile and its secrets from dnsadmin. No claim changes."
     page_template = "dnsadmin/config.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RegistryProfile]:
@@ -172,6 +173,6 @@ def _describe_report(report: RegistryReport) -> list[tuple[str, object]]:
     owners = ", ".join(f"{owner_id} ({count})" for owner_id, count in report.owners)
     return [
         ("Claims", report.claim_count),
-        ("Rows that cannot be believed", report.problem_count),
+        ("Invalid rows", report.problem_count),
         ("Owners", owners or NOTHING),
     ]

@@ -44,8 +44,9 @@ def build_joint_fix(findings: Sequence[Finding]) -> Fix:
     kinds = {kind for kind, _target in wanted}
     if len(wanted) != 1 or "" in kinds:
         raise InvalidRequest(
-            "These findings have no fix in common.",
-            todo="Pick findings that suggest the same, with the same new owner; the filter by kind helps.",
+            "These findings do not suggest the same fix.",
+            todo="Select findings that suggest the same fix with the same new owner. The filter by kind "
+            "helps.",
         )
     [(kind, target)] = wanted
     record_sets = (pk for finding in findings for pk in _find_record_sets(finding))
@@ -55,7 +56,7 @@ def build_joint_fix(findings: Sequence[Finding]) -> Fix:
         record_set_ids=tuple(dict.fromkeys(record_sets)), claim_ids=tuple(dict.fromkeys(claims))
     )
     if picked.is_empty:
-        raise InvalidRequest("What these findings are about is gone.", todo="Wait for the next visit.")
+        raise InvalidRequest("The record sets of these findings are gone.", todo="Wait for the next sync.")
     query = urlencode({"kind": kind, "target_owner_id": target, "picked": sign_selection(picked)})
     return Fix(Transfer.Kind(kind).label, f"{reverse('admin:registry_app_transfer_request')}?{query}")
 

@@ -42,9 +42,9 @@ class SyncRunPageAdmin(ListPage[SyncRun]):
         return super().get_queryset(request).defer(*PROVIDER_SECRETS)
 
     def empty_reason(self, request: HttpRequest) -> str:
-        return "No provider was visited yet. Visits begin when one is registered and the scheduler runs."
+        return "No provider was synced yet. Syncs start when a provider is registered and the scheduler runs."
 
-    @admin.display(description="visit")
+    @admin.display(description="sync")
     def id_shown(self, row: SyncRun) -> str:
         return f"#{row.pk}"
 

@@ -29,12 +29,12 @@ class TokenForm(ThemedForm):
         help_text="A token can do what you can, within these.",
     )
     owners = forms.ModelMultipleChoiceField(
-        Owner.objects.all(), required=False, help_text="Only these owners; none chosen: any."
+        Owner.objects.all(), required=False, help_text="Only these owners. None chosen: every owner."
     )
     networks = LinesField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="CIDR networks it may be used from, one a line; empty: any.",
+        help_text="CIDR networks it may be used from, one per line. Empty: any.",
     )
     expires_at = MomentField(label="Expires (UTC)", required=False)
 
@@ -60,7 +60,7 @@ class ApiTokenPageAdmin(ListPage[ApiToken]):
         return rows if may_administer(actor) else rows.filter(user=actor.user_id)
 
     def empty_reason(self, request: HttpRequest) -> str:
-        return "There is no API token of yours."
+        return "You have no API tokens."
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         return [("Issue a token", self.url_of("issue")), ("How to use the API", reverse("api-docs"))]

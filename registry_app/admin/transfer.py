@@ -64,9 +64,9 @@ _ACTS: Final[Mapping[str, tuple[_Act, str]]] = {
     "approve": (_approve, "Approved. It is sent as soon as a worker is free."),
     "reject": (_reject, "Rejected. Nothing was sent."),
     "cancel": (_cancel, "Cancelled. Nothing was sent."),
-    "look_again": (_decide("look_again"), "A worker looks at the provider again."),
+    "look_again": (_decide("look_again"), "A worker reads the provider again."),
     "send_again": (_decide("send_again"), "A worker sends again what is not as wanted."),
-    "keep_as_is": (_decide("keep_as_is"), "Closed as the provider has it now."),
+    "keep_as_is": (_decide("keep_as_is"), "Closed. Everything stays as the provider has it now."),
 }
 
 
@@ -137,7 +137,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
         return transfers_for_display()
 
     def empty_reason(self, request: HttpRequest) -> str:
-        return "Nothing was transferred yet. Pick record sets in their list, or begin with “New transfer”."
+        return "There are no transfers yet. Select record sets in their list, or choose “New transfer”."
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         may_request = may_act_somewhere(actor_of(request), Grant.Action.REQUEST)
@@ -246,7 +246,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
             return HttpResponseNotAllowed(["POST"])
         row = self.find_row(request, pk)
         if action not in _ACTS:
-            raise Http404("There is no such act.")
+            raise Http404("There is no such action.")
         act, done = _ACTS[action]
         form = ActForm(request.POST)
         values = form.cleaned_data if form.is_valid() else {}

@@ -89,6 +89,6 @@ def _read(text: str, kind: type[_Value]) -> _Value:
         return msgspec.convert(stored, kind, str_keys=True)
     except (signing.BadSignature, msgspec.ValidationError, ValueError) as error:
         raise InvalidRequest(
-            "The form was cut short or edited on its way.",
-            todo="Begin again from the list of record sets.",
+            "The form was incomplete or changed on its way.",
+            todo="Start again from the list of record sets.",
         ) from error

@@ -31,7 +31,7 @@ class TransferForm(ThemedForm):
         label="Names",
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        help_text="One a line, in any spelling: every record set at each name.",
+        help_text="One per line, in any spelling. Every record set at each name is selected.",
     )
     owner = forms.ModelChoiceField(
         Owner.objects.all(),
@@ -39,7 +39,8 @@ class TransferForm(ThemedForm):
         required=False,
         empty_label="Any",
         to_field_name="owner_id",
-        help_text="On its own: all record sets of this owner. With names or other limits: only its own.",
+        help_text="Alone: all record sets of this owner. With names or other filters: only those of this "
+        "owner.",
     )
     provider = forms.ModelChoiceField(
         Provider.objects.all(),
@@ -75,20 +76,22 @@ class TransferForm(ThemedForm):
         help_text="The owner id that the claims will name.",
     )
     target_intent = forms.ChoiceField(
-        label="What the new owner's ExternalDNS wants of them",
+        label="What the new owner's ExternalDNS wants",
         choices=Transfer.TargetIntent.choices,
         initial=Transfer.TargetIntent.UNKNOWN,
         widget=forms.RadioSelect,
-        help_text="dnsadmin cannot see this yet. At its next sync, an instance with policy sync deletes what "
-        "it owns and does not want.",
+        help_text="dnsadmin cannot see this. At its next sync, an instance with policy sync deletes record "
+        "sets that it owns and does not want.",
     )
     leaves_others = forms.BooleanField(
         label="Leave the other types at these names where they are",
         required=False,
-        help_text="Otherwise a transfer takes all types of the same owner at each name with it: an instance "
-        "that owns only a part of a name may delete it and create nothing in its place.",
+        help_text="Otherwise a transfer includes all types of the same owner at each name, because an "
+        "instance that owns only some types of a name may delete them and create nothing in their place.",
     )
-    reason = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), help_text="It stands in the audit.")
+    reason = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 2}), help_text="It is recorded in the audit trail."
+    )
     ticket = forms.CharField(required=False, max_length=200)
 
     def clean_names(self) -> list[str]:
@@ -111,11 +114,11 @@ class TransferForm(ThemedForm):
             and not values.get("target_owner_id")
             and "target_owner_id" not in self.errors
         ):
-            self.add_error("target_owner_id", "Choose the owner that shall have them.")
+            self.add_error("target_owner_id", "Choose the new owner.")
         limits = ("picked", "names", "owner", "name_suffix")
         if not self.errors and not any(values.get(name) for name in limits):
             raise forms.ValidationError(
-                "Say which record sets: names, an owner, or a suffix. The rest only narrows."
+                "Select record sets by name, owner or suffix. The other fields only narrow the selection."
             )
         return values
 

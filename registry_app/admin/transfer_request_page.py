@@ -73,7 +73,9 @@ def _request(page: ListPage[Any], request: HttpRequest, draft: Draft) -> HttpRes
         transfers = request_transfer(actor, draft.to_request(confirmation))
     except DnsadminError as error:
         if already := find_already_requested(actor, draft.fingerprints):
-            messages.info(request, "This was requested already; here it is. Nothing was requested twice.")
+            messages.info(
+                request, "This was already requested: this is the transfer. Nothing was requested twice."
+            )
             return redirect(_address_of(already))
         status = refuse(request, error)
         return _preview(page, request, draft, None, status=status)

@@ -26,7 +26,7 @@ def answer_undo(page: ListPage[Any], request: HttpRequest, row: Transfer) -> Htt
         except DnsadminError as error:
             status = refuse(request, error)
         else:
-            messages.success(request, "The undo is requested: it is a transfer of its own.")
+            messages.success(request, "The undo was requested. It is a separate transfer.")
             return redirect(page.url_of("change", undo.pk))
     try:
         plan = preview_undo(actor, row.public_id, target_intent=intent)

@@ -24,9 +24,9 @@ DRY_RUN = OpenApiParameter(
     NAME,
     bool,
     default=False,
-    description="`true`: all checks are made, nothing is stored or sent, nobody is contacted. The answer "
-    "is 200 with `X-Dry-Run: true` and the body the real request would give; ids, numbers and times in it "
-    "are not kept.",
+    description="`true`: all checks are made, nothing is stored or sent, and no provider is contacted. The "
+    "response is 200 with `X-Dry-Run: true` and the body the real request would give; ids, numbers "
+    "and times in it are not kept.",
 )
 NO_DRY_RUN = OpenApiParameter(
     NAME,

@@ -53,7 +53,7 @@ class HeldSnapshotDecision(ReasonBody):
         default="",
         allow_blank=True,
         max_length=64,
-        help_text="`body_digest` of what you decide on: refused if a later visit put another in its place.",
+        help_text="`body_digest` of what you decide on: refused if a later sync replaced it.",
     )
 
 
@@ -74,7 +74,7 @@ class HeldSnapshotViews(NounViewSet):
     @action(detail=True, methods=["post"])
     @idempotent()
     def accept(self, request: Request, pk: int) -> Response:
-        """Accept it: what the provider says at its next visit is stored."""
+        """Accept it: the next sync stores what the provider returns."""
         said = read_body(HeldSnapshotDecision, request)
         accept_held_snapshot(self.actor, pk, reason=said["reason"], seen=said["body_digest"])
         return self.retrieve(request)

@@ -158,8 +158,8 @@ def _replay(stored: IdempotencyKey) -> Response:
 
 def _in_flight() -> StateMoved:
     return StateMoved(
-        f"A request with this {HEADER} is being answered right now.",
-        now="This one changed nothing; the first one may.",
+        f"A request with this {HEADER} is still running.",
+        now="This request changed nothing; the first one may.",
         todo="Wait a moment and send it again.",
         code="idempotency_in_flight",
     )

@@ -57,7 +57,7 @@ class InstanceAnswer(serializers.Serializer[Any]):
     name = serializers.CharField()
     cluster = serializers.CharField(allow_null=True)
     provider = ProviderReference(
-        allow_null=True, help_text="The provider it writes through; null: not known, it counts at each."
+        allow_null=True, help_text="The provider it writes through; null: unknown, assumed at every provider."
     )
     policy = serializers.ChoiceField(choices=InstancePolicy.choices)
     registry_profile = serializers.CharField(

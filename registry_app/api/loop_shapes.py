@@ -138,7 +138,7 @@ class DeclaredEndpointBody(StrictSerializer):
         help_text="Pairs of name and value.",
     )
     resource = serializers.CharField(
-        max_length=500, allow_blank=True, default="", help_text="What its claim is to name as its source."
+        max_length=500, allow_blank=True, default="", help_text="The label `resource` of its claim."
     )
 
 

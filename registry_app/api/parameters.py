@@ -6,7 +6,7 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     str,
     OpenApiParameter.HEADER,
-    description="The same key with the same body takes effect once, and is answered as the first time.",
+    description="The same key with the same body takes effect once. A repetition gets the first response.",
 )
 IF_MATCH = OpenApiParameter(
     "If-Match",
@@ -20,14 +20,14 @@ IF_NONE_MATCH = OpenApiParameter(
     "If-None-Match",
     str,
     OpenApiParameter.HEADER,
-    description="ETags of answers that the client still has: where this would be one of them, 304.",
+    description="ETags of responses that the client has. If the response is one of them: 304.",
 )
 ETAG = OpenApiParameter(
     "ETag",
     str,
     OpenApiParameter.HEADER,
     response=[200],
-    description="The version of what is shown, and the digest of the answer.",
+    description="The version of what is shown, and the digest of the response.",
 )
 LOCATION = OpenApiParameter(
     "Location", str, OpenApiParameter.HEADER, response=[201], description="Where the new object is."

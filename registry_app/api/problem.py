@@ -188,8 +188,8 @@ def _response_to_unexpected(error: BaseException | None) -> Response:
         return _response_to_own(BodyTooLarge("The request is too large."))
     if isinstance(error, DATABASE_ERRORS):
         sentences = (
-            "The database did not answer, or not in time.",
-            "What was asked for was not done, unless only the answer was lost.",
+            "The database did not respond, or not in time.",
+            "The request had no effect, unless only the response was lost.",
             "Send the same request again, with an Idempotency-Key if it writes.",
         )
         headers = {"Retry-After": str(_RETRY_SECONDS)}
@@ -198,8 +198,8 @@ def _response_to_unexpected(error: BaseException | None) -> Response:
         )
     sentences = (
         "Something failed inside dnsadmin.",
-        "What was asked for may not have been done.",
-        "Look before asking again, and tell an administrator the request id.",
+        "The request may have had no effect.",
+        "Check the result before you send it again, and tell an administrator the request id.",
     )
     return _build_response(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", sentences)
 

@@ -1,4 +1,4 @@
-"""Providers: webhook servers we visit. Secrets are write-only."""
+"""Providers: webhook servers that we sync. Secrets are write-only."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -107,8 +107,7 @@ class SavedProviderAnswer(ProviderAnswer):
 
     warnings = serializers.ListField(
         child=serializers.CharField(),
-        help_text="What to know of what was said, such as that another provider has the same address. "
-        "Often empty.",
+        help_text="Warnings, such as that another provider has the same address. Often empty.",
     )
 
     class Meta(ProviderAnswer.Meta):
@@ -144,11 +143,11 @@ class ProviderParameters(StrictSerializer):
 
 
 class VisitRequestAnswer(serializers.Serializer[Any]):
-    """A visit was asked for; a worker makes it."""
+    """A sync was requested; a worker runs it."""
 
     provider = RowIdField()
     next_visit_at = serializers.DateTimeField()
-    sync_runs = serializers.CharField(help_text="Where the visit will show up.")
+    sync_runs = serializers.CharField(help_text="Where the sync appears.")
 
 
 class SampleRecordAnswer(serializers.Serializer[SampleRecord]):
@@ -235,7 +234,7 @@ class ProviderViews(ConfigurationViewSet):
     @action(detail=True, methods=["post"])
     @idempotent()
     def visits(self, request: Request, pk: str) -> Response:
-        """Ask for a visit now."""
+        """Request a sync now."""
         read_body(EmptyBody, request)
         provider_id = self.get_object().pk
         request_visit(self.actor, provider_id)

@@ -145,11 +145,12 @@ class RecordSetDetail(RecordSetAnswer):
     claims = ClaimAnswer(many=True)
     why = serializers.CharField(help_text="One sentence: who owns it, and which claim says so.")
     labels = serializers.DictField(
-        child=serializers.CharField(), help_text="What the provider returns with it; `owner` is believed too."
+        child=serializers.CharField(),
+        help_text="What the provider returns with it; ExternalDNS uses `owner`, too.",
     )
-    beliefs = BeliefAnswer(many=True, help_text="What ExternalDNS believes, registry profile by profile.")
+    beliefs = BeliefAnswer(many=True, help_text="Which owner ExternalDNS finds, for each registry profile.")
     warnings = serializers.ListField(
-        child=serializers.CharField(), help_text="What names an owner without being obeyed, and why."
+        child=serializers.CharField(), help_text="What names an owner and is ignored by ExternalDNS, and why."
     )
     events = serializers.CharField(help_text="Where its history is.")
 

@@ -54,7 +54,7 @@ _PROBLEMS_OF_WRITES = {
     "409": ("Refused", "A rule refuses it, a confirmation is missing, or somebody else was first."),
     "413": ("BodyTooLarge", "The body is too large."),
     "415": ("NotJson", "The body is not `application/json`."),
-    "422": ("Invalid", "The request makes no sense. `fields` says where, by the names it used."),
+    "422": ("Invalid", "The request is not valid. `fields` names the fields, as the request did."),
 }
 _PROBLEMS_OF_VERSIONS = {
     "412": ("VersionMoved", "`If-Match` names another version than the stored one."),
@@ -106,10 +106,10 @@ class NounSchema(AutoSchema):
             headers = self._get_response_headers_for_code("200")
             bodies["200"] = {**done, "headers": headers, "description": "With `dry_run=true`."}
         if not self._writes():
-            bodies["304"] = {"description": "The answer is one that `If-None-Match` names."}
+            bodies["304"] = {"description": "The response is one that `If-None-Match` names."}
         problems = self._problems().items()
         bodies.update((status, self._refer_to_problem(name, text)) for status, (name, text) in problems)
-        bodies["default"] = self._refer_to_problem("Problem", "What went wrong, for every other status.")
+        bodies["default"] = self._refer_to_problem("Problem", "The error, for every other status.")
         return bodies
 
     def _problems(self) -> dict[str, tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Sync runs: visits, and what each found."""
+"""Sync runs, and what each found."""
 
 from rest_framework import serializers
 
@@ -18,7 +18,7 @@ class SyncRunParameters(StrictSerializer):
 
 
 class SyncRunAnswer(RowSerializer[SyncRun]):
-    """One visit to one provider."""
+    """One sync of one provider."""
 
     provider = ProviderReference()
 
@@ -53,7 +53,7 @@ class SyncRunAnswer(RowSerializer[SyncRun]):
     retrieve="One visit.",
 )
 class SyncRunViews(NounViewSet):
-    """Visits."""
+    """Syncs."""
 
     queryset = with_provider(SyncRun.objects.all())
     serializer_class = SyncRunAnswer

@@ -121,7 +121,9 @@ class RequestedAnswer(serializers.Serializer[Any]):
 
     group = serializers.UUIDField()
     transfers = TransferAnswer(many=True)
-    added_count = serializers.IntegerField(help_text="How many record sets nobody picked.")
+    added_count = serializers.IntegerField(
+        help_text="How many record sets were added: other types at selected names."
+    )
     added = AddedAnswer(many=True, help_text="The first 200 of them; `items/` of each transfer has all.")
 
 
@@ -198,7 +200,7 @@ class PlannedItemAnswer(serializers.Serializer[Any]):
     verdict_reason = serializers.CharField()
     problem = serializers.CharField()
     problem_code = serializers.CharField()
-    is_added = serializers.BooleanField(help_text="Nobody picked it: another type at a picked name.")
+    is_added = serializers.BooleanField(help_text="It was added: another type at a selected name.")
 
 
 class ProviderPlanAnswer(serializers.Serializer[Any]):
@@ -213,7 +215,7 @@ class ProviderPlanAnswer(serializers.Serializer[Any]):
     warnings = RefusalAnswer(many=True)
     item_count = serializers.SerializerMethodField()
     added_count = serializers.SerializerMethodField(
-        help_text="How many of the items nobody picked: other types at picked names."
+        help_text="How many of the items were added: other types at selected names."
     )
     items = serializers.SerializerMethodField()
 

@@ -82,7 +82,7 @@ class TransferBody(StrictSerializer):
     fingerprints = serializers.DictField(
         child=serializers.CharField(max_length=_FINGERPRINT_LENGTH),
         default=dict,
-        help_text="Provider, by id or name, to `fingerprint` of the preview: refused if the plan moved "
+        help_text="Provider, by id or name, to `fingerprint` of the preview: refused if the plan changed "
         "since. Without them the transfers wait for an approval, whatever the provider's policy.",
     )
 
@@ -123,8 +123,8 @@ class UndoBody(UndoPreviewBody):
         default="",
         allow_blank=True,
         max_length=_FINGERPRINT_LENGTH,
-        help_text="`fingerprint` of the preview: refused if the plan moved since. Without it the undo waits "
-        "for an approval, whatever the provider's policy.",
+        help_text="`fingerprint` of the preview: refused if the plan changed since. Without it the undo "
+        "waits for an approval, whatever the provider's policy.",
     )
 
 

@@ -24,7 +24,7 @@ def split_address(values: Mapping[str, Any]) -> dict[str, Any]:
     address = _parse("url", str(values["url"]))
     if address.scheme not in settings.DNSADMIN_PROVIDER_SCHEMES:
         schemes = " or ".join(f"{scheme}://" for scheme in settings.DNSADMIN_PROVIDER_SCHEMES)
-        message = f"This deployment only visits providers at {schemes} addresses."
+        message = f"This deployment only allows providers at {schemes} addresses."
         raise InvalidRequest(
             message,
             fields={"url": [message]},
@@ -48,12 +48,12 @@ def read_store_address(field: str, text: str) -> str:
         return ""
     address = _parse(field, text)
     if address.login is not None:
-        raise _refuse(field, "No user name and password go into this address: it is shown on pages.")
+        raise _refuse(field, "Do not put a user name or password into this address: it is shown on pages.")
     if address.query:
-        raise _refuse(field, "No query (?...) goes into this address: it is shown on pages.")
+        raise _refuse(field, "Do not put a query (?...) into this address: it is shown on pages.")
     if address.scheme not in settings.DNSADMIN_PROVIDER_SCHEMES:
         schemes = " or ".join(f"{scheme}://" for scheme in settings.DNSADMIN_PROVIDER_SCHEMES)
-        raise _refuse(field, f"This deployment only goes to {schemes} addresses.")
+        raise _refuse(field, f"This deployment only allows {schemes} addresses.")
     return address.base_url
 
 

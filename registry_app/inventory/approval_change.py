@@ -50,7 +50,7 @@ def ask_for_looser_approval(actor: Actor, provider: Provider, policy: str) -> Ap
                 effective_at=waits,
             )
     except IntegrityError as error:
-        raise StateMoved("Somebody asked for this a moment ago.", todo="Look at the provider.") from error
+        raise StateMoved("This was requested a moment ago.", todo="Open the provider.") from error
     open_finding(provider.pk, draft_approval_loosened(change), now)
     after = {"approval_policy": policy, "effective_at": waits.isoformat() if waits else None}
     before = {"approval_policy": provider.approval_policy}
@@ -101,7 +101,9 @@ def apply_due_looser_approvals() -> int:
                 applied += 1
             else:
                 with transaction.atomic():
-                    drop_pending_change(SYSTEM, change, "Who asked is no administrator any more.")
+                    drop_pending_change(
+                        SYSTEM, change, "The person who requested it is no longer an administrator."
+                    )
         except StateMoved:
             continue  # somebody confirmed or cancelled it meanwhile
     return applied
@@ -114,12 +116,12 @@ def _make_effective(actor: Actor, change: ApprovalChange, now: datetime) -> Prov
             approval_policy=change.to_policy, updated_at=now
         )
         if not moved:
-            raise StateMoved("The approval policy was changed meanwhile.", todo="Look at the provider.")
+            raise StateMoved("The approval policy was changed in the meantime.", todo="Open the provider.")
         record_audit(
             actor,
             "provider.looser_approval_effective",
             change.provider,
-            reason=f"Asked for by {change.asked_by_name}.",
+            reason=f"Requested by {change.asked_by_name}.",
             before={"approval_policy": change.from_policy},
             after={"approval_policy": change.to_policy},
         )
@@ -129,12 +131,12 @@ def _make_effective(actor: Actor, change: ApprovalChange, now: datetime) -> Prov
 def _end(change: ApprovalChange, status: str, actor: Actor, now: datetime) -> None:
     pending = ApprovalChange.objects.filter(pk=change.pk, status=_STATUS.PENDING)
     if not pending.update(status=status, ended_at=now, ended_by_name=actor.name[:200]):
-        raise StateMoved("This was confirmed or cancelled a moment ago.", todo="Look at the provider again.")
+        raise StateMoved("This was confirmed or cancelled a moment ago.", todo="Open the provider again.")
     resolve_finding(compute_approval_fingerprint(change.provider_id), now)
 
 
 def _fetch_pending(provider_id: int) -> ApprovalChange:
     change = find_pending_change(find_provider(provider_id).pk)
     if change is None:
-        raise NotFound("No looser approval policy is pending here.", todo="Look at the provider.")
+        raise NotFound("No looser approval policy is pending here.", todo="Open the provider.")
     return change

@@ -86,7 +86,7 @@ def probe_cluster(actor: Actor, cluster_id: int) -> ClusterReport:
     cluster = fetch_row(Cluster, cluster_id)
     if not cluster.api_url:
         raise InvalidRequest(
-            f"No Kubernetes API is given for {cluster}.",
+            f"There is no Kubernetes API for {cluster}.",
             fields={"api_url": ["Give its address, such as https://host:6443."]},
         )
     try:

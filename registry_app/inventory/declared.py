@@ -70,7 +70,7 @@ def withdraw_endpoint(actor: Actor, loop_id: int, endpoint_id: int) -> None:
         loop = _find(loop_id)
         row = DeclaredEndpoint.objects.filter(loop=loop, pk=endpoint_id).first()
         if row is None:
-            raise NotFound("There is no such declared endpoint.", todo="Look it up in the list.")
+            raise NotFound("This declared endpoint does not exist.", todo="Look it up in the list.")
         _store(actor, loop, {_key_of(row): row}, {}, loop.declared_at)
 
 
@@ -93,7 +93,7 @@ def _store(
     taken = Loop.objects.filter(pk=loop.pk, declared_at=expected_declared_at)
     if not taken.update(declared_at=now, next_run_at=now):
         raise StateMoved(
-            f"The endpoints of {loop} were declared anew since you read them.",
+            f"The endpoints of {loop} were changed since you read them.",
             todo="Read them again, compare, and repeat your change.",
         )
     for start in range(0, len(gone), _ROWS):
@@ -129,8 +129,8 @@ def _raise_if_not_allowed(actor: Actor, loop: Loop, names: set[str]) -> None:
 def _raise_if_too_many(count: int) -> None:
     if count > MOST_ENDPOINTS:
         raise InvalidRequest(
-            f"{count} endpoints are more than the {MOST_ENDPOINTS} one loop keeps.",
-            todo="Declare them for several owners.",
+            f"{count} endpoints are more than the {MOST_ENDPOINTS} of one loop.",
+            todo="Use several owners.",
         )
 
 
@@ -182,12 +182,14 @@ def _read_declared(given: Iterable[Mapping[str, Any]], *, path: str = "") -> dic
             endpoint = _read_endpoint(values)
             key = EndpointKey(endpoint.dns_name, endpoint.record_type, endpoint.set_identifier)
             if key in found:
-                raise _Undeclarable("name", "It is declared twice: one name, type and set identifier, once.")
+                raise _Undeclarable(
+                    "name", "It is declared twice. Declare each name, type and set identifier once."
+                )
             found[key] = endpoint
         except _Undeclarable as error:
             problems[f"{where}{error.field}"] = [error.reason]
     if problems:
-        raise InvalidRequest("Not all of this can stand at a provider.", fields=problems)
+        raise InvalidRequest("Some of these endpoints cannot exist at a provider.", fields=problems)
     return found
 
 
@@ -207,10 +209,10 @@ def _read_endpoint(values: Mapping[str, Any]) -> Endpoint:
         ),
     )
     if not endpoint.targets:
-        raise _Undeclarable("targets", "At least one target belongs here.")
+        raise _Undeclarable("targets", "Enter at least one target.")
     poison = find_poison(endpoint)
     if poison is not None:
-        raise _Undeclarable(_FIELDS.get(poison.field, poison.field), f"It holds {poison.reason}.")
+        raise _Undeclarable(_FIELDS.get(poison.field, poison.field), f"It has {poison.reason}.")
     bad = find_bad_target(endpoint)
     if bad is not None:
         raise _Undeclarable(f"targets.{bad[0]}", bad[1])
@@ -221,7 +223,9 @@ def _read_name(text: str) -> str:
     try:
         name = canonical_name(text)
         if has_second_reading(text):
-            raise _Undeclarable("name", "Programs read it as different names; write it in ASCII, with xn--.")
+            raise _Undeclarable(
+                "name", "Programs read this name in different ways. Write it in ASCII, with xn--."
+            )
     except InvalidName as error:
         raise _Undeclarable("name", f"It cannot be a name: {error.reason}.") from None
     return name

@@ -30,7 +30,7 @@ def freeze(
     _raise_if_may_not_freeze(actor, provider)
     start = starts_at or fetch_now()
     if not reason.strip():
-        raise InvalidRequest("A freeze needs a reason.", fields={"reason": ["Say why nothing may be sent."]})
+        raise InvalidRequest("A freeze needs a reason.", fields={"reason": ["Give a reason."]})
     if ends_at is not None and ends_at <= start:
         raise InvalidRequest(
             "The freeze would end before it starts.", fields={"ends_at": ["Choose a later end."]}
@@ -51,7 +51,7 @@ def lift_freeze(actor: Actor, freeze_id: int, *, reason: str = "") -> Freeze:
     with transaction.atomic():
         still_on = Freeze.objects.filter(Q(ends_at=None) | Q(ends_at__gt=now), pk=freeze_id)
         if not still_on.update(ends_at=now):
-            raise StateMoved("This freeze is over already.", todo="Nothing is left to do.")
+            raise StateMoved("This freeze has already ended.", todo="There is nothing to do.")
         before = None if row.ends_at is None else row.ends_at.isoformat()
         record_audit(
             actor,
@@ -86,7 +86,7 @@ def _raise_if_may_not_freeze(actor: Actor, provider: Provider | None) -> None:
     if not allowed:
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not freeze {provider or 'all providers'}.",
-            todo="Ask an administrator, or somebody who operates this provider.",
+            todo="Ask an administrator, or somebody with a grant to operate this provider.",
         )
 
 

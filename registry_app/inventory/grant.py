@@ -36,6 +36,6 @@ def _read_suffix(text: str) -> str:
     # Nothing typed means any name; something that comes to nothing, such as a single dot, does not.
     suffix = read_name(text)
     if text and not suffix:
-        message = f"{text!r} is no name. Name one such as example.org, or leave it empty for any name."
+        message = f"{text!r} is no DNS name. Enter one such as example.org, or leave it empty for any name."
         raise InvalidRequest("The grant cannot be added.", fields={"name_suffix": [message]})
     return suffix

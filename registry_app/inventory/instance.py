@@ -45,9 +45,9 @@ def change_instance(
     row = fetch_row(Instance, row_id)
     if "owner" in changes and changes["owner"] != row.owner:
         raise InvalidRequest(
-            "Whose instance it is cannot be changed.",
-            todo="Register an instance of the other owner, and remove this one.",
-            fields={"owner": ["It stays the owner it was registered for."]},
+            "The owner of an instance cannot be changed.",
+            todo="Register an instance of the other owner, and delete this one.",
+            fields={"owner": ["The owner stays as it was registered."]},
         )
     with transaction.atomic():
         _touch_owner(row.owner_id)

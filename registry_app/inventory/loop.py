@@ -51,9 +51,9 @@ def change_loop(
     moved = [name for name in _FIXED if name in changes and changes[name] != getattr(row, name)]
     if moved:
         raise InvalidRequest(
-            "Whose loop it is, and where, cannot be changed.",
-            todo="Switch this one off, and register another.",
-            fields={name: ["It stays what it was registered with."] for name in moved},
+            "The owner and the provider of a loop cannot be changed.",
+            todo="Switch this loop off, and register another one.",
+            fields={name: ["It stays as it was registered."] for name in moved},
         )
     if changes.get("is_enabled"):
         _raise_if_not_dnsadmins(row.owner, row.provider)
@@ -89,14 +89,14 @@ def _raise_if_not_dnsadmins(owner: Owner, provider: Provider) -> None:
     if owner.status != Owner.Status.REGISTERED:
         raise RefusedBySafety(
             f"{owner.owner_id} is not registered.",
-            todo="Register it first, as an owner of dnsadmin's own.",
+            todo="Register it first.",
             code="owner_not_registered",
         )
     instance = find_cluster_instance(owner, provider)
     if instance is not None:
         raise RefusedBySafety(
-            f"{owner.owner_id} runs in the cluster {instance.cluster}: its own instance there and dnsadmin "
-            "would undo each other's work.",
-            todo="Register an owner id that no instance signs with.",
+            f"{owner.owner_id} runs in the cluster {instance.cluster}: its own instance there and "
+            "dnsadmin would undo each other's changes.",
+            todo="Register an owner id that no instance uses.",
             code="owner_runs_in_a_cluster",
         )

@@ -97,9 +97,9 @@ def _raise_if_renamed(row_id: int, changes: Mapping[str, Any]) -> None:
     if owner_id is None or owner_id == fetch_row(Owner, row_id).owner_id:
         return
     raise InvalidRequest(
-        "An owner id is what the claims in the zones say, and cannot be changed here.",
+        "The claims in the zones have the owner id, so it cannot be changed here.",
         todo="Register the other owner id, and transfer the record sets to it.",
-        fields={"owner_id": ["The owner id of an owner that exists cannot be changed."]},
+        fields={"owner_id": ["The owner id of a registered owner cannot be changed."]},
     )
 
 
@@ -118,9 +118,9 @@ def _raise_if_still_owns(owner: Owner, *, keeps_record_sets: bool) -> str:
     if owned and not keeps_record_sets and owner.status != Owner.Status.DECOMMISSIONED:
         raise StillOwns(
             f"{owner.owner_id} still owns {owned}.",
-            todo="Transfer them to another owner, or release them so that nobody owns them. To leave them as "
-            "they are, say so (API: keep_record_sets; web admin: Decommission, on the page of the owner): "
-            "then no instance changes them, and a transfer can move them later.",
+            todo="Transfer them to another owner, or release them so that nobody owns them. Or leave them "
+            "as they are (API: keep_record_sets; web admin: Decommission, on the page of the owner): "
+            "then no instance changes them, and they can be transferred later.",
         )
     return f"{owned} stay with it." if owned else ""
 
@@ -140,9 +140,9 @@ def _set_only_instance(actor: Actor, owner: Owner, values: Mapping[str, Any]) ->
     known = list(owner.instances.values_list("pk", flat=True)[:2]) if values else []
     if len(known) > 1:
         raise RefusedBySafety(
-            f"{owner.owner_id} has several instances, and nobody can tell which one is meant.",
-            todo=f"Change the instance itself, under Instances or at /api/v1/instances/: "
-            f"{', '.join(INSTANCE_FIELDS)} are what each of them says.",
+            f"{owner.owner_id} has several instances, so it is not known which one is meant.",
+            todo="Change the instance itself, under Instances or at /api/v1/instances/: "
+            f"{', '.join(INSTANCE_FIELDS)} belong to each instance.",
             code="several_instances",
         )
     if known:

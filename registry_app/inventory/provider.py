@@ -123,9 +123,9 @@ def _raise_if_looser_than_namesake(url: str, policy: str, *, besides: int | None
         return
     if name := find_stricter_namesake(url, besides=besides):
         raise RefusedBySafety(
-            f"The provider {name} at this address asks, or asked until it was deleted, for another person's "
-            "approval; under a second name it would ask for none.",
-            todo="Let this one ask for another person's approval too. A looser policy can be asked for "
+            f"The provider {name} at this address requires, or required until it was deleted, the "
+            "approval of another person. Under a second name it would require none.",
+            todo="Set the approval of this one to another person, too. You can request a looser policy "
             "afterwards.",
             code="looser_than_namesake",
         )

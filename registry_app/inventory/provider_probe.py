@@ -94,8 +94,8 @@ def check_conformance(actor: Actor, provider_id: int, *, zone: str = "") -> Repo
 def _raise_if_may_not_visit(actor: Actor, provider: Provider) -> None:
     if not may_operate(actor, provider):
         raise NotAllowed(
-            f"{actor.name or 'Nobody'} may not visit {provider}.",
-            todo="Ask somebody who operates this provider.",
+            f"{actor.name or 'Nobody'} may not read {provider}.",
+            todo="Ask somebody with a grant to operate this provider.",
         )
 
 
@@ -137,12 +137,12 @@ def _ask(client: ProviderClient, max_items: int) -> ConnectionReport:
 def _check_by_writing(actor: Actor, provider: Provider, zone: str) -> Report:
     raise_if_not_administrator(actor, "providers")
     for stop in find_send_stops(provider):
-        raise RefusedBySafety(stop.happened, todo=f"{stop.todo} Or ask without writing.", code=stop.code)
+        raise RefusedBySafety(stop.happened, todo=f"{stop.todo} Or check it without writing.", code=stop.code)
     subject = build_subject(provider)
     lease = take_lease(provider.pk, f"conformance {name_holder()}")
     if lease is None:
         raise LeaseLost(
-            f"Somebody else is at {provider} right now.", now="Nothing was written.", todo="Try again soon."
+            f"Another worker has {provider} right now.", now="Nothing was written.", todo="Try again soon."
         )
     try:
         lease = renew_lease(lease, seconds=_LEASE_SECONDS)

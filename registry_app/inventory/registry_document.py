@@ -59,7 +59,7 @@ def restore_registry(actor: Actor, profile: RegistryProfile, document: bytes) ->
     export = _read_document(document, provider)
     lease = take_lease(provider.pk, f"restore {name_holder()}")
     if lease is None:
-        raise LeaseLost(f"Somebody else is at {provider} right now.", todo="Try again soon.")
+        raise LeaseLost(f"Another worker has {provider} right now.", todo="Try again soon.")
     try:
         lease = renew_lease(lease, seconds=_REQUESTS * provider.deadline_seconds)
         with transaction.atomic():
@@ -128,5 +128,5 @@ def _refuse(error: ProviderError | RegistryError) -> StateMoved:
     hint = error.hint if isinstance(error, ProviderError) else ""
     code = error.code if isinstance(error, ProviderError) else "unreadable_registry"
     if isinstance(error, OutcomeUnknown):
-        return StateMoved(str(error), now="Some of it may have been written.", todo=hint, code=code)
-    return StateMoved(str(error), todo=hint or "Look at the registry, and try again.", code=code)
+        return StateMoved(str(error), now="A part of it may have been written.", todo=hint, code=code)
+    return StateMoved(str(error), todo=hint or "Check the registry, and try again.", code=code)

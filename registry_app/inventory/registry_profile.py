@@ -161,12 +161,12 @@ def _find_place(values: Mapping[str, Any], row: RegistryProfile | None = None) -
         return ""
     providers = list(values.get("providers", row.providers.all() if row else ()))
     if len(providers) != 1:
-        raise _refuse("A registry of this kind speaks for the record sets of exactly one provider: name it.")
+        raise _refuse("A registry of this kind has the claims of exactly one provider: name it.")
     place = _compute_place({"kind": kind, **values}, row, providers[0].pk)
     others = RegistryProfile.objects.filter(store_place=place)
     other = (others.exclude(pk=row.pk) if row else others).first()
     if other is not None:
-        raise _refuse(f"The registry profile {other.name} is this very store at {providers[0]} already.")
+        raise _refuse(f"The registry profile {other.name} already uses this store at {providers[0]}.")
     return place
 
 
@@ -185,7 +185,7 @@ def _find_provider(profile: RegistryProfile) -> Provider:
     provider = profile.providers.first()
     if profile.kind in {RegistryProfile.Kind.TXT, RegistryProfile.Kind.NOOP} or provider is None:
         raise InvalidRequest(
-            f"{profile} keeps no claims beside DNS, so there is nothing to connect to.",
+            f"{profile} stores no claims outside DNS, so there is no connection to test.",
             todo="Test the connection to a provider instead.",
         )
     return provider

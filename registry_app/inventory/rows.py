@@ -93,7 +93,7 @@ def delete_row(
         take_version(row, expected_updated_at)
         if dependents := find_dependents(row):
             raise RefusedBySafety(
-                f"{row} cannot be deleted, because other things depend on it.",
+                f"{row} cannot be deleted, because it is still used.",
                 todo=" ".join(dependents),
                 code="in_use",
             )
@@ -186,6 +186,6 @@ def _save(row: models.Model, **options: Any) -> None:
             row.save(**options)
     except IntegrityError as error:
         raise StateMoved(
-            f"Another {row._meta.verbose_name} with the same name was stored at the same moment.",
+            f"Another {row._meta.verbose_name} with the same name was stored at the same time.",
             todo="Look at the list and try again.",
         ) from error

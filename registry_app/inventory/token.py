@@ -47,7 +47,7 @@ def issue_token(
     if user is None:
         fields["user"] = ["There is no such active user."]
     if fields or user is None:
-        raise InvalidRequest("The token cannot be issued like this.", fields=fields)
+        raise InvalidRequest("The token cannot be issued with these values.", fields=fields)
     public_id, secret = secrets.token_hex(8), secrets.token_hex(32)
     with transaction.atomic():
         token = ApiToken.objects.create(
@@ -70,11 +70,11 @@ def revoke_token(actor: Actor, token_id: int, *, reason: str = "") -> ApiToken:
     """End a token at once. Its own user or an administrator may; to others it does not exist."""
     token = fetch_row(ApiToken, token_id)
     if token.user_id != actor.user_id and not may_administer(actor):
-        raise NotFound(f"There is no token {token_id}.", todo="Look it up in the list of your tokens.")
+        raise NotFound(f"There is no token {token_id}.", todo="See the list of your tokens.")
     with transaction.atomic():
         now = fetch_now()
         if not ApiToken.objects.filter(pk=token_id, revoked_at=None).update(revoked_at=now):
-            raise StateMoved("This token was revoked already.", todo="Nothing is left to do.")
+            raise StateMoved("This token is already revoked.", todo="There is nothing to do.")
         record_audit(actor, "token.revoked", token, reason=reason, after={"revoked_at": now.isoformat()})
     token.refresh_from_db()
     return token
@@ -102,11 +102,11 @@ def _raise_if_not_allowed(actor: Actor, user_id: int, scopes: Sequence[str]) -> 
     if actor.user_id is not None and actor.user_id == user_id:
         return
     if not may_administer(actor):
-        raise NotAllowed("Tokens are issued by their own user.", todo="Ask an administrator.")
+        raise NotAllowed("A user issues their own tokens.", todo="Ask an administrator.")
     if "approve" in scopes:
         raise NotAllowed(
-            "A token that approves is issued by its own user alone.",
-            todo="Leave the scope approve out, or let that user issue it.",
+            "Only its user can issue a token with the scope approve.",
+            todo="Leave out the scope approve, or let that user issue the token.",
         )
 
 

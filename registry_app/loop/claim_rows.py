@@ -57,7 +57,7 @@ def build_texts(
             raise_if_owner_unwritable(owner_id)
             texts[endpoint_key(endpoint)] = format_labels(labels, quoted=False)
         except RegistryError as error:
-            reason = f"It cannot be claimed, so it was not made: {error}"
+            reason = f"It cannot be claimed, so it was not created: {error}"
             left.append(LeftAlone(endpoint_key(endpoint), reason))
     return texts, tuple(left)
 
@@ -140,9 +140,11 @@ def _judge(item: StepItem, change: StoredClaimChange, texts: set[str]) -> StepIt
         return msgspec.structs.replace(item, outcome="verified", reason="")
     is_old = change.new not in texts if change.old is None else change.old in texts
     if is_old:
-        reason = "Its row was read back as before. It may still change: the next run sees it."
+        reason = "Its row was read back as before. It may still change: the next run reads it again."
         return msgspec.structs.replace(item, outcome="not_shown", reason=reason)
-    return msgspec.structs.replace(item, outcome="other", reason="Its row in the registry store is another.")
+    return msgspec.structs.replace(
+        item, outcome="other", reason="Its row in the registry store has other values."
+    )
 
 
 def _claims_of(snapshot: Snapshot, store: str) -> tuple[StoredClaim, ...]:

@@ -24,17 +24,20 @@ def find_excess(planned: PlannedChanges, around: Circumstances) -> str:
     """Why the plan is more than one run does unasked, in one sentence; empty if it is not."""
     creates, updates, deletes = len(planned.creates), len(planned.updates), len(planned.deletes)
     if deletes and not around.wanted_count:
-        return "Nothing at all is wanted, so all that is owned would be deleted."
+        return "There is no desired endpoint, so every record set of the owner would be deleted."
     if not around.has_ownership and updates + deletes:
-        return "Without ownership (noop) whatever stands in reach is changed, whoever made it."
+        return "Without ownership (noop), record sets are changed whoever created them."
     if around.is_first_contact and updates + deletes:
-        return "Nobody said yet that dnsadmin runs this owner here, and it has record sets already."
+        return "dnsadmin never managed this owner here before, and the owner already has record sets."
     for count, verb in ((deletes, "deleted"), (updates, "changed")):
         if around.own_count >= SMALLEST_SHARED and count * 100 > around.own_count * SHARE_PERCENT:
             return f"{count} of {around.own_count} record sets would be {verb}, more than {SHARE_PERCENT} %."
     total = creates + updates + deletes
     if total > around.most:
-        return f"{total} record sets would change, more than the {around.most} of one go at this provider."
+        return (
+            f"{total} record sets would change, more than the {around.most} that one transfer may change "
+            "at this provider."
+        )
     return ""
 
 

@@ -26,6 +26,6 @@ def telling_failures(provider: Provider) -> Iterator[None]:
         raise ProviderTrouble(
             f"{provider.name}: {text}",
             now="Nothing was planned or sent.",
-            todo="See to the provider, then try again.",
+            todo="Correct the provider, then try again.",
             code=code,
         ) from error

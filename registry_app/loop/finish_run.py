@@ -21,7 +21,7 @@ from registry_app.writes.session import LeasedProvider, ProviderBusy, leased_pro
 from registry_app.writes.step import resume_steps
 
 _logger = structlog.get_logger(__name__)
-_STOPPED = "Its worker stopped on the way."
+_STOPPED = "Its worker stopped before its end."
 
 
 def finish_loop_run(run_id: int) -> None:
@@ -102,7 +102,7 @@ def _settle_and_close(session: LoopSession, run: LoopRun) -> None:
 def _close_stopped(run: LoopRun, lease: Lease) -> None:
     status = LoopRun.Status.INCOMPLETE if was_sent(run) else LoopRun.Status.FAILED
     outcome = "What was sent was read back." if was_sent(run) else "Nothing was sent."
-    reason = f"{_STOPPED} {outcome} The next run plans from what is true then."
+    reason = f"{_STOPPED} {outcome} The next run plans from what it reads."
     close_run(run, lease, SYSTEM, End(status, reason))
 
 

@@ -16,7 +16,7 @@ from registry_app.mirror.owner_registry import fetch_owner_registry
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.queries.loop import is_first_contact, names_held_by_transfers
 
-_LEFT_OUT = "The provider left it out when it adjusted what is wanted."
+_LEFT_OUT = "The provider removed it when it adjusted the desired endpoints."
 
 
 @dataclass(frozen=True)
@@ -114,20 +114,20 @@ class _Reasons:
     def find(self, key: EndpointKey, *, is_create: bool = False) -> str:
         """One sentence, or nothing."""
         if key.name in self._held_names:
-            return "A transfer that is not over holds its name."
+            return "An open transfer has its name."
         if key.name in self._shadowed:
-            return "Something at its name could not be read this time."
+            return "A record at its name could not be read this time."
         if key in self._missing:
             return _LEFT_OUT
         if is_create and key in self._orphans:
-            return f"An orphaned claim says that it is {self._orphans[key]}'s: clean it up first."
+            return f"An orphaned claim names {self._orphans[key]} as its owner: clean it up first."
         return ""
 
     def _why_left_out(self, key: EndpointKey) -> str:
         # Providers leave out what they cannot hold, and most say nothing. This cause can be told from here.
         if self._filter.matches_everything or self._filter.matches(key.name):
             return _LEFT_OUT
-        return "It lies outside the domain filter."
+        return "It is outside the domain filter."
 
 
 def _orphans_of_others(snapshot: Snapshot, settings: PlanSettings) -> dict[EndpointKey, str]:

@@ -23,11 +23,11 @@ def find_sending_refusals(request: LoopRequest) -> list[RefusedBySafety]:
     if instance is not None:
         found.append(
             RefusedBySafety(
-                f"{request.owner.owner_id} runs in the cluster {instance.cluster}: its own instance there "
-                "and dnsadmin would undo each other's work.",
+                f"{request.owner.owner_id} runs in the cluster {instance.cluster}: its own instance "
+                "there and dnsadmin would undo each other's changes.",
                 now="Nothing was sent.",
-                todo="Use an owner id that no other instance signs with, or remove its instance in that "
-                "cluster once it does not run any more.",
+                todo="Use an owner id that no other instance uses, or delete the instance in that cluster "
+                "once it no longer runs.",
                 code="owner_runs_in_a_cluster",
             )
         )
@@ -46,7 +46,7 @@ def _find_owner_refusal(request: LoopRequest) -> RefusedBySafety | None:
     owner, provider = request.owner, request.provider
     if owner.status != Owner.Status.REGISTERED:
         return RefusedBySafety(
-            f"{owner.owner_id} is not registered: nobody said that it is dnsadmin's to run.",
+            f"{owner.owner_id} is not registered.",
             todo="Register the owner first.",
             code="owner_not_registered",
         )
@@ -75,7 +75,7 @@ def _is_read_at(profile: RegistryProfile, provider: Provider) -> bool:
 def _find_provider_refusal(provider: Provider) -> RefusedBySafety | None:
     if not provider.is_enabled:
         return RefusedBySafety(
-            f"{provider.name} is switched off.", todo="Switch its visits on first.", code="provider_disabled"
+            f"{provider.name} is switched off.", todo="Turn on its sync first.", code="provider_disabled"
         )
     if provider.status == Provider.Status.HELD:
         return RefusedBySafety(
@@ -85,8 +85,8 @@ def _find_provider_refusal(provider: Provider) -> RefusedBySafety | None:
         )
     if provider.accepted_at is None:
         return RefusedBySafety(
-            f"{provider.name} was not visited yet, so there is nothing to hold its answer against.",
-            todo="Visit it first.",
+            f"{provider.name} was not synced yet, so its response cannot be checked.",
+            todo="Sync it first.",
             code="not_visited",
         )
     return None

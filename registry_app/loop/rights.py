@@ -21,9 +21,9 @@ def find_rights_refusals(request: LoopRequest, plan: LoopPlan) -> list[RefusedBy
     more = f" and {len(denied) - 1} more" if len(denied) > 1 else ""
     return [
         RefusedBySafety(
-            f"{actor.name or 'Nobody'} asked for this run, and may not change {denied[0]}{more}.",
+            f"{actor.name or 'Nobody'} requested this run and may not change {denied[0]}{more}.",
             now="Nothing was sent.",
-            todo="Ask somebody who may change all of it, or wait for the run that its schedule makes.",
+            todo="Ask somebody who may change all of it, or wait for the scheduled run.",
             code="not_allowed",
         )
     ]

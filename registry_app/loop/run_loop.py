@@ -142,7 +142,7 @@ def _apply(session: LoopSession, work: _Work, plan: LoopPlan) -> End:
     audit_sending(work.run, work.actor)
     stopped = send_plan(session, work.run, tidy_rows(session, work.run, plan))
     if stopped or work.run.steps.exclude(status=LoopStep.Status.VERIFIED).exists():
-        return End(_STATUS.INCOMPLETE, stopped or "Not all of it was read back as wanted.")
+        return End(_STATUS.INCOMPLETE, stopped or "Not everything was read back as wanted.")
     status = _STATUS.VERIFIED if work.run.steps.exists() else _STATUS.UNCHANGED
     return End(status, left_alone=_tell_left_alone(work.run, plan))
 

@@ -32,9 +32,9 @@ def raise_if_second_person_is_missing(request: LoopRequest, run: LoopRun, plan: 
     actor = request.on_behalf_of
     if actor is None or not actor.people or actor.user_id is None or actor.answerer_id is None:
         raise RefusedBySafety(
-            f"{request.provider.name} asks for another person's approval, and it is not known who confirms.",
+            f"{request.provider.name} requires two people, and it is not known who confirms.",
             now="Nothing was sent.",
-            todo="Confirm it signed in, or with --as on the command line.",
+            todo="Log in to confirm it, or add --as on the command line.",
             code="other_person_needed",
         )
     digest = compute_plan_digest(plan.changes)
@@ -57,9 +57,10 @@ def raise_if_second_person_is_missing(request: LoopRequest, run: LoopRun, plan: 
         )
         record_audit(actor, "loop_run.confirmed_by_first", run, after={"text": plan.confirmation_text})
     raise RefusedBySafety(
-        f"{actor.name} confirmed this plan, and {request.provider.name} asks for another person's word too.",
+        f"{actor.name} confirmed this plan. {request.provider.name} requires the confirmation of "
+        "another person too.",
         now="Nothing was sent.",
-        todo=f"Another person who may change all of it types within 24 hours: {plan.confirmation_text}",
+        todo=f"Within 24 hours, another person who may change all of it types: {plan.confirmation_text}",
         code="other_person_needed",
     )
 

@@ -112,7 +112,7 @@ class _StoreBatch:
             return set()
         found = _write(self._session, self._run, self._plan.store, changes)
         missing = [item for item in found[1] if item.outcome != "verified"]
-        reason = "Its claim could not be written first, so it was not made."
+        reason = "Its claim could not be written first, so it was not created."
         note_left_alone(self._run, tuple(LeftAlone(item.key, reason) for item in missing))
         return {item.key for item in found[1] if item.outcome == "verified"}
 

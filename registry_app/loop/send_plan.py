@@ -48,5 +48,5 @@ def _find_reason_to_stop(session: LoopSession, pace: Pace) -> str:
     for refusal in find_stop_refusals(session.provider):
         return str(refusal)
     if pace.is_over_time():
-        return "It stopped after its longest time. The next run goes on."
+        return "It reached the longest time of a run. The next run continues."
     return pace.describe_failures()

@@ -99,10 +99,10 @@ class LoopSession(WriteSession):
         said = fetch_domain_filter(self.client, fetch_now())
         if known is not None and not known.says_the_same(said):
             raise RefusedBySafety(
-                f"{self.provider.name} negotiated another domain filter than at its last visit: another "
-                "service may answer there, or one with other settings.",
+                f"{self.provider.name} negotiated another domain filter than at its last sync: "
+                "another service may respond there, or one with other settings.",
                 now="Nothing was planned or sent.",
-                todo="Visit the provider, and decide on what is held for review.",
+                todo="Sync the provider, and accept or reject its held snapshot.",
                 code="domain_filter_changed",
             )
         return DomainFilter(said.include, said.exclude, said.regex_include, said.regex_exclude)

@@ -121,7 +121,7 @@ def _judge(
 ) -> StepItem:
     if item.name in shadowed:
         return msgspec.structs.replace(
-            item, outcome="other", reason="Something at its name could not be read."
+            item, outcome="other", reason="A record at its name could not be read."
         )
     places = [place for place in (item.key, *item.claims) if place in changes]
     is_new = {place: reading.shows(place, changes[place].new) for place in places}
@@ -131,7 +131,8 @@ def _judge(
         return msgspec.structs.replace(
             item,
             outcome="not_shown",
-            reason="It was read back as before. The provider may still apply it: the next run sees it.",
+            reason="It was read back as before. The provider may still apply it: the next run reads it "
+            "again.",
         )
     reason = _describe_other(item, is_new, reading.live)
     return msgspec.structs.replace(item, outcome="other", reason=reason)
@@ -142,13 +143,17 @@ def _describe_other(
 ) -> str:
     if item.action == "create" and is_new[item.key]:
         return (
-            "The record set was made, and its claim was not: nobody owns it. Adopt it, or delete it "
-            "where it was made."
+            "The record set was created and its claim was not: it has no owner. Adopt it, or delete "
+            "it at the provider."
         )
     if item.action == "delete" and is_new[item.key]:
-        return "The record set is gone, and a claim for it still stands: clean it up."
+        return "The record set is gone, and its claim is still there: clean it up."
     stands = live.get(item.key)
-    return f"It holds {', '.join(stands.targets)[:300]}." if stands else "It is not there, and a claim is."
+    return (
+        f"It holds {', '.join(stands.targets)[:300]}."
+        if stands
+        else "The record set does not exist, and its claim does."
+    )
 
 
 def _find_live(snapshot: Snapshot, places: set[EndpointKey]) -> dict[EndpointKey, Endpoint]:

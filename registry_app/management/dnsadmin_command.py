@@ -127,4 +127,4 @@ def _describe(error: DnsadminError) -> str:
     """The error in the words of a command: what is typed in the web admin is an option here."""
     if not isinstance(error, ConfirmationNeeded):
         return str(error)
-    return f"{error.happened} {error.now} If that is meant, add: --confirm {error.confirmation_text!r}"
+    return f"{error.happened} {error.now} To do it anyway, add: --confirm {error.confirmation_text!r}"

@@ -9,9 +9,9 @@ def find_providers(named: list[str], *, want_all: bool) -> list[Provider]:
     """The providers asked for, each once. Raises NotFound or InvalidRequest."""
     if want_all == bool(named):
         raise InvalidRequest(
-            "Nobody said which providers." if not named else "Providers were named beside --all.",
-            now="Nothing was visited.",
-            todo="Name providers, or say --all.",
+            "No provider is named." if not named else "Provider names were given together with --all.",
+            now="Nothing was synced.",
+            todo="Name providers, or give --all.",
         )
     if want_all:
         return list(Provider.objects.filter(is_enabled=True).only("id", "name"))
@@ -22,5 +22,5 @@ def find_provider(text: str) -> Provider:
     """A provider by id or by name. Raises NotFound."""
     provider = find_named_provider(text)
     if provider is None:
-        raise NotFound(f"There is no provider {text!r}.", now="Nothing was done.", todo="Look at the list.")
+        raise NotFound(f"There is no provider {text!r}.", now="Nothing was done.", todo="See the list.")
     return provider

@@ -45,7 +45,7 @@ def describe_plan(
     lines += [f"  = {_describe_key(each.key)}: {each.reason}" for each in changes.left_alone]
     lines = [*_shorten(lines), _count(plan), *(f"Would be refused: {each}" for each in refusals)]
     if plan.excess and not is_confirmed:
-        lines.append(f"{plan.excess} To have it done, say: --confirm {plan.confirmation_text!r}")
+        lines.append(f"{plan.excess} To do it anyway, add: --confirm {plan.confirmation_text!r}")
     return lines
 
 

@@ -38,9 +38,11 @@ def add_subcommands(parser: CommandParser) -> None:
         act.add_argument("--reason", required=True)
     _add_undo(acts.add_parser("undo", help="Request the undo of a transfer."))
     _add_act(acts.add_parser("apply", help="Run an approved transfer now, in this process."), person=False)
-    resume = acts.add_parser("resume", help="Go on, by looking, with transfers that were interrupted.")
+    resume = acts.add_parser(
+        "resume", help="Continue transfers that were interrupted, by reading the provider."
+    )
     resume.add_argument(
-        "transfers", nargs="*", type=read_transfer_id, metavar="ID", help="None: all that are due."
+        "transfers", nargs="*", type=read_transfer_id, metavar="ID", help="Default: all that are due."
     )
     _add_json(resume)
 
@@ -50,27 +52,27 @@ def _add_request(request: CommandParser) -> None:
     _add_selection(request)
     request.add_argument("--reason", required=True)
     request.add_argument("--ticket", default="")
-    request.add_argument("--confirm", default="", help="The text the plan asks for.")
+    request.add_argument("--confirm", default="", help="The confirmation that the plan asks for.")
     request.add_argument(
         "--fingerprint",
         action="append",
         default=[],
         metavar="PROVIDER=FINGERPRINT",
-        help="As the plan showed it: refused if the plan moved since. Once for each provider. Without it, "
-        "the request waits for an approval.",
+        help="As the plan showed it: the request is refused if the plan changed since. Give it once for "
+        "each provider. Without it, the request waits for an approval.",
     )
 
 
 def _add_undo(undo: CommandParser) -> None:
     _add_act(undo)
     undo.add_argument("--plan", action="store_true", help="Show what it would do, and request nothing.")
-    undo.add_argument("--reason", default="", help="Needed for the request.")
-    undo.add_argument("--confirm", default="", help="The text the plan asks for.")
+    undo.add_argument("--reason", default="", help="Required for the request.")
+    undo.add_argument("--confirm", default="", help="The confirmation that the plan asks for.")
     undo.add_argument(
         "--fingerprint",
         default="",
-        help="As `undo --plan` showed it: refused if the plan moved since. Without it, the undo waits for an "
-        "approval.",
+        help="As `undo --plan` showed it: the undo is refused if the plan changed since. Without it, the "
+        "undo waits for an approval.",
     )
     undo.add_argument(
         "--intent",
@@ -87,7 +89,7 @@ def _add_json(act: CommandParser) -> None:
 
 def _add_person(act: CommandParser) -> None:
     act.add_argument(
-        "--as", dest="person", required=True, metavar="USER", help="For whom: their rights are asked."
+        "--as", dest="person", required=True, metavar="USER", help="The user whose rights apply."
     )
     _add_json(act)
 
@@ -105,8 +107,8 @@ def _add_selection(act: CommandParser) -> None:
     act.add_argument("--to", default="", metavar="OWNER_ID", help="The owner it goes to.")
     act.add_argument("--owner", default="", metavar="OWNER_ID", help="Everything of this owner.")
     act.add_argument("--name", action="append", default=[], help="Any spelling; may be repeated.")
-    act.add_argument("--names-from", metavar="FILE", help="One name a line; - is standard input.")
-    act.add_argument("--name-suffix", default="", help="This name and what lies below it.")
+    act.add_argument("--names-from", metavar="FILE", help="One name per line; - is standard input.")
+    act.add_argument("--name-suffix", default="", help="This name and all names below it.")
     act.add_argument("--record-set", action="append", default=[], type=int, metavar="ID")
     act.add_argument("--claim", action="append", default=[], type=int, metavar="ID")
     act.add_argument("--provider", default="", help="Name or id.")
@@ -115,8 +117,7 @@ def _add_selection(act: CommandParser) -> None:
     act.add_argument(
         "--leave-other-types",
         action="store_true",
-        help="Leave the other types of the same owner at the names behind; a transfer takes them with it "
-        "otherwise.",
+        help="Leave the other types of the same owner at these names. Without it, a transfer includes them.",
     )
     act.add_argument(
         "--intent",

@@ -95,7 +95,7 @@ def describe_plan(plan: ProviderPlan) -> list[str]:
     lines += [f"  refused: {refusal}" for refusal in plan.refusals]
     lines += [f"  warning: {warning}" for warning in plan.warnings]
     if plan.confirmation_text:
-        lines.append(f"  to confirm, say: --confirm {plan.confirmation_text!r}")
+        lines.append(f"  to confirm, add: --confirm {plan.confirmation_text!r}")
     told: list[str] = []
     for item in plan.items[:_MOST_LINES]:
         told += _describe_item(item)
@@ -106,7 +106,7 @@ def _describe_item(item: PlannedItem) -> list[str]:
     where = " ".join(part for part in (item.name, item.record_type, item.set_identifier) if part)
     if item.problem:
         return [f"  ! {where}: {item.problem}"]
-    added = ", goes along: the same name" if item.is_added else ""
+    added = ", added: same name" if item.is_added else ""
     return [
         f"  ~ {where} ({item.verdict}{added})",
         *(f"      - {_describe_endpoint(endpoint)}" for endpoint in item.before),

@@ -59,7 +59,9 @@ class LostClaims:
         )
         if self.known == 1:
             which = "the one claim"
-        return f"{which} of {self.holding.owner_id or 'owners nobody could read'} in the {self.kind} registry"
+        return (
+            f"{which} of {self.holding.owner_id or 'owners that cannot be read'} in the {self.kind} registry"
+        )
 
 
 def fetch_lost_claims(

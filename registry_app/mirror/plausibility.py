@@ -81,8 +81,8 @@ def find_reasons(found: Comparison, thresholds: Thresholds) -> list[Reason]:
         reasons.append(
             Reason(
                 "new_owners",
-                f"The claims name {found.new_owners} owner ids that nobody knew, more than "
-                f"{thresholds.new_owners} at once: they may be forged.",
+                f"The claims name {found.new_owners} new owner ids, more than {thresholds.new_owners} "
+                "at once: they may be forged.",
             )
         )
     if found.is_filter_changed:
@@ -90,7 +90,7 @@ def find_reasons(found: Comparison, thresholds: Thresholds) -> list[Reason]:
     is_news = found.set_aside > found.set_aside_before
     if is_news and found.set_aside * 100 > thresholds.set_aside_percent * found.item_count:
         reasons.append(
-            Reason("set_aside", f"{found.set_aside} of {found.item_count} items could not be taken over.")
+            Reason("set_aside", f"{found.set_aside} of {found.item_count} items could not be read.")
         )
     return reasons
 
@@ -110,7 +110,7 @@ def _find_losses(found: Comparison, thresholds: Thresholds) -> list[Reason]:
         reasons.append(
             Reason(
                 "another_service",
-                "None of the known record sets is there: another service may answer at this address.",
+                "None of the known record sets is there: another service may respond at this address.",
             )
         )
     if found.claims_known > 0 and not found.claims_seen:
@@ -134,8 +134,12 @@ def _find_lost_claims(losses: Sequence[LostClaims]) -> list[Reason]:
 
 def _describe_losses(losses: Sequence[LostClaims]) -> str:
     count = sum(each.still_present for each in losses)
-    what = "record set that they spoke for stands" if count == 1 else "record sets that they spoke for stand"
+    what = (
+        "record set that they claimed is still there"
+        if count == 1
+        else "record sets that they claimed are still there"
+    )
     listed = ", ".join(map(str, losses[:_NAMED_LOSSES]))
     rest = len(losses) - _NAMED_LOSSES
     more = f", and those of {rest} more owners" if rest > 0 else ""
-    return f"Gone: {listed}{more}. {count} {what} as before."
+    return f"Gone: {listed}{more}. {count} {what}."

@@ -49,5 +49,5 @@ def _fetch_from_file(name: str) -> str:
 
 def _unavailable(reference: str, todo: str) -> SecretUnavailable:
     return SecretUnavailable(
-        f"The secret reference {reference[:100]!r} leads nowhere.", now="Nothing was sent.", todo=todo
+        f"The secret reference {reference[:100]!r} cannot be resolved.", now="Nothing was sent.", todo=todo
     )

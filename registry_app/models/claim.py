@@ -24,9 +24,9 @@ class Claim(models.Model):
         SUPERSEDED = "superseded", "Superseded by a new-format claim"
         OBSOLETE = "obsolete", "Obsolete cname- claim of an alias"
         CONFLICTING = "conflicting", "Another claim names another owner"
-        OVERRULED = "overruled", "ExternalDNS obeys another claim"
-        IGNORED = "ignored", "ExternalDNS does not obey it"
-        ORPHAN = "orphan", "No record set stands where it points"
+        OVERRULED = "overruled", "ExternalDNS uses another claim"
+        IGNORED = "ignored", "ExternalDNS ignores it"
+        ORPHAN = "orphan", "There is no record set at the claimed name"
         UNREADABLE = "unreadable", "Unreadable"
 
     provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="claims")

@@ -16,7 +16,7 @@ class Grant(models.Model):
     class Action(models.TextChoices):
         REQUEST = "request", "Request transfers"
         APPROVE = "approve", "Approve transfers"
-        OPERATE = "operate", "Operate (visits, held snapshots, freezes, findings)"
+        OPERATE = "operate", "Operate (syncs, held snapshots, freezes, findings)"
 
     group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="grants")
     action = models.CharField(max_length=8, choices=Action.choices)

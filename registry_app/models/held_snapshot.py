@@ -15,17 +15,17 @@ class HeldSnapshot(models.Model):
 
     class Status(models.TextChoices):
         OPEN = "open", "Waiting for a person"
-        ACCEPTED = "accepted", "Accepted, next visit stores"
+        ACCEPTED = "accepted", "Accepted, next sync stores"
         STORED = "stored", "Accepted and stored"
         REJECTED = "rejected", "Rejected"
-        CLEARED = "cleared", "Cleared by a normal visit"
+        CLEARED = "cleared", "Cleared by a plausible sync"
 
     provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="held_snapshots")
     sync_run = models.ForeignKey(SyncRun, null=True, on_delete=models.SET_NULL, related_name="+")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.OPEN)
-    reasons = models.JSONField(default=list, help_text="[{code, text}] why it was not believed.")
+    reasons = models.JSONField(default=list, help_text="[{code, text}] why it is held.")
     difference = models.JSONField(default=dict, help_text="Counts and samples of what would change.")
-    body = models.BinaryField(help_text="The answer as received, compressed.")
+    body = models.BinaryField(help_text="The response as received, compressed.")
     contents = models.BinaryField(
         default=b"", help_text="What the registry stores beside it held, compressed."
     )

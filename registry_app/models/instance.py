@@ -32,7 +32,7 @@ class Instance(models.Model):
     """
 
     owner = models.ForeignKey(Owner, on_delete=models.CASCADE, related_name="instances")
-    name = models.CharField(max_length=100, help_text="What people call it. Empty: the name of its cluster.")
+    name = models.CharField(max_length=100, help_text="A name for people. Empty: the name of its cluster.")
     cluster = models.ForeignKey(
         Cluster, null=True, blank=True, on_delete=models.PROTECT, related_name="instances"
     )
@@ -42,7 +42,7 @@ class Instance(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="instances",
-        help_text="The provider it writes through. Empty: not known; it counts at every provider.",
+        help_text="The provider it writes through. Empty: unknown, so it is assumed at every provider.",
     )
     policy = models.CharField(
         max_length=12, choices=InstancePolicy.choices, default=InstancePolicy.UNKNOWN, help_text="--policy"
@@ -72,8 +72,8 @@ class Instance(models.Model):
         null=True,
         blank=True,
         validators=[MaxValueValidator(_LONGEST_CACHE)],
-        help_text="--txt-cache-interval: for so long it acts on claims it read before. 0: not at all. "
-        "Empty: not known.",
+        help_text="--txt-cache-interval: how long it uses claims that it read before. 0: no cache. Empty: "
+        "unknown.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

@@ -41,7 +41,7 @@ class Loop(models.Model):
     provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="loops")
     policy = models.CharField(max_length=12, choices=LoopPolicy.choices, default=LoopPolicy.SYNC)
     managed_types = models.JSONField(
-        "managed types", default=list_default_types, help_text="Records of other types are not looked at."
+        "managed types", default=list_default_types, help_text="Record sets of other types are ignored."
     )
     interval_seconds = models.PositiveIntegerField(
         "runs every (seconds)", default=60, validators=[MinValueValidator(10), MaxValueValidator(86_400)]
@@ -87,7 +87,7 @@ class DeclaredEndpoint(models.Model):
     targets = models.JSONField(default=list)
     ttl = models.PositiveBigIntegerField(default=0, help_text="Seconds; 0 is not configured.")
     provider_specific = models.JSONField(default=list, blank=True, help_text="[[name, value], ...]")
-    resource = models.TextField(blank=True, default="", help_text="What the claim is to name as its source.")
+    resource = models.TextField(blank=True, default="", help_text="The label `resource` of its claim.")
 
     class Meta:
         ordering = ("name", "id")
@@ -136,9 +136,9 @@ class LoopRun(models.Model):
 
     class Status(models.TextChoices):
         RUNNING = "running", "Running"
-        UNCHANGED = "unchanged", "All stands as wanted"
+        UNCHANGED = "unchanged", "Everything is as wanted"
         VERIFIED = "verified", "Read back as wanted"
-        INCOMPLETE = "incomplete", "Not all of it stands as wanted"
+        INCOMPLETE = "incomplete", "Not everything is as wanted"
         REFUSED = "refused", "Refused by a safety rule"
         FAILED = "failed", "Failed (nothing was sent)"
 
@@ -157,7 +157,7 @@ class LoopRun(models.Model):
     reason = models.TextField(blank=True, default="")
     confirmation = models.CharField(max_length=500, blank=True, default="", help_text="As it was typed.")
     confirmation_text = models.CharField(
-        max_length=500, blank=True, default="", help_text="What a person types to have it done all the same."
+        max_length=500, blank=True, default="", help_text="What a person types to confirm it."
     )
     epoch = models.PositiveBigIntegerField()
     attempt = models.PositiveIntegerField(default=0, help_text="How often somebody tried to finish it.")
@@ -195,8 +195,8 @@ class LoopStep(Step):
 
     class Status(models.TextChoices):
         STORED = "stored", "Stored, not sent"
-        SENDING = "sending", "Being sent, no answer known"
-        ANSWERED = "answered", "Success was answered"
+        SENDING = "sending", "Being sent, no response known"
+        ANSWERED = "answered", "Provider reported success"
         UNKNOWN = "unknown", "Outcome unknown"
         NOT_SENT = "not_sent", "Nothing left this machine"
         VERIFIED = "verified", "Read back as written"

@@ -14,7 +14,7 @@ MEBIBYTE = 1024 * 1024
 
 
 class Provider(models.Model):
-    """One webhook or plugin server: where it is, how it is visited, what it may be asked, and its lease."""
+    """One webhook or plugin server: where it is, how it is synced, what it may be asked, and its lease."""
 
     class Protocol(models.TextChoices):
         """What is spoken at its address."""
@@ -28,7 +28,7 @@ class Provider(models.Model):
         BEARER = "bearer", "Bearer token"
 
     class Status(models.TextChoices):
-        NEW = "new", "Not visited yet"
+        NEW = "new", "Not synced yet"
         OK = "ok", "OK"
         FAILING = "failing", "Failing"
         HELD = "held", "Snapshot held"
@@ -55,7 +55,7 @@ class Provider(models.Model):
     )
     protocol = models.CharField(max_length=7, choices=Protocol.choices, default=Protocol.WEBHOOK)
     description = models.TextField(blank=True, default="")
-    is_enabled = models.BooleanField("visited", default=True)
+    is_enabled = models.BooleanField("sync enabled", default=True)
 
     authentication = models.CharField(
         max_length=10, choices=Authentication.choices, default=Authentication.NONE
@@ -69,7 +69,7 @@ class Provider(models.Model):
     client_key = EncryptedTextField("client key (PEM)", blank=True, default="", help_text="Write-only.")
 
     interval_seconds = models.PositiveIntegerField(
-        "visited every (seconds)", default=60, validators=[MinValueValidator(5), MaxValueValidator(86_400)]
+        "sync interval (seconds)", default=60, validators=[MinValueValidator(5), MaxValueValidator(86_400)]
     )
     deadline_seconds = models.PositiveIntegerField(
         "deadline of a request (seconds)",
@@ -77,13 +77,13 @@ class Provider(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(600)],
     )
     max_body_bytes = models.PositiveBigIntegerField(
-        "largest answer (bytes)",
+        "largest response (bytes)",
         default=32 * MEBIBYTE,
         validators=[MinValueValidator(1024), MaxValueValidator(1024 * MEBIBYTE)],
     )
-    max_items = models.PositiveIntegerField("most records in an answer", default=200_000)
+    max_items = models.PositiveIntegerField("most records in a response", default=200_000)
     allow_empty = models.BooleanField(
-        default=False, help_text="An empty answer is normal here and may empty the mirror."
+        default=False, help_text="An empty response is normal here and may empty the mirror."
     )
 
     hold_missing_percent = models.PositiveSmallIntegerField(
@@ -117,15 +117,15 @@ class Provider(models.Model):
         "read-back (seconds)",
         default=30,
         validators=[MaxValueValidator(900)],
-        help_text="How long a slow provider may take to show what it was told.",
+        help_text="How long a slow provider may take to show a change.",
     )
     approval_policy = models.CharField(
         "approval",
         max_length=12,
         choices=ApprovalPolicy.choices,
         default=ApprovalPolicy.OTHER_PERSON,
-        help_text="Less approval than now holds once another administrator confirms it, or after a day where "
-        "there is no other. It binds large runs of loops, too.",
+        help_text="A looser policy takes effect when another administrator confirms it, or after a day if "
+        "there is no other administrator. It also applies to large runs of loops.",
     )
     max_transfer_count = models.PositiveIntegerField("most record sets in one transfer", default=1000)
     max_transfer_percent = models.PositiveIntegerField(
@@ -138,7 +138,9 @@ class Provider(models.Model):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.NEW)
     next_visit_at = models.DateTimeField(null=True, blank=True)
     last_visit_at = models.DateTimeField(null=True, blank=True)
-    accepted_at = models.DateTimeField(null=True, blank=True, help_text="When the mirror last was true.")
+    accepted_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the mirror last matched the provider."
+    )
     accepted_digest = models.CharField(max_length=64, blank=True, default="")
     accepted_snapshots = models.PositiveBigIntegerField(default=0)
     record_set_count = models.PositiveIntegerField(default=0)

@@ -77,23 +77,23 @@ class RegistryProfile(models.Model):
     is_rebuilt = models.BooleanField(
         "rebuilt from the provider",
         default=False,
-        help_text="ConfigMap: keep the rows of the owners that use this profile in step with what the "
-        "provider shows. Whose a row is never changes.",
+        help_text="ConfigMap: update the rows of the owners that use this profile to what the provider "
+        "shows. The owner of a row never changes.",
     )
     store_place = models.CharField(
         max_length=32,
         blank=True,
         default="",
         editable=False,
-        help_text="Digest of a store and the provider it speaks for; empty for TXT and noop.",
+        help_text="Digest of a store and the provider whose claims it has; empty for TXT and noop.",
     )
     next_resync_at = models.DateTimeField(null=True, blank=True, editable=False)
     providers = models.ManyToManyField(
         Provider,
         blank=True,
         related_name="registry_profiles",
-        help_text="TXT: where it is tried, none for everywhere. Any other kind: the one provider whose "
-        "record sets it speaks for.",
+        help_text="TXT: the providers where it is used; none: all. Any other kind: the one provider whose "
+        "claims it has.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -121,7 +121,7 @@ class RegistryProfile(models.Model):
                 fields=["store_place"],
                 condition=~Q(store_place=""),
                 name="profile_store_once",
-                violation_error_message="Another registry profile is this very store at this provider.",
+                violation_error_message="Another registry profile already uses this store at this provider.",
             ),
         ]
 

@@ -38,7 +38,9 @@ class Step(models.Model):
     epoch = models.PositiveBigIntegerField()
     stored_at = models.DateTimeField()
     answered_at = models.DateTimeField(null=True, blank=True)
-    answer = models.TextField(blank=True, default="", help_text="What came back, in our words.")
+    answer = models.TextField(
+        blank=True, default="", help_text="The provider's response, in dnsadmin's words."
+    )
     read_back_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -44,7 +44,7 @@ class SyncRun(models.Model):
     error = models.TextField(blank=True, default="")
 
     class Meta:
-        verbose_name = "visit"
+        verbose_name = "sync"
         ordering = ("-id",)
         indexes = [
             models.Index(fields=["provider", "-id"], name="sync_run_latest"),
@@ -53,4 +53,4 @@ class SyncRun(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"Visit {self.pk}"
+        return f"Sync {self.pk}"

@@ -47,7 +47,7 @@ class Transfer(models.Model):
         """What the target's ExternalDNS wants of these record sets, on a person's word."""
 
         UNKNOWN = "unknown", "I do not know"
-        SAME = "same", "It wants them as they are"
+        SAME = "same", "It wants them with the same targets"
         OTHER = "other", "It wants them with other targets"
         NOT_WANTED = "not_wanted", "It does not want them"
 
@@ -73,7 +73,7 @@ class Transfer(models.Model):
     premises = models.JSONField(
         default=dict,
         editable=False,
-        help_text="What the plan rests on beside the zone: the provider's address, the owners' settings.",
+        help_text="What the plan depends on besides the zone: the provider's address, the owners' settings.",
     )
     plan_fingerprint = models.CharField(max_length=64)
     approval_policy = models.CharField(max_length=12, choices=Provider.ApprovalPolicy.choices)
@@ -112,10 +112,10 @@ class Transfer(models.Model):
         null=True,
         blank=True,
         editable=False,
-        help_text="It ended as failed: until then syncs look whether what was sent arrives late.",
+        help_text="For a failed transfer: until then, syncs check whether what was sent arrives late.",
     )
     watched_at = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text="The snapshot that was looked at last for that."
+        null=True, blank=True, editable=False, help_text="The last snapshot that was checked for that."
     )
     expires_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
@@ -210,7 +210,7 @@ class TransferItem(models.Model):
         blank=True, default="", help_text="Owner ids, as reviewed; comma between two."
     )
     is_added = models.BooleanField(
-        default=False, help_text="Nobody picked it: it is another type at a name that was picked."
+        default=False, help_text="It was not selected: it is another type at a selected name."
     )
     verdict = models.CharField(max_length=14, choices=Verdict.choices)
     verdict_reason = models.TextField(blank=True, default="")
@@ -239,13 +239,13 @@ class TransferStep(Step):
 
     class Status(models.TextChoices):
         STORED = "stored", "Stored, not sent"
-        SENDING = "sending", "Being sent, no answer known"
-        ANSWERED = "answered", "Success was answered"
+        SENDING = "sending", "Being sent, no response known"
+        ANSWERED = "answered", "Provider reported success"
         UNKNOWN = "unknown", "Outcome unknown"
         NOT_SENT = "not_sent", "Nothing left this machine"
         VERIFIED = "verified", "Read back as written"
         FAILED = "failed", "Read back as before"
-        NEEDS_OPERATOR = "needs_operator", "Read back as neither"
+        NEEDS_OPERATOR = "needs_operator", "Read back as neither old nor new"
 
     transfer = models.ForeignKey(Transfer, on_delete=models.CASCADE, related_name="steps")
     phase = models.CharField(max_length=6, choices=Phase.choices)

@@ -42,11 +42,11 @@ def find_reason_not_to_confirm(actor: Actor, change: ApprovalChange) -> str:
     if not may_administer(actor) or actor.user_id is None or not actor.people:
         return f"{actor.name or 'Nobody'} is no administrator."
     if not askers.isdisjoint(actor.people):
-        return "Who asked for a looser approval policy does not confirm it."
+        return "You asked for this looser approval policy, so another administrator must confirm it."
     if not all(is_account_settled(person) for person in actor.people):
-        return "Your account was made or changed by somebody else a short while ago, who could be both."
+        return "Somebody else created or changed your account a short while ago and could use it."
     if not fetch_account_makers(askers).isdisjoint(actor.people):
-        return "You made the account of whoever asked, or set its password, a short while ago."
+        return "You created the account that asked for it, or set its password, a short while ago."
     return ""
 
 

@@ -56,9 +56,9 @@ def find_fault_of_checkpoints(path: Path | None = None) -> AuditFault | None:
             continue
         stored = AuditEntry.objects.filter(sequence=known.sequence).values_list("hash", flat=True).first()
         if stored is None:
-            return AuditFault(known.sequence, "a checkpoint knows this entry, and it was cut off")
+            return AuditFault(known.sequence, "a checkpoint has this entry, and it is missing now")
         if stored != known.hash:
-            return AuditFault(known.sequence, "a checkpoint knows another entry in this place")
+            return AuditFault(known.sequence, "a checkpoint has another entry in this place")
     return None
 
 

@@ -86,7 +86,7 @@ def _count_states(total: int) -> list[tuple[str, str, int]]:
 
 def _restored() -> list[Attention]:
     rows = Provider.objects.filter(restored_at__isnull=False).values_list("pk", "name")
-    text = "nothing is sent to {} until somebody accepts its snapshot"
+    text = "nothing is sent to {} until its snapshot is accepted"
     return [
         Attention("bad", f"The database was restored: {text.format(name)}", "provider", pk)
         for pk, name in rows[:_MOST]
@@ -96,7 +96,7 @@ def _restored() -> list[Attention]:
 def _held() -> list[Attention]:
     rows = HeldSnapshot.objects.filter(status=HeldSnapshot.Status.OPEN).values_list("pk", "provider__name")
     return [
-        Attention("bad", f"A snapshot of {name} is held: the mirror waits for a person", "heldsnapshot", pk)
+        Attention("bad", f"A snapshot of {name} is held: accept or reject it", "heldsnapshot", pk)
         for pk, name in rows[:_MOST]
     ]
 

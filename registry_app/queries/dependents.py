@@ -56,7 +56,7 @@ def find_profile_dependents(profile: RegistryProfile) -> list[str]:
     steps = Q(steps__registry_profile=profile)
     return [
         *_describe("instance", profile.instances.all(), "Choose another registry profile there."),
-        *_count("claim", Claim.objects.filter(registry_profile=profile), "They are read with this profile."),
+        *_count("claim", Claim.objects.filter(registry_profile=profile), "This profile reads them."),
         *_describe_transfers(Transfer.objects.filter(steps).distinct()),
         *_describe_runs(LoopRun.objects.filter(steps).distinct()),
     ]
@@ -94,7 +94,7 @@ def _describe_transfers(transfers: "QuerySet[Transfer]") -> list[str]:
 
 def _describe_runs(runs: "QuerySet[LoopRun]") -> list[str]:
     running = runs.filter(status=LoopRun.Status.RUNNING)
-    return _describe("unfinished loop run", running, "Wait for its end.")
+    return _describe("unfinished loop run", running, "Wait until it ends.")
 
 
 def _describe(noun: str, rows: "QuerySet[Row]", todo: str) -> list[str]:

@@ -25,7 +25,7 @@ def find_unjournaled_runs() -> Violation | None:
     return first_of(
         (
             violation_of(whole, "A loop's step does not hold what was sent, or under which lease."),
-            violation_of(late, "A loop's step was stored after it was answered."),
+            violation_of(late, "A loop's step was stored after its response came."),
             violation_of(unwritten, "A loop run changed something, and no step holds what was sent."),
         )
     )
@@ -55,7 +55,7 @@ def find_abandoned_runs() -> Violation | None:
         status=LoopRun.Status.RUNNING,
         started_at__lt=now - 2 * settings.DNSADMIN_LEASE,
     ).exclude(provider__in=live)
-    return violation_of(left, "A loop run is under way and nobody works on it. Is the scheduler running?")
+    return violation_of(left, "A loop run is open and no worker works on it. Is the scheduler running?")
 
 
 LOOP_INVARIANTS = (

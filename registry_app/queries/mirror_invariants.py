@@ -27,7 +27,9 @@ def find_double_states() -> Violation | None:
     keys = [f"{row['name']} {row['record_type']} {row['set_identifier']}".strip() for row in doubled[:20]]
     return first_of(
         (
-            violation_of(torn, "A record set has an owner without being owned, or is owned by nobody."),
+            violation_of(
+                torn, "A record set has an owner without being owned, or is owned and has no owner."
+            ),
             violation_of(unknown, "A record set is in no known state."),
             Violation(len(keys), tuple(keys), "A record set has two rows.") if keys else None,
         )
@@ -38,7 +40,7 @@ def find_unexplained_mirrors() -> Violation | None:
     """I2. Record sets of a provider of which no snapshot was ever accepted came from nowhere."""
     never = Provider.objects.filter(accepted_snapshots=0, accepted_at__isnull=True)
     rows = RecordSet.objects.filter(provider__in=never)
-    return violation_of(rows, "A record set stands in the mirror of a provider that was never read.")
+    return violation_of(rows, "A record set is in the mirror of a provider that was never read.")
 
 
 def find_half_missing() -> Violation | None:
@@ -47,7 +49,7 @@ def find_half_missing() -> Violation | None:
         Q(missing_since__isnull=False, missing_snapshots=0)
         | Q(missing_since__isnull=True, missing_snapshots__gt=0)
     )
-    return violation_of(rows, "A record set is half missing: its time and its count do not agree.")
+    return violation_of(rows, "The missing time and the missing count of a record set do not agree.")
 
 
 def find_abandoned_visits() -> Violation | None:
@@ -57,7 +59,9 @@ def find_abandoned_visits() -> Violation | None:
     rows = SyncRun.objects.filter(status=SyncRun.Status.RUNNING, started_at__lt=before).exclude(
         provider__in=live, epoch=F("provider__lease_epoch")
     )
-    return violation_of(rows, "A visit says it runs, and nobody holds its lease. Is the scheduler running?")
+    return violation_of(
+        rows, "A sync has the status running, and no worker holds its lease. Is the scheduler running?"
+    )
 
 
 def find_double_leases() -> Violation | None:
@@ -70,8 +74,8 @@ def find_double_leases() -> Violation | None:
     ahead = SyncRun.objects.filter(epoch__gt=F("provider__lease_epoch"))
     return first_of(
         (
-            Violation(len(providers), providers, "Two visits run under one lease.") if providers else None,
-            violation_of(ahead, "A visit ran under a lease that was never given."),
+            Violation(len(providers), providers, "Two syncs run under one lease.") if providers else None,
+            violation_of(ahead, "A sync ran under a lease that was never given."),
         )
     )
 
@@ -91,7 +95,7 @@ def find_late_providers() -> Violation | None:
     ]
     rows = Provider.objects.filter(pk__in=late)
     return violation_of(
-        rows, "A provider is long due and nobody visits it. Are worker and scheduler running?"
+        rows, "A provider was due long ago and is not synced. Are worker and scheduler running?"
     )
 
 
@@ -103,7 +107,7 @@ MIRROR_INVARIANTS = (
     Invariant("I1", "one row and one ownership state for each mirror key", find_double_states),
     Invariant("I2", "the mirror comes from accepted snapshots", find_unexplained_mirrors),
     Invariant("I4", "missing is not deleted", find_half_missing),
-    Invariant("I7", "every unfinished visit is picked up", find_abandoned_visits),
+    Invariant("I7", "every unfinished sync is picked up", find_abandoned_visits),
     Invariant("I14", "at most one run holds the lease of a provider", find_double_leases),
-    Invariant("I20", "every provider is visited when it is due", find_late_providers),
+    Invariant("I20", "every provider is synced when it is due", find_late_providers),
 )

@@ -33,21 +33,24 @@ def find_same_people(transfer: Transfer, actor: Actor) -> str:
     are."""
     requesters = people_of(transfer.requested_by_id, transfer.requested_by_issuer_id)
     if not requesters or not actor.people:
-        return "This provider asks for another person's approval, and it is not known who asks or asked."
+        return (
+            "This provider requires the approval of another person, and the requester or the approver is "
+            "not known."
+        )
     if actor.user_id == transfer.requested_by_id:
         return "A transfer cannot be approved by the person who requested it."
     if common := requesters & actor.people:
         return (
-            f"{_name(common)} issued the token it was requested or is approved with, and is on the other "
-            "side too: one person does not do both."
+            f"{_name(common)} issued the token of the request or of the approval and is also the "
+            "other person. One person must not do both."
         )
     if common := (fetch_account_makers(requesters) & actor.people) | (
         fetch_account_makers(actor.people) & requesters
     ):
         hours = settings.DNSADMIN_ACCOUNT_SETTLES // timedelta(hours=1)
         return (
-            f"{_name(common)} made the other person's account, or set its password, less than {hours} hours "
-            "ago, and so could be both."
+            f"{_name(common)} created the other person's account, or set its password, less than "
+            f"{hours} hours ago, and could use it."
         )
     return ""
 

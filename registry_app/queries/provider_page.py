@@ -66,15 +66,15 @@ _LATE_AFTER_INTERVALS = 3
 def describe_freshness(provider: Provider, now: datetime) -> str:
     """`mirror of 14:02` (UTC) and, where it matters, what keeps it from being newer."""
     if provider.accepted_at is None:
-        first = "first visit failed" if provider.consecutive_failures else "not visited yet"
-        return first if provider.is_enabled else "not visited: switched off"
+        first = "first sync failed" if provider.consecutive_failures else "not synced yet"
+        return first if provider.is_enabled else "sync is off"
     line = f"mirror of {_format_moment(provider.accepted_at, now)}"
     if provider.status == Provider.Status.FAILING:
         return f"{line}, provider down for {_format_minutes(now - provider.accepted_at)}"
     if provider.status == Provider.Status.HELD:
         return f"{line}, newer snapshot held for review"
     if not provider.is_enabled:
-        return f"{line}, no longer visited"
+        return f"{line}, sync is off"
     if is_late(provider, now):
         return f"{line}, late by its schedule ({_format_minutes(now - provider.accepted_at)} old)"
     return line

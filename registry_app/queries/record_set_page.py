@@ -31,7 +31,7 @@ class ProfileBelief:
     def to_told(self) -> Told:
         """In the words of the sentence that explains."""
         profile = f"the profile {self.profile}" if self.profile else "ExternalDNS's default settings"
-        by_label = "the provider's label owner"
+        by_label = "the label owner of the provider"
         return Told(profile, self.owner, by_label if self.source == "label" else self.place or "its row")
 
 
@@ -86,7 +86,7 @@ def _explain(
     owner = record_set.owner
     if record_set.missing_since is not None:
         whose = f"{owner.owner_id} owned it" if owner else f"it was {record_set.get_state_display().lower()}"
-        return f"{key.name} {key.record_type} is not there any more; when it was last read, {whose}."
+        return f"{key.name} {key.record_type} is gone; when it was last read, {whose}."
     return explain_ownership(
         key,
         OwnershipState(record_set.state),

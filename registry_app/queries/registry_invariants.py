@@ -12,7 +12,7 @@ _STORES = (_KIND.CONFIGMAP, _KIND.CRD, _KIND.DYNAMODB, _KIND.AWS_SD)
 def find_shared_stores() -> Violation | None:
     """I1. Rows of a store name no provider: one that spoke for two would be claimed twice over."""
     named = RegistryProfile.objects.filter(kind__in=_STORES).annotate(named=Count("providers"))
-    return violation_of(named.filter(named__gt=1), "A registry store speaks for more than one provider.")
+    return violation_of(named.filter(named__gt=1), "A registry store has claims for more than one provider.")
 
 
 def find_claims_from_nowhere() -> Violation | None:
@@ -29,10 +29,10 @@ def find_claims_from_nowhere() -> Violation | None:
     )
     return first_of(
         (
-            violation_of(beside.filter(registry_profile__isnull=True), "A claim stands nowhere."),
+            violation_of(beside.filter(registry_profile__isnull=True), "A claim has no place."),
             violation_of(
                 beside.filter(~named & read_since),
-                "A claim stands in a registry store that its provider does not have.",
+                "A claim is in a registry store that its provider does not have.",
             ),
         )
     )
@@ -48,11 +48,11 @@ def find_unreviewed_stores() -> Violation | None:
     if not found:
         return None
     sample = tuple(f"transfer {pk}" for pk in found[:SAMPLE])
-    return Violation(len(found), sample, "A transfer wrote into a registry store nobody reviewed.")
+    return Violation(len(found), sample, "A transfer wrote into a registry store that was not reviewed.")
 
 
 REGISTRY_INVARIANTS = (
-    Invariant("I1", "a registry store speaks for one provider", find_shared_stores),
+    Invariant("I1", "a registry store has claims for one provider", find_shared_stores),
     Invariant("I2", "stored claims come from stores that were read", find_claims_from_nowhere),
-    Invariant("I8", "nothing is written into a store nobody reviewed", find_unreviewed_stores),
+    Invariant("I8", "nothing is written into a store that was not reviewed", find_unreviewed_stores),
 )

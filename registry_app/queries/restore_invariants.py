@@ -20,8 +20,8 @@ def _find_copy_ahead() -> Violation | None:
         return None
     sample = (f"generation {ahead.generation}, {ahead.sends} requests, audit entry {ahead.sequence}",)
     explanation = (
-        "A copy outside the database is ahead of it: the database was restored, or its last audit entries "
-        "were cut off. Nothing is sent; a worker notes it within seconds."
+        "A copy outside the database is ahead of it: the database was restored, or its last audit "
+        "entries were cut off. Nothing is sent. A worker records it within seconds."
     )
     return Violation(1, sample, explanation)
 
@@ -39,8 +39,8 @@ def _find_early_sends() -> list[Violation | None]:
         status__in=Transfer.OPEN_STATUSES,
     )
     return [
-        violation_of(steps, "Something was sent to a provider that waits since a restore."),
-        violation_of(loop_steps, "A loop sent something to a provider that waits since a restore."),
+        violation_of(steps, "Something was sent to a provider that is not accepted since a restore."),
+        violation_of(loop_steps, "A loop sent something to a provider that is not accepted since a restore."),
         violation_of(started, "A transfer of before a restore is still open."),
     ]
 

@@ -54,7 +54,7 @@ def describe_duplicate(name: str, others: Sequence[str]) -> str:
     """What it means that one address is registered several times, and what to do."""
     more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
     return (
-        f"{name} has the same address as {', '.join(others[:_NAMED])}{more}. It is one service: its records "
-        "are read and shown once for each name, and two transfers may write there at the same time. Keep one "
-        "of them: delete the others, or switch off their visits."
+        f"{name} has the same address as {', '.join(others[:_NAMED])}{more}. It is one service: its "
+        "records are read and shown once for each name, and two transfers may write there at the "
+        "same time. Keep one provider: delete the others, or switch off their sync."
     )

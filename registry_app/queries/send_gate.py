@@ -22,7 +22,7 @@ def find_send_stops(provider: Provider) -> list[SendStop]:
 
 
 def _find_freezes(provider: Provider) -> list[SendStop]:
-    todo = "Wait for its end, or have it lifted."
+    todo = "Wait until it ends, or ask an operator to lift it."
     return [
         SendStop(f"{describe_freeze(freeze)}.", todo, "frozen") for freeze in fetch_active_freezes(provider)
     ]
@@ -30,10 +30,12 @@ def _find_freezes(provider: Provider) -> list[SendStop]:
 
 def _find_restore(provider: Provider) -> list[SendStop]:
     if Provider.objects.filter(pk=provider.pk, restored_at__isnull=False).exists():
-        happened = f"The database was restored, and nobody accepted what {provider.name} shows since."
-        todo = "Look at its page, and accept its snapshot there, or with `dnsadmin_restore accept`."
+        happened = f"The database was restored, and no snapshot of {provider.name} was accepted since."
+        todo = (
+            "Check its record sets. Then accept its snapshot on its page, or with `dnsadmin_restore accept`."
+        )
         return [SendStop(happened, todo, "restored")]
     if find_copy_ahead() is not None:
-        happened = "The database was restored from an earlier state, and this was not noted yet."
-        return [SendStop(happened, "Wait a moment: a worker notes it.", "database_restored")]
+        happened = "The database was restored from an earlier state, and dnsadmin has not recorded this yet."
+        return [SendStop(happened, "Wait a moment: a worker records it.", "database_restored")]
     return []

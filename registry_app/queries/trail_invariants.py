@@ -39,7 +39,7 @@ def find_unaudited_transfers() -> Violation | None:
     return first_of(
         (
             violation_of(unrequested, "A transfer has no audit entry."),
-            violation_of(unended, "A transfer moved on without an audit entry."),
+            violation_of(unended, "A transfer changed its status without an audit entry."),
         )
     )
 
@@ -73,7 +73,7 @@ def _find_plain_columns(model: type[models.Model]) -> Violation | None:
             ids = [row[0] for row in cursor.fetchall()]
         if ids:
             sample = tuple(f"{model._meta.verbose_name} {pk}" for pk in ids)
-            return Violation(len(ids), sample, f"A secret stands in the clear in {table}.{column}.")
+            return Violation(len(ids), sample, f"A secret is not encrypted in {table}.{column}.")
     return None
 
 
@@ -97,7 +97,7 @@ def _find_spilled() -> Violation | None:
         for pk, *values in rows.order_by("-pk").values_list("pk", *columns)[:_LOOKED_AT]:
             told = str(values)
             if any(secret in told for secret in secrets):
-                return Violation(1, (f"{noun} {pk}",), "A secret is written where people read.")
+                return Violation(1, (f"{noun} {pk}",), "A secret is in a text that people can read.")
     return None
 
 
@@ -119,5 +119,5 @@ def _known_secrets() -> set[str]:
 TRAIL_INVARIANTS = (
     Invariant("I15", "each state change has an audit entry", find_unaudited_transfers),
     Invariant("I16", "the same key takes effect once", find_forgotten_keys),
-    Invariant("I18", "secrets are sealed, and nowhere people read", find_open_secrets),
+    Invariant("I18", "secrets are encrypted, and in no text that people can read", find_open_secrets),
 )

@@ -60,20 +60,21 @@ DECISIONS: Mapping[str, AllowedAction] = MappingProxyType(
         "look_again": AllowedAction(
             "look_again",
             "Look again",
-            "The provider is read once more and nothing is sent. What it shows as wanted by then is "
-            "verified; what it shows as before has failed; the rest stays with you.",
+            "The provider is read once more and nothing is sent. Items that it shows as wanted are "
+            "verified, items that it shows as before have failed, and the rest still needs an "
+            "operator.",
         ),
         "send_again": AllowedAction(
             "send_again",
             "Send again",
-            "The provider is read, and what it still shows as it was reviewed is sent once more, as "
-            "approved. What somebody else changed since is left alone and stays with you.",
+            "The provider is read. Items that it still shows as reviewed are sent once more, as "
+            "approved. Items that somebody else changed are left alone and still need an operator.",
         ),
         "keep_as_is": AllowedAction(
             "keep_as_is",
             "Keep as it is",
-            "Nothing is read or sent. The transfer ends as failed, its names are free for another one, and "
-            "what was verified of it can be undone.",
+            "Nothing is read or sent. The transfer ends as failed. Its names are free for another "
+            "transfer, and its verified items can be undone.",
         ),
     }
 )
@@ -135,7 +136,7 @@ def _summarize(transfer: Transfer, verified: int, total: int) -> str:
         needs_other = needs_other_person(transfer)
         return f"Waits for {'another person' if needs_other else 'somebody'} to approve it. Nothing was sent."
     if transfer.status == _STATUS.APPROVED:
-        return transfer.status_reason or "A worker sends it when it comes to it."
+        return transfer.status_reason or "A worker sends it soon."
     if transfer.status in (_STATUS.SENDING, _STATUS.SENT):
         return f"{verified} of {total} are verified. {transfer.status_reason}".strip()
     return transfer.status_reason or transfer.get_status_display()
@@ -151,8 +152,8 @@ def _list_approval(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     approve = AllowedAction(
         "approve",
         "Approve",
-        f"The claims of {_count(transfer.item_count)} are written at {transfer.provider.name} as shown, if "
-        "all still stands as reviewed; otherwise nothing is sent.",
+        f"The claims of {_count(transfer.item_count)} are written at {transfer.provider.name} as "
+        "shown, if everything is still as reviewed. Otherwise nothing is sent.",
         needs_reason=False,
     )
     return [approve, reject]
@@ -169,8 +170,8 @@ def _list_undo(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     if not left or not may_act_on_transfer(actor, Grant.Action.REQUEST, transfer):
         return []
     consequence = (
-        f"A new transfer is requested that gives back the claims of {_count(left)} as they were, byte "
-        "for byte, where the provider still shows what this one wrote. It needs the same approval."
+        f"This requests a new transfer that restores the claims of {_count(left)} byte for byte, "
+        "where the provider still shows what this transfer wrote. It needs the same approval."
     )
     return [AllowedAction("undo", "Undo", consequence)]
 

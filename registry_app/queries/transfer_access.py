@@ -33,7 +33,7 @@ def find_denied_side(
         if not may_act(actor, action, provider=provider, owner=owners.get(owner_id), names=names):
             return f"record sets of {owner_id}" if owner_id else "record sets that nobody owns"
     if target_owner and not may_act(actor, action, provider=provider, owner=target_owner, names=all_names):
-        return f"giving record sets to {target_owner.owner_id}"
+        return f"record sets to {target_owner.owner_id}"
     return None
 
 

@@ -31,7 +31,7 @@ def find_unjournaled_writes() -> Violation | None:
     return first_of(
         (
             violation_of(whole, "A step does not hold what was sent, or under which lease."),
-            violation_of(late, "A step was stored after it was answered."),
+            violation_of(late, "A step was stored after its response came."),
             violation_of(unwritten, "A record set was verified, and no step holds what was written."),
         )
     )
@@ -73,8 +73,8 @@ def find_stuck_transfers() -> Violation | None:
     )
     return first_of(
         (
-            violation_of(left, "A transfer is under way and nobody works on it. Is the scheduler running?"),
-            violation_of(silent, "A transfer is unfinished for 15 minutes and no finding tells of it."),
+            violation_of(left, "A transfer is open and no worker works on it. Is the scheduler running?"),
+            violation_of(silent, "A transfer is unfinished for 15 minutes and has no finding."),
         )
     )
 
@@ -95,7 +95,7 @@ def find_unapproved_writes() -> Violation | None:
             violation_of(other_plan, "A transfer runs, or ran, under another plan than the approved one."),
             violation_of(own, "A transfer was approved by the person who requested it."),
             violation_of(late, "A transfer was approved after it expired."),
-            violation_of(never_approved, "A transfer has written without an approval."),
+            violation_of(never_approved, "A transfer wrote without an approval."),
         )
     )
 

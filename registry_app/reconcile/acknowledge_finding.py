@@ -24,7 +24,7 @@ def acknowledge_finding(
     if not may_acknowledge(actor, finding):
         raise NotAllowed(
             f"{actor.name} may not acknowledge this finding.",
-            todo="Ask somebody with the right to operate what it is about.",
+            todo="Ask somebody with a grant to operate what it is about.",
         )
     before = {"state": finding.state, "muted_until": _format(finding.muted_until)}
     unresolved = Finding.objects.filter(pk=finding.pk).exclude(state=Finding.State.RESOLVED)
@@ -32,9 +32,7 @@ def acknowledge_finding(
         if not unresolved.update(
             state=Finding.State.ACKNOWLEDGED, acknowledged_by=actor.name[:200], muted_until=muted_until
         ):
-            raise StateMoved(
-                "The finding is resolved: what it told of is gone.", todo="Nothing; reload the list."
-            )
+            raise StateMoved("The finding is already resolved.", todo="Nothing to do. Reload the list.")
         record_audit(
             actor,
             "finding.acknowledged",

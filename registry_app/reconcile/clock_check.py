@@ -44,9 +44,9 @@ def _draft(offset: timedelta) -> FindingDraft:
         severity=Severity.ERROR,
         subject=host,
         explanation=(
-            f"The clock of {host} is {seconds:.0f} s {direction} the database's. Its workers take no lease "
-            "and do nothing until it is right; the others do their work. Set the clock there, for example "
-            "with chrony or systemd-timesyncd."
+            f"The clock of {host} is {seconds:.0f} s {direction} the database's. Its workers take no "
+            "lease and do nothing until the clock is right. Other machines continue. Set the clock "
+            "there, for example with chrony or systemd-timesyncd."
         ),
         details={"host": host, "seconds": round(offset.total_seconds())},
     )

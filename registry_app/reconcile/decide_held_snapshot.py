@@ -34,7 +34,7 @@ def decide_held_snapshot(
     if not may_operate(actor, held.provider):
         raise NotAllowed(
             f"{actor.name} may not decide on snapshots of {held.provider}.",
-            todo="Ask somebody with the right to operate this provider.",
+            todo="Ask somebody with a grant to operate this provider.",
         )
     now = fetch_now()
     decision = {"status": status, "decided_at": now, "decided_by": actor.name[:200]}
@@ -47,8 +47,9 @@ def decide_held_snapshot(
     with transaction.atomic():
         if not waiting.update(**decision):
             raise StateMoved(
-                f"The held snapshot {held.pk} does not wait for a decision, or shows something else now.",
-                todo="Look at the provider again.",
+                f"The held snapshot {held.pk} does not wait for a decision any more, or changed since "
+                "you saw it.",
+                todo="Open the provider again.",
             )
         also(held, now)
         record_audit(

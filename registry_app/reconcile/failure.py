@@ -40,7 +40,7 @@ def store_failure(lease: Lease, provider: Provider, run: SyncRun, error: Excepti
         )
         close_run(run, SyncRun.Status.FAILED, now, error_code=code, error=text)
         if failures >= FAILURES_BEFORE_FINDING:
-            explanation = f"The last {failures} visits to {provider.name} failed. {text}"
+            explanation = f"The last {failures} syncs of {provider.name} failed. {text}"
             open_finding(provider.pk, draft_failing(explanation, code), now)
     return run
 
@@ -54,13 +54,13 @@ def describe_failure(error: Exception) -> tuple[str, str]:
         return "implausible", text[:_LONGEST_ERROR]
     if isinstance(error, WireError):
         text = (
-            f"The answer cannot be read: {error}. Nothing of it was used. Correct the provider, or what "
-            "stands between."
+            f"The response cannot be read: {error}. Nothing of it was used. Correct the provider, or "
+            "the proxy in front of it."
         )
         return "undecodable", text[:_LONGEST_ERROR]
     if isinstance(error, DnsadminError):
         return error.code, str(error)[:_LONGEST_ERROR]
-    text = f"Something unexpected happened in this visit ({type(error).__name__}); the log tells more."
+    text = f"An unexpected error stopped this sync ({type(error).__name__}). See the log."
     return "unexpected", text
 
 
@@ -70,7 +70,7 @@ def draft_failing(explanation: str, code: str) -> FindingDraft:
         kind=Kind.PROVIDER_FAILING,
         severity=Severity.ERROR,
         subject="",
-        explanation=f"{explanation} The mirror shows what was last true.",
+        explanation=f"{explanation} The mirror shows the last state that was read.",
         details={"error_code": code},
     )
 

@@ -8,7 +8,7 @@ def find_provider(provider_id: int) -> Provider:
     """Raises NotFound."""
     provider = Provider.objects.filter(pk=provider_id).first()
     if provider is None:
-        raise NotFound(f"There is no provider {provider_id}.", todo="Go back to the list of providers.")
+        raise NotFound(f"There is no provider {provider_id}.", todo="Open the list of providers.")
     return provider
 
 
@@ -16,7 +16,7 @@ def find_held_snapshot(held_id: int) -> HeldSnapshot:
     """With its provider, without its body, which may be large. Raises NotFound."""
     held = HeldSnapshot.objects.filter(pk=held_id).select_related("provider").defer("body").first()
     if held is None:
-        raise NotFound(f"There is no held snapshot {held_id}.", todo="Go back to the provider.")
+        raise NotFound(f"There is no held snapshot {held_id}.", todo="Open the provider.")
     return held
 
 

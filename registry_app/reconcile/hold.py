@@ -152,8 +152,8 @@ def _draft(provider: Provider, held: HeldSnapshot) -> FindingDraft:
         severity=Severity.CRITICAL,
         subject="",
         explanation=(
-            f"What {provider.name} said was not believed. {reasons} The mirror stays as it was. A person "
-            "accepts or rejects it; the next normal answer clears it."
+            f"The snapshot of {provider.name} is implausible and is held. {reasons} The mirror stays "
+            "as it was. Accept or reject the snapshot. The next plausible response clears it."
         ),
         suggestion={"kind": "accept_snapshot", "held_snapshot_id": held.pk},
         details={"difference": held.difference},

@@ -82,7 +82,7 @@ def _lost(lease: Lease) -> LeaseLost:
     return LeaseLost(
         f"The lease of provider {lease.provider_id} (epoch {lease.epoch}) was lost to another run.",
         now="Nothing was stored by this run.",
-        todo="Nothing: the run that has the lease, or the next one, looks again.",
+        todo="Nothing to do: the run that has the lease, or the next one, reads again.",
     )
 
 

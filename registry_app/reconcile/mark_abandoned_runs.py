@@ -21,6 +21,6 @@ def mark_abandoned_runs() -> int:
         status=SyncRun.Status.ABANDONED,
         finished_at=now,
         error_code="abandoned",
-        error="The worker of this visit stopped before its end. The mirror is as the last stored slice "
-        "left it; the next visit compares all of it again.",
+        error="The worker of this sync stopped before its end. The mirror has what was stored until then. "
+        "The next sync compares everything again.",
     )

@@ -19,8 +19,8 @@ def note_silent_providers() -> int:
     untold = [provider for fingerprint, provider in fingerprints.items() if fingerprint not in told]
     for provider in untold:
         explanation = (
-            f"{provider.name} was not visited for {SILENT_INTERVALS} of its intervals. Check that workers "
-            "run, and that there are enough of them."
+            f"{provider.name} was not synced for {SILENT_INTERVALS} of its intervals. Check that "
+            "workers run, and that there are enough of them."
         )
         with transaction.atomic():
             open_finding(provider.pk, draft_failing(explanation, "silent"), now)

@@ -16,13 +16,13 @@ def request_visit(actor: Actor, provider_id: int) -> Provider:
     provider = find_provider(provider_id)
     if not may_operate(actor, provider):
         raise NotAllowed(
-            f"{actor.name} may not have {provider} visited.",
-            todo="Ask somebody with the right to operate this provider.",
+            f"{actor.name} may not sync {provider}.",
+            todo="Ask somebody with a grant to operate this provider.",
         )
     if not provider.is_enabled:
         raise RefusedBySafety(
-            f"{provider} is switched off and is not visited.",
-            todo="Switch its visits on first.",
+            f"{provider} is not synced: its sync is off.",
+            todo="Turn on its sync first.",
             code="provider_disabled",
         )
     now = fetch_now()

@@ -28,6 +28,6 @@ def close_run(run: SyncRun, status: SyncRun.Status, now: datetime, **values: int
     for heard in ("fetch_milliseconds", "body_bytes", "body_digest"):
         changes[heard] = getattr(run, heard)
     if not SyncRun.objects.filter(pk=run.pk, status__in=_UNFINISHED).update(**changes):
-        raise LeaseLost(f"Visit {run.pk} was ended by another run.", now="Nothing was stored by it.")
+        raise LeaseLost(f"Sync {run.pk} was ended by another run.", now="Nothing was stored by it.")
     for field, value in changes.items():
         setattr(run, field, value)

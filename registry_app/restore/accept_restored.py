@@ -22,8 +22,8 @@ def accept_restored(actor: Actor, provider_id: int, *, reason: str) -> Provider:
     _raise_if_may_not(actor, provider)
     if provider.restored_at is None:
         raise StateMoved(
-            f"{provider.name} does not wait to be accepted after a restore.",
-            todo="Nothing: it may be sent to.",
+            f"{provider.name} does not wait for an acceptance after a restore.",
+            todo="Nothing to do: dnsadmin may write to it.",
         )
     refusal = find_reason_to_wait(provider)
     if refusal is not None:
@@ -61,15 +61,15 @@ def find_reason_to_wait(provider: Provider) -> RefusedBySafety | None:
     """Why the snapshot of a restored provider cannot be accepted yet."""
     if provider.status == Provider.Status.HELD:
         return RefusedBySafety(
-            f"The snapshot {provider.name} gave since the restore is held.",
+            f"The snapshot of {provider.name} since the restore is held.",
             todo="Accept or reject the held snapshot first.",
             code="snapshot_held",
         )
     restored_at, accepted_at = provider.restored_at, provider.accepted_at
     if restored_at is not None and (accepted_at is None or accepted_at <= restored_at):
         return RefusedBySafety(
-            f"{provider.name} gave no snapshot since the restore.",
-            todo="Wait for its next sync, or ask for one, look at it, and accept it then.",
+            f"{provider.name} returned no snapshot since the restore.",
+            todo="Wait for its next sync, or request one. Then check the record sets and accept.",
             code="no_snapshot_since_restore",
         )
     return None
@@ -79,7 +79,7 @@ def _raise_if_may_not(actor: Actor, provider: Provider) -> None:
     if not may_operate(actor, provider):
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not accept the snapshot of {provider.name}.",
-            todo="Ask somebody with the right to operate this provider.",
+            todo="Ask somebody with a grant to operate this provider.",
         )
 
 
@@ -88,7 +88,7 @@ def _accept(actor: Actor, provider: Provider, reason: str) -> None:
     if not moved.update(restored_at=None):
         raise StateMoved(
             f"Somebody else decided on {provider.name}, or the database was restored again.",
-            todo="Look at the provider again.",
+            todo="Open the provider again.",
         )
     resolve_finding(compute_fingerprint(Kind.DATABASE_RESTORED, provider.pk, ""), fetch_now())
     restored_at = None if provider.restored_at is None else provider.restored_at.isoformat()

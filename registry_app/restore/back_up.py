@@ -14,12 +14,12 @@ from registry_app.restore.database_contents import save_contents
 
 
 def back_up(path: Path) -> Manifest:
-    """Write the backup; what it is of. Raises InvalidRequest where the file is there already.
+    """Write the backup; what it is of. Raises InvalidRequest where the file exists already.
 
     The knowledge in the manifest is read first, so that it is never ahead of what the file holds.
     """
     if path.exists():
-        raise InvalidRequest(f"{path} is there already.", todo="Name a new file.")
+        raise InvalidRequest(f"{path} exists already.", todo="Name a new file.")
     fetch_generation()
     known = fetch_knowledge()
     # Beside the file: the folder for temporary files may be small.

@@ -77,7 +77,7 @@ def extract_members(path: Path, manifest: Manifest, folder: Path) -> None:
             with target.open("wb") as file:
                 _copy(_open_member(tar, name), file, size)
             if describe_member(target) != (size, digest):
-                raise _unusable(f"{name} in it is not what the manifest says")
+                raise _unusable(f"{name} in it is not as the manifest describes it")
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def note_restore_if_any() -> bool:
     if ahead is None:
         store_copy(fetch_knowledge())
         return False
-    note_restore(SYSTEM, ahead, how="A copy of what was known is ahead of the database.")
+    note_restore(SYSTEM, ahead, how="A copy outside the database is ahead of the database.")
     return True
 
 
@@ -98,9 +98,10 @@ def _draft(provider_id: int, name: str) -> FindingDraft:
         severity=Severity.CRITICAL,
         subject="",
         explanation=(
-            f"The database was restored from an earlier state. Nothing is sent to {name} until somebody who "
-            "may operate it accepts the snapshot it gives after the restore. Transfers and loop runs that "
-            "were open are void. Look at what changed there, then accept it on the provider's page."
+            f"The database was restored from an earlier state. Nothing is sent to {name} until "
+            "somebody who may operate it accepts a snapshot that was read after the restore. Open "
+            "transfers and loop runs are void. Check what changed there, then accept the snapshot on "
+            "the provider's page."
         ),
         suggestion={"kind": "accept_restored", "provider_id": provider_id},
     )

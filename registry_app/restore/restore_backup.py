@@ -19,7 +19,7 @@ from registry_app.restore.backup_file import Manifest, extract_members, read_man
 from registry_app.restore.database_contents import load_contents
 from registry_app.restore.note_restore import note_restore
 
-_TODO_STOP = "Stop web, worker and beat (or `make run`), and restore then."
+_TODO_STOP = "Stop web, worker and beat (or `make run`), then restore."
 
 
 def restore_backup(actor: Actor, path: Path, *, replaces: bool = False) -> tuple[Manifest, Generation]:
@@ -64,7 +64,7 @@ def _raise_if_other_schema(manifest: Manifest) -> None:
     if manifest.engine != connection.vendor:
         raise RefusedBySafety(
             f"The backup is of {manifest.engine}, and this database is {connection.vendor}.",
-            todo="Restore it into a database of its own kind.",
+            todo="Restore it into a database of the same kind.",
         )
     mine, theirs = _flatten(list_migrations()), _flatten(manifest.migrations)
     if mine == theirs:
@@ -88,7 +88,7 @@ def _raise_if_not_empty() -> None:
         if model._default_manager.exists():
             raise RefusedBySafety(
                 f"This database is not empty: it holds {model._meta.verbose_name_plural}.",
-                todo="Restore into an empty, migrated database, or say --replace to lose what is here.",
+                todo="Restore into an empty, migrated database, or add --replace to delete what is here.",
                 code="not_empty",
             )
 

@@ -14,7 +14,7 @@ _STEP = TransferStep.Status
 _NOT_SENT = (_STEP.STORED, _STEP.NOT_SENT)
 _UNSETTLED = (_STEP.SENDING, _STEP.ANSWERED, _STEP.UNKNOWN)
 _VOID = "Void: the database was restored from an earlier state."
-_UNKNOWN = "What was sent between the backup and the restore is not known here; the provider shows it."
+_UNKNOWN = "dnsadmin does not know what was sent between the backup and the restore. The provider shows it."
 
 
 def void_transfers(actor: Actor) -> int:

@@ -14,12 +14,13 @@ def draft_drift(
     are what a rebuild left."""
     count = len(found.differences) + found.further
     what = "place" if count == 1 else "places"
-    keyless = f" {found.keyless} rows speak for no record set anybody could tell." if found.keyless else ""
+    keyless = f" {found.keyless} rows cannot be assigned to a record set." if found.keyless else ""
     listed = found.differences[:_MOST_LISTED]
     way_out = (
-        "It was brought up to date, and this is what could not be."
+        "It was updated. These rows could not be updated."
         if was_rebuilt
-        else "Its instance brings it up to date when it runs; or let dnsadmin do so, in the registry profile."
+        else "Its instance updates it when it runs. Or let dnsadmin update it: set “rebuilt from the "
+        "provider” in the registry profile."
     )
     return FindingDraft(
         kind=Kind.REGISTRY_DRIFT,

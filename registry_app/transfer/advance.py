@@ -61,7 +61,7 @@ def advance(
 def _moved(transfer: Transfer, was: str | None) -> StateMoved:
     label = _STATUS(was).label.lower() if was else "gone"
     return StateMoved(
-        f"{name_transfer(transfer).capitalize()} is {label} by now.",
+        f"{name_transfer(transfer).capitalize()} is {label} now.",
         now="This request changed nothing.",
-        todo="Look at the transfer again: somebody, or its worker, was first.",
+        todo="Open the transfer again: another person or its worker changed it first.",
     )

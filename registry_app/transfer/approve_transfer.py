@@ -63,11 +63,11 @@ def raise_if_may_not_approve(actor: Actor, transfer: Transfer) -> None:
     """Raise NotAllowed unless `actor` may approve both sides and, where another person has to, is one."""
     same = find_same_people(transfer, actor) if needs_other_person(transfer) else ""
     if same:
-        raise NotAllowed(same, todo="Ask somebody else who may approve.", code="other_person_needed")
+        raise NotAllowed(same, todo="Ask another person who may approve.", code="other_person_needed")
     if not may_act_on_transfer(actor, Grant.Action.APPROVE, transfer):
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not approve transfers of these record sets.",
-            todo="Ask somebody who may approve on both sides.",
+            todo="Ask somebody who may approve transfers of both owners.",
         )
 
 

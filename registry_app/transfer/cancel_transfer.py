@@ -19,7 +19,7 @@ def cancel_transfer(actor: Actor, public_id: UUID | str | int, *, reason: str) -
     if not may_cancel(actor, transfer):
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not cancel this transfer.",
-            todo="Ask who requested it, or somebody who may request transfers on both sides.",
+            todo="Ask the requester, or somebody who may request transfers of both owners.",
         )
     return advance(
         transfer,

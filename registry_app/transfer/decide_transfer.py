@@ -34,7 +34,7 @@ def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str,
     if not may_act_on_transfer(actor, Grant.Action.OPERATE, transfer):
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not decide on transfers of these record sets.",
-            todo="Ask somebody who may operate on both sides.",
+            todo="Ask somebody with a grant to operate for both owners.",
         )
     if decision not in DECISIONS:
         raise InvalidRequest(
@@ -46,7 +46,7 @@ def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str,
     if transfer.status != _STATUS.NEEDS_OPERATOR:
         raise StateMoved(
             f"The transfer is {transfer.get_status_display().lower()}: there is nothing to decide.",
-            todo="Look at it again.",
+            todo="Open it again.",
         )
     if decision == "send_again":
         raise_if_stopped(transfer.provider)

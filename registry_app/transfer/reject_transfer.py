@@ -16,7 +16,8 @@ def reject_transfer(actor: Actor, public_id: UUID | str | int, *, reason: str) -
     if not may_act_on_transfer(actor, Grant.Action.APPROVE, transfer):
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not decide on transfers of these record sets.",
-            todo="Ask somebody who may approve on both sides; who requested it may cancel it.",
+            todo="Ask somebody who may approve transfers of both owners. The requester may cancel the "
+            "transfer.",
         )
     if not reason.strip():
         raise InvalidRequest("The rejection has no reason.", fields={"reason": ["Say why."]})

@@ -51,8 +51,8 @@ def request_transfer(actor: Actor, request: TransferRequest) -> list[Transfer]:
             stored = [store_transfer(actor, plan, purpose) for plan in plans]
     except IntegrityError as error:
         raise StateMoved(
-            "Another request took some of these names a moment ago.",
-            now="Its transfer stands; this one was not stored.",
+            "Another transfer of some of these names was requested a moment ago.",
+            now="This request was not stored.",
             todo="Look at the open transfers, or ask for a new preview.",
         ) from error
     crash_point("transfer.requested")
@@ -72,7 +72,8 @@ def raise_if_unconfirmed(wanted: str, typed: str) -> None:
     """Raise ConfirmationNeeded unless the text that is asked for was typed."""
     if not is_confirmed(wanted, typed):
         raise ConfirmationNeeded(
-            "The next sync of the new owner may delete some of these record sets, or nobody knows.", wanted
+            "The next sync of the new owner may delete some of these record sets, or its effect is unknown.",
+            wanted,
         )
 
 
@@ -81,7 +82,7 @@ def _raise_if_moved(request: TransferRequest, plans: tuple[ProviderPlan, ...]) -
         return
     if dict(request.fingerprints) != {plan.provider.pk: plan.fingerprint for plan in plans}:
         raise StateMoved(
-            "What would be changed is not what was reviewed: the mirror, or the request, moved since.",
-            todo="Look at the new preview, and ask again if it is still right.",
+            "The plan changed since you reviewed it: the mirror or the request is different now.",
+            todo="Check the new preview, and request again if it is still right.",
             code="plan_moved",
         )

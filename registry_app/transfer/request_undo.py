@@ -55,8 +55,8 @@ def request_undo(actor: Actor, public_id: UUID | str | int, asked: UndoRequest) 
     plan = build_undo_plan(actor, original, asked.target_intent)
     if asked.fingerprint and asked.fingerprint != plan.fingerprint:
         raise StateMoved(
-            "What the undo would change is not what was reviewed: the mirror, or the request, moved since.",
-            todo="Look at the new preview, and ask again if it is still right.",
+            "The plan of the undo changed since you reviewed it: the mirror or the request is different now.",
+            todo="Check the new preview, and request again if it is still right.",
             code="plan_moved",
         )
     raise_if_refused(plan.refusals)
@@ -76,8 +76,8 @@ def request_undo(actor: Actor, public_id: UUID | str | int, asked: UndoRequest) 
             return store_transfer(actor, plan, purpose)
     except IntegrityError as error:
         raise StateMoved(
-            "Another request took some of these names a moment ago.",
-            now="Its transfer stands; this one was not stored.",
+            "Another transfer of some of these names was requested a moment ago.",
+            now="This request was not stored.",
             todo="Look at the open transfers.",
         ) from error
 
@@ -87,7 +87,7 @@ def _find_undoable(public_id: UUID | str | int) -> Transfer:
     if original.status not in UNDOABLE:
         raise StateMoved(
             f"A transfer that is {original.get_status_display().lower()} cannot be undone.",
-            todo="Only what was written can be: a verified or failed transfer.",
+            todo="Only a verified or failed transfer can be undone.",
             code="not_undoable",
         )
     return original

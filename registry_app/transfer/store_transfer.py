@@ -19,10 +19,9 @@ from registry_app.transfer.plan.provider_plan import ProviderPlan
 _ROWS = 500
 _MOST_LEFT_OUT = 200
 _NOT_REVIEWED = (
-    "It was requested without the fingerprint of its plan, so somebody has to look at the plan and approve "
-    "it."
+    "It was requested without the fingerprint of its plan, so somebody must review and approve it."
 )
-_MAY_NOT_APPLY = "It was requested with a token that may plan and not apply, so somebody has to approve it."
+_MAY_NOT_APPLY = "It was requested with a token without the scope apply, so somebody must approve it."
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def _approve_by_policy(transfer: Transfer) -> Transfer:
         before=[Transfer.Status.REQUESTED],
         after=Transfer.Status.APPROVED,
         actor=SYSTEM,
-        reason=f"{transfer.provider.name} asks for no approval.",
+        reason=f"{transfer.provider.name} requires no approval.",
         approved_by_name=f"{POLICY_APPROVES}{transfer.provider.name}"[:200],
         approved_fingerprint=transfer.plan_fingerprint,
         approved_at=fetch_now(),

@@ -185,7 +185,7 @@ def _invert(
         after=[*stayed, *(format_endpoint(each.old, key.store) for key, each in mine.items() if each.old)],
         verdict=verdict.value,
         verdict_reason=verdict.reason,
-        problem="The record set is gone, so there is nothing to give back." if is_gone else "",
+        problem="The record set is gone, so there is nothing to restore." if is_gone else "",
         problem_code="missing" if is_gone else "",
         source_owner_id=owner_now,
     )
@@ -209,7 +209,7 @@ def _leave_out_if_changed(item: PlannedItem, shown: dict[ClaimKey, tuple[str, ..
     empty = {claim_key_of(endpoint) for endpoint in item.after} - expected.keys()
     for key, targets in [*expected.items(), *((key, ()) for key in sorted(empty))]:
         if not item.problem and sorted(shown.get(key, ())) != sorted(targets):
-            problem = f"Somebody changed {describe_place(key, {})} since, and that is left as it is."
+            problem = f"Somebody changed {describe_place(key, {})} since. It is left as it is."
             return replace(item, problem=problem, problem_code="changed_since")
     return item
 
@@ -293,9 +293,9 @@ def _compute_verdict(
     if original.kind in _OWNER_STAYS:
         return compute_verdict_without_change("It keeps its owner.")
     if not item.owner_before:
-        return compute_verdict_without_change("Nobody owned it before: no instance changes or deletes it.")
+        return compute_verdict_without_change("It had no owner before: no instance changes or deletes it.")
     if "," in item.owner_before:
-        return compute_verdict_without_change("Its claims disagree again: every instance sees its own.")
+        return compute_verdict_without_change("Its claims disagree again: each instance sees its own claim.")
     return former[item.owner_before].judge(key_of(item), record)
 
 
@@ -312,7 +312,7 @@ def _find_refusals(
     if not included:
         problems = [item.problem for item in items if item.problem]
         happened = f"Nothing of this transfer can be undone. {problems[0] if problems else ''}".strip()
-        return [*refusals, Refusal("nothing_to_undo", happened, todo="Look at its items.")]
+        return [*refusals, Refusal("nothing_to_undo", happened, todo="See the reasons of its items.")]
     before = original.items.filter(status=TransferItem.Status.VERIFIED).values_list("owner_before", "name")
     sides = [*before, *((item.source_owner_id, item.name) for item in included)]
     denied = find_denied_side(actor, Grant.Action.REQUEST, original.provider, sides, None)

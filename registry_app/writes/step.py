@@ -68,7 +68,7 @@ def send_step(session: WriteSession, step: Step) -> None:
         _store_answer(step, StepStatus.UNKNOWN, str(error))
     else:
         crash_point(f"{step.crash_prefix}sent")
-        _store_answer(step, StepStatus.ANSWERED, "Success was answered.")
+        _store_answer(step, StepStatus.ANSWERED, "Provider reported success.")
     crash_point(f"{step.crash_prefix}answered")
 
 

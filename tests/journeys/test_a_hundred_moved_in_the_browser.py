@@ -57,7 +57,7 @@ def test_a_hundred_record_sets_move_to_another_owner_and_back(desk: Desk, dnsadm
     others = {key for key in before if key.name in names and key.record_type == "AAAA"}
     total = 100 + len(others)
     expect(page.locator(".dn-count")).to_have_text([f"Unknown {total}"])
-    expect(page.get_by_text("Goes along").first).to_be_visible()
+    expect(page.get_by_text("Added:").first).to_be_visible()
     first = page.locator(".dn-table tbody tr", has_text=names[0]).first
     expect(first.locator(".dn-change")).to_contain_text("owner=green-cluster")
     save_screenshot(page, "transfer-preview")
@@ -98,7 +98,7 @@ def test_the_page_of_a_transfer_follows_it_by_itself(desk: Desk, dnsadmin: Runni
         reference.faults.plan("POST /records", meanwhile(lambda: _raise_unless_seen(is_seen)))
         page = desk.open_logged_in()
         page.goto("/admin/registry_app/transfer/request/?names=app-00000.slow.example.org")
-        fill_in_transfer(page, target="green-cluster", intent="It wants them as they are")
+        fill_in_transfer(page, target="green-cluster", intent="It wants them with the same targets")
 
         page.get_by_role("button", name="Request 1 record set").click()
         page.wait_for_url("**/change/")

@@ -23,7 +23,7 @@ def test_a_provider_is_registered_tested_visited_and_its_records_are_there(desk:
         page.get_by_label("Name required", exact=True).fill("fresh-dns")
         page.get_by_label("URL required", exact=True).fill("ftp://127.0.0.1:8888")
         page.get_by_label("Description").fill("what the workshop runs")
-        page.get_by_label("Visited every (seconds)").fill("3600")
+        page.get_by_label("Sync interval (seconds)").fill("3600")
         page.get_by_role("button", name="Register provider").click()
 
         field = page.locator(".dn-field", has=page.get_by_label("URL required", exact=True))
@@ -38,8 +38,8 @@ def test_a_provider_is_registered_tested_visited_and_its_records_are_there(desk:
         page.get_by_role("button", name="Test connection").click()
         expect(page.get_by_text("24 endpoints in")).to_be_visible()
         page.get_by_role("link", name="Back to the provider").click()
-        page.get_by_role("button", name="Visit now").click()
-        expect(page.get_by_text("Asked for a visit")).to_be_visible()
+        page.get_by_role("button", name="Sync now").click()
+        expect(page.get_by_text("Sync requested")).to_be_visible()
         wait_until(lambda: _count_visits(page, address), "the visit to be on the page")
 
         choose_screen(page, "Record sets")

@@ -61,7 +61,7 @@ def test_what_one_person_requests_another_approves(desk: Desk, dnsadmin: Running
     for name in names:
         pick(alice, name)
     begin(alice, "Transfer to another owner")
-    fill_in_transfer(alice, target="edge-standby", intent="It wants them as they are")
+    fill_in_transfer(alice, target="edge-standby", intent="It wants them with the same targets")
     expect(alice.get_by_text("Another person must approve.")).to_be_visible()
     alice.get_by_role("button", name="Request 3 record sets").click()
     expect_status(alice, "Requested")

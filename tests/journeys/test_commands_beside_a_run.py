@@ -25,5 +25,5 @@ def test_the_provider_that_stands_in_the_documentation_can_be_asked(dnsadmin: Ru
 
     done = _run_command(dnsadmin, "dnsadmin_providers", "conformance", url)
 
-    assert "does not allow visits" not in done.stdout
+    assert "does not allow connections" not in done.stdout
     assert " 0 failed" in done.stdout

@@ -20,7 +20,7 @@ def test_a_preview_that_is_no_longer_true_is_refused_with_what_changed(
 ) -> None:
     names = [f"{service}.staging.eu-west.example.org" for service in ("partners", "payments", "profile")]
     page = desk.open_logged_in(refusals={409})
-    _preview(page, *names, intent="It wants them as they are", reason="moved after the audit")
+    _preview(page, *names, intent="It wants them with the same targets", reason="moved after the audit")
     body = {
         "kind": "transfer",
         "reason": "somebody is faster",
@@ -46,7 +46,7 @@ def test_a_preview_that_is_no_longer_true_is_refused_with_what_changed(
 def test_a_double_click_makes_one_transfer(desk: Desk, dnsadmin: RunningDnsadmin) -> None:
     before, transfers = dnsadmin.zone_text("public-dns"), len(dnsadmin.fetch_all("transfers/"))
     page = desk.open_logged_in()
-    _preview(page, "refunds.qa.eu-west.example.org", intent="It wants them as they are")
+    _preview(page, "refunds.qa.eu-west.example.org", intent="It wants them with the same targets")
 
     page.get_by_role("button", name="Request 1 record set").dblclick()
     expect_status(page, "Verified")
@@ -61,13 +61,13 @@ def test_the_same_request_from_two_windows_makes_one_transfer(desk: Desk, dnsadm
     page = desk.open_logged_in()
     other_window = page.context.new_page()
     for window in (page, other_window):
-        _preview(window, "cache-11.gru.edge.example.net", intent="It wants them as they are")
+        _preview(window, "cache-11.gru.edge.example.net", intent="It wants them with the same targets")
 
     for window in (page, other_window):
         window.get_by_role("button", name="Request 1 record set").click()
         expect_status(window, "Requested")
 
-    expect(other_window.get_by_text("This was requested already; here it is.")).to_be_visible()
+    expect(other_window.get_by_text("This was already requested: this is the transfer.")).to_be_visible()
     assert other_window.url == page.url
     assert len(dnsadmin.fetch_all("transfers/")) == transfers + 1
     public_id = read_public_id(page)

@@ -27,7 +27,7 @@ def test_a_record_set_moves_without_any_script(desk: Desk, dnsadmin: RunningDnsa
     narrow_list(page, name=name)
     pick(page, name)
     begin(page, "Transfer to another owner")
-    fill_in_transfer(page, target="blue-cluster", intent="It wants them as they are")
+    fill_in_transfer(page, target="blue-cluster", intent="It wants them with the same targets")
     page.get_by_role("button", name="Request 1 record set").click()
     expect(page.locator("noscript p")).to_be_visible()
     wait_until(lambda: _reload(page) == "Verified", "the page to say that it is verified")

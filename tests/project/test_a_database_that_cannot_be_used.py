@@ -37,7 +37,7 @@ def test_a_server_that_is_away_is_told_without_its_password(tmp_path: Path, comm
     told = ran.stdout + ran.stderr
     assert ran.returncode == 1
     assert "The database cannot be used: connection failed" in told
-    assert "See that it runs" in told
+    assert "Check that it runs" in told
     assert "Traceback" not in told
     assert "correct-horse" not in told
 

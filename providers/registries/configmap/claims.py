@@ -8,7 +8,7 @@ from providers.registries.labels import OWNER, describe_unreadable_owner, format
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.endpoint import EndpointKey
 
-_TWICE = "Its record set has more than one row, so there is no telling which one is meant."
+_TWICE = "Its record set has more than one row, so it is not known which one is meant."
 _TWO_TEXTS = "Its row and the intent beside it say different things."
 _NO_TARGETS = "The intent does not say which targets are meant."
 _FOREIGN_INTENT = "The intent names another owner than the one whose map it is in."
@@ -59,7 +59,7 @@ def read_claim(owner_id: str, key: EndpointKey, entry: Entry) -> StoredClaim | N
 def _read_text(owner_id: str, row: Row) -> tuple[str, str]:
     """The text of a row, as far as it has one, and what is wrong with it."""
     if row.problem or row.owner_id is None:
-        return "", row.problem or "The row does not say whose it is."
+        return "", row.problem or "The row names no owner."
     if row.owner_id != owner_id:
         return "", _FOREIGN_INTENT
     try:

@@ -139,7 +139,7 @@ def _read_rows(raws: Iterable[bytes]) -> tuple[Row, ...]:
         if not isinstance(row, Row):
             raise UnusableExport(f"A row of the export cannot be read. {row.reason}")
         if row.problem:
-            raise UnusableExport(f"The row of {row.key.name} in the export cannot be believed: {row.problem}")
+            raise UnusableExport(f"The row of {row.key.name} in the export is not valid: {row.problem}")
         rows.append(row)
     return tuple(rows)
 

@@ -164,7 +164,7 @@ def _build_shard(name: str, start: _Start | None, rows: int, generation: int) ->
 
 def _decode(decoder: msgspec.json.Decoder[_Read], text: str, what: str) -> _Read:
     if len(text) > _MAX_INDEX_BYTES:
-        raise UnreadableIndex(f"its {what} is longer than any honest one")
+        raise UnreadableIndex(f"its {what} is longer than allowed")
     try:
         return decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):

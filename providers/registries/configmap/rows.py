@@ -249,7 +249,7 @@ def _build(raw: bytes, plain: _PlainRow, owner_id: str | None, problem: str = ""
     if not plain.type:
         return UnreadableRow(raw, f"{_NO_NAME}: it has no type.")
     if poison is not None:
-        problem = problem or f"The row cannot be believed: {poison.reason}."
+        problem = problem or f"The row is not valid: {poison.reason}."
         record = msgspec.structs.replace(record, targets=(), labels={})
     if targets and plain.target != targets[0]:
         problem = problem or "The row names another target in `target` than first in `targets`."

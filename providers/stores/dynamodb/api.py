@@ -199,13 +199,13 @@ class DynamoDbApi:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             said = safe_excerpt(str(error), self._key.secrets())
             raise NotAProvider(
-                f"{self.origin} answers, but not as DynamoDB does, and nothing of it was used: {said}",
+                f"{self.origin} responds, but not as DynamoDB does. Nothing of it was used: {said}",
                 hint="Check the endpoint, and any proxy in between.",
             ) from error
 
     def _malformed(self, reason: str) -> MalformedAnswer:
         return MalformedAnswer(
-            f"The answer of {self.origin} was not used: {reason}.",
+            f"The response of {self.origin} was not used: {reason}.",
             hint="Check what listens there, and any proxy in between.",
         )
 
@@ -229,7 +229,7 @@ def _read_error(answer: Answer, request: Request) -> ProviderError:
     status, origin = answer.status, request.origin
     if 300 <= status < 400:
         return Redirected(
-            f"{origin} answered {status} and points elsewhere; we did not follow.",
+            f"{origin} redirects to another address ({status}), which dnsadmin does not follow.",
             status=status,
             hint="Give the address of the endpoint itself.",
         )
@@ -260,6 +260,6 @@ def _not_confirmed(reason: ProviderError, *, is_open: bool) -> NothingSent | Out
         return OutcomeUnknown(
             f"Whether the change was made is unknown: {reason}",
             reason=reason,
-            hint="Read the table before anything else; do not send the change again unseen.",
+            hint="Read the table first. Do not send the change again without that.",
         )
     return NothingSent(f"The change was not made: {reason}", reason=reason, hint=reason.hint)

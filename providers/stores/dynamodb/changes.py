@@ -116,7 +116,7 @@ def _find_unchanged(
         raise RowConflict(f"The change was not sent: {name} has no row any more.")
     claim = held[0].claim
     if claim.problem:
-        raise NothingSent(f"The change was not sent: the row of {name} cannot be believed. {claim.problem}")
+        raise NothingSent(f"The change was not sent: the row of {name} is not valid. {claim.problem}")
     if claim.text != change.old:
         raise RowConflict(f"The change was not sent: {name} {_describe_holder(claim, change.old)}.")
     return held[0]

@@ -166,7 +166,8 @@ def _explain_throttled(request: Request, name: str) -> Throttled:
     return Throttled(
         f"{request.origin} throttles {request.operation} on the table {request.table} ({name}).",
         name=name,
-        hint="Give the table more capacity, or on-demand capacity, or visit this provider less often.",
+        hint="Give the table more capacity, or on-demand capacity, or raise the sync interval of this "
+        "provider.",
     )
 
 

@@ -127,5 +127,5 @@ def _describe_stop(error: NothingSent | OutcomeUnknown, made: int, total: int) -
     return OutcomeUnknown(
         f"{made} of {total} rows were changed, and then it stopped. {error}",
         reason=error,
-        hint="Read the table before anything else; do not send the change again unseen.",
+        hint="Read the table first. Do not send the change again without that.",
     )

@@ -40,7 +40,7 @@ def read_list(
             raise MalformedAnswer(
                 f"The Kubernetes API at {origin} sent a list of {question.plural} that cannot be "
                 f"used: {error}.",
-                hint="Check the address: it must be the API itself. Nothing of the answer was used.",
+                hint="Check the address: it must be the API itself. Nothing of the response was used.",
             ) from None
         if len(objects) > limits.max_items:
             raise _too_large(origin, question, f"has more than {limits.max_items} objects")

@@ -28,24 +28,27 @@ _EXPLAINED: Final[Mapping[int, tuple[str, str]]] = MappingProxyType(
     {
         400: ("does not understand the request (400)", "Check the API's version, and any proxy in between."),
         401: (
-            "does not know who asks (401)",
+            "does not accept the credentials (401)",
             "Check the token or the client certificate of this cluster: it may have expired.",
         ),
         405: ("has no way to {question} (405)", "Check the address: it must be the API itself."),
         409: (
             "refuses to {question} (409): another writer was first",
-            "Read it again; what stands now is the other writer's.",
+            "Read it again: it has the other writer's values now.",
         ),
-        410: ("has forgotten the list that was being read (410)", "The next visit reads it from the start."),
+        410: ("no longer has the list that was being read (410)", "The next sync reads it from the start."),
         413: (
             "refuses to {question} (413): the request is too large",
-            "An object cannot grow that far; let fewer record sets stand in it.",
+            "An object cannot be that large: keep fewer record sets in it.",
         ),
         422: (
             "refuses to {question} (422): the object is not valid to it",
             "What it said tells which field it does not take, or that the object is too large.",
         ),
-        429: ("rejects requests because there were too many (429)", "Visit it less often."),
+        429: (
+            "rejects requests because there were too many (429)",
+            "Raise the sync interval of its providers.",
+        ),
     }
 )
 
@@ -150,7 +153,10 @@ def _explain(question: Question, status: int) -> tuple[str, str]:
         explained, hint = _EXPLAINED[status]
         return explained.format(question=question), hint
     if 300 <= status < 400:
-        return f"points elsewhere ({status}); we did not follow", "Give the address it really listens at."
+        return (
+            f"redirects to another address ({status}), which dnsadmin does not follow",
+            "Give the address it really listens at.",
+        )
     if status >= 500:
         return f"failed ({status}) when asked to {question}", "Look at the API server's log; it may recover."
     return f"answered {status} when asked to {question}", "Check the address: it must be the API itself."

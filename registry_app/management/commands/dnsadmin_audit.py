@@ -21,15 +21,15 @@ from registry_app.queries.audit_export import export_audit, verify_export
 
 class Command(DnsadminCommand):
     help = (
-        "Verify the audit trail, or an export of it (verify); write it as lines of JSON (export); append its "
-        "end to a file outside the database (checkpoint). Exit code: 0 done or it holds, 1 error, 2 it does "
-        "not hold."
+        "Verify the audit trail, or an export of it (verify); write it as lines of JSON (export); "
+        "append its end to a file outside the database (checkpoint). Exit code: 0 done or valid, 1 "
+        "error, 2 not valid."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         acts = parser.add_subparsers(dest="act", required=True)
-        verify = acts.add_parser("verify", help="Does the chain hold, and do the checkpoints?")
+        verify = acts.add_parser("verify", help="Verify the chain and the checkpoints.")
         verify.add_argument("file", nargs="?", type=Path, help="An export instead of the database.")
         verify.add_argument("--checkpoints", type=Path, help="A file of checkpoints.")
         export = acts.add_parser("export", help="One line of JSON for each entry, and a closing line.")
@@ -37,7 +37,7 @@ class Command(DnsadminCommand):
         export.add_argument("--to", dest="last", type=int, metavar="SEQUENCE")
         export.add_argument("--file", type=Path, help="A new file instead of standard output.")
         checkpoint = acts.add_parser("checkpoint", help="Append the end of the trail to a file.")
-        checkpoint.add_argument("--file", type=Path, help="Unless said: in the state folder.")
+        checkpoint.add_argument("--file", type=Path, help="Default: in the state folder.")
         for each in (verify, export, checkpoint):
             each.add_argument("--json", action="store_true", default=False)
 
@@ -63,9 +63,9 @@ class Command(DnsadminCommand):
             found = None if fault is None else {"sequence": fault.sequence, "problem": fault.problem}
             write_json(self.stdout, {"entries": count, "holds": fault is None, "fault": found})
         elif fault is None:
-            self.stdout.write(f"It holds: {count} entries.")
+            self.stdout.write(f"Valid: {count} entries.")
         else:
-            self.stdout.write(f"It does not hold at entry {fault.sequence}: {fault.problem}.")
+            self.stdout.write(f"Not valid at entry {fault.sequence}: {fault.problem}.")
 
     def _export(self, options: dict[str, Any]) -> ExitCode:
         count = -1

@@ -12,8 +12,8 @@ from registry_app.restore.back_up import back_up
 
 class Command(DnsadminCommand):
     help = (
-        "Back up the database into one file, while dnsadmin runs. Secrets stay encrypted in it: keep the "
-        "encryption keys elsewhere, and keep them. Exit code: 0 done, 1 error."
+        "Back up the database into one file, while dnsadmin runs. Secrets stay encrypted in it: keep "
+        "the encryption keys in another place. Exit code: 0 done, 1 error."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

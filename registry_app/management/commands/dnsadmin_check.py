@@ -23,7 +23,7 @@ def find_broken_chain() -> Violation | None:
     fault = verify_audit()
     if fault is None:
         return None
-    return Violation(1, (f"audit entry {fault.sequence}",), f"The chain does not hold: {fault.problem}.")
+    return Violation(1, (f"audit entry {fault.sequence}",), f"The chain is not valid: {fault.problem}.")
 
 
 def find_cut_off_entries() -> Violation | None:
@@ -49,8 +49,8 @@ INVARIANTS = (
 
 class Command(DnsadminCommand):
     help = (
-        "Verify the invariants of safety.md that the database can show. Reads only. Exit code: 0 all hold, "
-        "1 error, 2 something is broken."
+        "Verify the invariants that the database can show. Reads only. Exit code: 0 all hold, 1 "
+        "error, 2 something is broken."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

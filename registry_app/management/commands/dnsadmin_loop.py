@@ -40,9 +40,9 @@ _GOOD_ENDS = (LoopRun.Status.UNCHANGED, LoopRun.Status.VERIFIED)
 
 class Command(DnsadminCommand):
     help = (
-        "Make a provider hold what an owner of dnsadmin's own wants: plan from a fresh reading, show the "
-        "plan, send it once, read it back. Exit code: 0 all stands as wanted, 1 error, 2 a plan that would "
-        "change something (or a run still under way), 3 refused by a safety rule."
+        "Run the loop of an owner that dnsadmin manages itself: read the provider, show the plan, "
+        "send it once, read it back. Exit code: 0 everything is as wanted, 1 error, 2 a plan that "
+        "would change something (or a run still under way), 3 refused by a safety rule."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -59,14 +59,16 @@ class Command(DnsadminCommand):
         parser.add_argument(
             "--policy",
             choices=[policy.value for policy in Policy],
-            help="As of ExternalDNS. Default: the loop's, or sync.",
+            help="As in ExternalDNS. Default: the loop's, or sync.",
         )
         parser.add_argument(
             "--managed-types", metavar="TYPE,TYPE", help="Default: the loop's, or A,AAAA,CNAME."
         )
         parser.add_argument("--dry-run", action="store_true", help="Show the plan and change nothing.")
-        parser.add_argument("--confirm", default="", metavar="TEXT", help="The text the plan asks for.")
-        parser.add_argument("--as", dest="person", metavar="USER", help="For whom: their rights are asked.")
+        parser.add_argument(
+            "--confirm", default="", metavar="TEXT", help="The confirmation that the plan asks for."
+        )
+        parser.add_argument("--as", dest="person", metavar="USER", help="The user whose rights apply.")
 
     def run(self, options: dict[str, Any]) -> ExitCode:
         actor = actor_named(options["person"]) if options["person"] else actor_of_shell()
@@ -126,7 +128,7 @@ def _build_request(options: dict[str, Any]) -> LoopRequest:
         raise NotFound(
             f"There is no owner {options['owner'][:100]!r}.",
             now="Nothing was read or sent.",
-            todo="Register the owner that dnsadmin is to run.",
+            todo="Register the owner that dnsadmin manages.",
         )
     provider = Provider.objects.get(pk=find_provider(options["provider"]).pk)
     loop = Loop.objects.filter(owner=owner, provider=provider).first()
@@ -179,7 +181,7 @@ def _describe_reading(reading: ManifestReading) -> str:
     counts = [(reading.files, "file"), (len(reading.endpoints), "endpoint")]
     told = [f"{count} {noun if count == 1 else noun + 's'}" for count, noun in counts]
     if reading.ignored:
-        told.append(f"{len(reading.ignored)} that want nothing ignored")
+        told.append(f"{len(reading.ignored)} without endpoints ignored")
     return ", ".join(told)
 
 
@@ -188,7 +190,7 @@ def _read(directory: Path) -> ManifestReading:
         return read_manifests(directory)
     except InvalidManifest as error:
         raise InvalidRequest(
-            f"The manifests cannot be taken: {error}",
+            f"The manifests cannot be used: {error}",
             now="Nothing was planned or sent.",
             fields={"--source": [str(error)]},
         ) from error

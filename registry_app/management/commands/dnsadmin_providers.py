@@ -28,24 +28,26 @@ _PATIENCE = 10.0
 
 class Command(DnsadminCommand):
     help = (
-        "Providers. Exit code: 0 all well, 1 error, 2 a provider that fails a question (conformance) or a "
-        "visit (list), 3 refused by a safety rule."
+        "Providers. Exit code: 0 no problem, 1 error, 2 a provider that fails a check (conformance) "
+        "or a sync (list), 3 refused by a safety rule."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         commands = parser.add_subparsers(dest="act", required=True, metavar="list|conformance")
-        listing = commands.add_parser("list", help="The registered providers and how they are.")
-        asking = commands.add_parser("conformance", help="Ask a provider everything the protocol says.")
+        listing = commands.add_parser("list", help="The registered providers and their status.")
+        asking = commands.add_parser("conformance", help="Check whether a provider follows the protocol.")
         asking.add_argument("provider", metavar="URL|PROVIDER", help="An address, or a name or id.")
         asking.add_argument("--protocol", choices=("webhook", "plugin"), default="webhook")
         asking.add_argument(
             "--write",
             metavar="ZONE",
             default="",
-            help="Write as well: under a label made for it below ZONE, cleaned up at the end.",
+            help="Also test writes, under a new label below ZONE that is deleted at the end.",
         )
-        asking.add_argument("--as", dest="username", metavar="USER", help="Who writes, at a registered one.")
+        asking.add_argument(
+            "--as", dest="username", metavar="USER", help="The user who writes, for a registered provider."
+        )
         for each in (listing, asking):
             each.add_argument("--json", action="store_true", help="Print one JSON document.")
 
@@ -68,11 +70,11 @@ class Command(DnsadminCommand):
         return ExitCode.CHANGES if is_failing else ExitCode.OK
 
     def _ask(self, options: dict[str, Any]) -> ExitCode:
-        self.show_progress("Asking; this takes as long as the provider takes.")
+        self.show_progress("Checking. This takes as long as the provider takes.")
         try:
             report = self._fetch_report(options)
         except ProviderError as error:
-            raise InvalidRequest(str(error), now="Nothing was asked.", todo=error.hint) from error
+            raise InvalidRequest(str(error), now="Nothing was checked.", todo=error.hint) from error
         if options["json"]:
             write_json(self.stdout, {"report": msgspec.to_builtins(report), "counts": report.counts()})
         else:
@@ -89,7 +91,7 @@ class Command(DnsadminCommand):
             return check_conformance(SYSTEM, provider.pk)
         if not options["username"]:
             raise InvalidRequest(
-                f"Nobody said who writes at {provider}.", todo="Name an administrator with --as."
+                f"No user is given for the writes at {provider}.", todo="Name an administrator with --as."
             )
         return check_conformance(actor_named(options["username"]), provider.pk, zone=options["write"])
 
@@ -105,4 +107,4 @@ class Command(DnsadminCommand):
         counts = report.counts()
         self.stdout.write("\n" + ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict))
         if not report.wrote:
-            self.stdout.write("Nothing was written. With --write ZONE it asks how exactly changes are taken.")
+            self.stdout.write("Nothing was written. Add --write ZONE to check how changes are applied.")

@@ -20,8 +20,8 @@ from registry_app.models import RegistryProfile
 
 class Command(DnsadminCommand):
     help = (
-        "ConfigMap registries. A document holds all rows of one owner, and can be kept where no cluster "
-        "ends. Exit code: 0 done, 1 error, 3 refused by a safety rule."
+        "ConfigMap registries. A document holds all rows of one owner and can be kept outside the "
+        "cluster. Exit code: 0 done, 1 error, 3 refused by a safety rule."
     )
 
     options_of_names: ClassVar = {"document": "--file"}
@@ -31,7 +31,7 @@ class Command(DnsadminCommand):
         commands = parser.add_subparsers(dest="act", required=True, metavar="export|restore")
         taking = commands.add_parser("export", help="Write the registry of an owner into a file.")
         taking.add_argument("--owner", required=True, metavar="OWNER_ID")
-        bringing = commands.add_parser("restore", help="Bring the registry in a file back.")
+        bringing = commands.add_parser("restore", help="Restore the registry of a file.")
         for each in (taking, bringing):
             each.add_argument("--profile", required=True, help="A registry profile of kind configmap.")
             each.add_argument("--file", required=True, type=Path)
@@ -42,7 +42,7 @@ class Command(DnsadminCommand):
         actor = actor_named(options["username"])
         profile = RegistryProfile.objects.filter(name=options["profile"]).first()
         if profile is None:
-            raise NotFound(f"There is no registry profile {options['profile']!r}.", todo="Look at the list.")
+            raise NotFound(f"There is no registry profile {options['profile']!r}.", todo="See the list.")
         path: Path = options["file"]
         if options["act"] == "export":
             document = export_registry(actor, profile, options["owner"])
@@ -69,7 +69,7 @@ def _write(path: Path, document: bytes) -> None:
             file.write(document)
     except OSError as error:
         raise InvalidRequest(
-            f"{path} cannot be written: {error.strerror}.", todo="Name a file that is not there yet."
+            f"{path} cannot be written: {error.strerror}.", todo="Name a file that does not exist yet."
         ) from error
 
 

@@ -28,8 +28,9 @@ from registry_app.restore.restore_backup import restore_backup
 
 class Command(DnsadminCommand):
     help = (
-        "Restore a backup (backup FILE), see which providers wait since a restore (status), accept what "
-        "they show since (accept). Exit code: 0 done, 1 error, 2 providers wait, 3 a safety rule said no."
+        "Restore a backup (backup FILE), see which providers wait since a restore (status), accept "
+        "their snapshots (accept). Exit code: 0 done, 1 error, 2 providers wait, 3 refused by a "
+        "safety rule."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -37,11 +38,13 @@ class Command(DnsadminCommand):
         acts = parser.add_subparsers(dest="act", required=True)
         file = acts.add_parser("backup", help="Restore a file of dnsadmin_backup.")
         file.add_argument("file", type=Path)
-        file.add_argument("--replace", action="store_true", help="Lose what the database holds now.")
+        file.add_argument("--replace", action="store_true", help="Delete what the database holds now.")
         status = acts.add_parser("status", help="Which providers wait, and why.")
-        accept = acts.add_parser("accept", help="Accept the snapshots given since the restore.")
+        accept = acts.add_parser("accept", help="Accept the snapshots since the restore.")
         accept.add_argument("providers", nargs="*", metavar="PROVIDER", help="Name or id.")
-        accept.add_argument("--all", action="store_true", help="All that wait and gave a snapshot.")
+        accept.add_argument(
+            "--all", action="store_true", help="All providers that wait and returned a snapshot."
+        )
         accept.add_argument("--as", dest="username", required=True, help="Who accepts: a user name.")
         accept.add_argument("--reason", required=True)
         for each in (file, status, accept):
@@ -59,9 +62,10 @@ class Command(DnsadminCommand):
             write_json(self.stdout, {"made_at": manifest.made_at, "generation": generation.number})
         else:
             self.stdout.write(
-                f"Restored what was backed up at {manifest.made_at}. This is generation {generation.number}. "
-                "What was open is void. Start dnsadmin, wait for a sync of each provider, look at the "
-                "differences, and accept: dnsadmin_restore accept --all --as NAME --reason TEXT."
+                f"Restored what was backed up at {manifest.made_at}. This is generation "
+                f"{generation.number}. Open transfers and runs are void. Start dnsadmin, wait for a "
+                "sync of each provider, look at the differences, and accept: dnsadmin_restore accept "
+                "--all --as NAME --reason TEXT."
             )
         return ExitCode.OK
 
@@ -79,7 +83,7 @@ class Command(DnsadminCommand):
             accepted = [accept_restored(actor, each.pk, reason=options["reason"]) for each in chosen]
             left = []
         else:
-            raise InvalidRequest("No provider is named.", todo="Name providers, or say --all.")
+            raise InvalidRequest("No provider is named.", todo="Name providers, or give --all.")
         self._write(options, accepted, left)
         return ExitCode.CHANGES if left else ExitCode.OK
 

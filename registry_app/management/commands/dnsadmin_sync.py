@@ -49,14 +49,14 @@ class VisitResult:
 
 class Command(DnsadminCommand):
     help = (
-        "Visit providers now, each under its lease. Exit code: 0 nothing changed, 1 a visit failed or "
-        "another worker was there, 2 something changed, 3 a snapshot was held for review."
+        "Sync providers now, each under its lease. Exit code: 0 nothing changed, 1 a sync failed or "
+        "another worker had the lease, 2 something changed, 3 a snapshot was held for review."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("providers", nargs="*", metavar="PROVIDER", help="Name or id.")
-        parser.add_argument("--all", action="store_true", help="All providers that are visited.")
+        parser.add_argument("--all", action="store_true", help="All providers whose sync is enabled.")
         parser.add_argument("--jobs", type=int, default=4, choices=range(1, 33), metavar="1-32")
 
     def run(self, options: dict[str, Any]) -> ExitCode:
@@ -100,11 +100,11 @@ def _build_result(provider: Provider, visit: Future[SyncRun | None]) -> VisitRes
         return VisitResult(provider.name, _BROKEN, error_code=error.code, error=str(error))
     if error is not None:
         _LOG.error("sync.broken", provider=provider.pk, exc_info=error)
-        reason = f"The visit broke ({type(error).__name__}); the log has it."
+        reason = f"The sync failed unexpectedly ({type(error).__name__}); see the log."
         return VisitResult(provider.name, _BROKEN, error_code="internal_error", error=reason)
     run = visit.result()
     if run is None:
-        reason = "Another worker visits it right now, or a transfer runs there."
+        reason = "Another worker syncs it right now, or a transfer runs there."
         return VisitResult(provider.name, _BUSY, error_code=_BUSY, error=reason)
     return VisitResult(
         provider=provider.name,

@@ -18,8 +18,8 @@ def find_set_aside(scene: Scene) -> Iterator[FindingDraft]:
             severity=Severity.WARNING,
             subject=f"{item.name}\0{field}\0{item.reason}",
             explanation=(
-                f"{what} was set aside: {item.reason}. The rest of the answer was taken over; what it may "
-                "replace or claim is left as it was. Correct it where it is made."
+                f"{what} was set aside: {item.reason}. The rest of the response was stored. Record "
+                "sets that it may replace or claim stay as they were. Correct it where it is created."
             ),
             name=item.name,
             details={"field": field, "reason": item.reason},
@@ -35,8 +35,8 @@ def find_wrong_content_type(scene: Scene) -> Iterator[FindingDraft]:
             severity=Severity.INFO,
             subject="",
             explanation=(
-                f"{scene.provider_name} sends its records with the Content-Type {said}; the protocol says "
-                f"{WEBHOOK_MEDIA_TYPE}. Correct the provider, or what stands between."
+                f"{scene.provider_name} sends its records with the Content-Type {said}; the protocol "
+                f"requires {WEBHOOK_MEDIA_TYPE}. Correct the provider, or the proxy in front of it."
             ),
         )
 
@@ -50,7 +50,8 @@ def find_filter_matches_all(scene: Scene) -> Iterator[FindingDraft]:
             severity=Severity.WARNING,
             subject="",
             explanation=(
-                f"{scene.provider_name} negotiates its domain filter as `filters`, which ExternalDNS does "
-                "not read: to it the provider manages every name. The list must be called `include`."
+                f"{scene.provider_name} negotiates its domain filter as `filters`, which ExternalDNS "
+                "does not read: for ExternalDNS the provider manages every name. The list must be "
+                "called `include`."
             ),
         )

@@ -22,7 +22,7 @@ def draft_approval_loosened(change: ApprovalChange) -> FindingDraft:
         severity=Severity.WARNING,
         subject="",
         explanation=f"{change.asked_by_name} asked for a looser approval policy of {change.provider.name}: "
-        f"{label}. {when}, for transfers requested after that. Cancel it on the page of the provider if it "
-        "should not be.",
+        f"{label}. {when}, for transfers requested after that. Cancel it on the page of the provider "
+        "if you do not want it.",
         details={"to_policy": change.to_policy},
     )

@@ -32,8 +32,8 @@ def find_orphan_claims(scene: Scene) -> Iterator[FindingDraft]:
             claim,
             Kind.ORPHAN_CLAIM,
             Severity.WARNING,
-            f"{_begin(claim)} says that {claim.owner_id} owns {name_claimed(claim)}, but nothing is there. "
-            f"{_say_harm(claim)} {doubt}".strip(),
+            f"{_begin(claim)} names {claim.owner_id} as the owner of {name_claimed(claim)}, but there "
+            f"is no such record set. {_say_harm(claim)} {doubt}".strip(),
             suggestion,
         )
 
@@ -43,28 +43,28 @@ def _doubt_orphan(scene: Scene, claim: Claim) -> tuple[str, JsonObject]:
     owner_id = claim.owner_id
     if not scene.is_registered(owner_id):
         doubt = (
-            f"{owner_id} is not registered, so nobody said how it writes its claims: register it, with its "
-            "prefix or suffix, before this one is removed."
+            f"{owner_id} is not registered, so it is not known how it writes its claims. Register it, "
+            "with its prefix or suffix, before you remove this claim."
         )
         return doubt, suggest_registering(owner_id)
     if not scene.is_written_as_registered(claim):
         doubt = (
             f"It is not written as {owner_id} is registered to write: correct the registry profile of "
-            f"{owner_id}, or make sure that this is left over from another time before it is removed."
+            f"{owner_id}, or make sure that the claim is an old one before you remove it."
         )
         return doubt, {}
     if claim.registry != TXT_REGISTRY and not scene.manages(claim.record_name):
         return (
-            f"Its name is outside what {scene.provider_name} manages, so its record set may stand at another "
-            "provider: leave it alone."
+            f"Its name is outside what {scene.provider_name} manages, so its record set may be at "
+            "another provider: leave the claim alone."
         ), {}
     return claim.problem, _clean_up(scene, claim)
 
 
 def _say_harm(claim: Claim) -> str:
     if claim.registry == TXT_REGISTRY:
-        return "No other owner can create it while the claim stands."
-    return f"Whoever creates it, {claim.owner_id} will take it for its own while the claim stands."
+        return "No other owner can create it while this claim exists."
+    return f"If another owner creates it, {claim.owner_id} manages it while this claim exists."
 
 
 def find_unreadable_claims(scene: Scene) -> Iterator[FindingDraft]:
@@ -74,9 +74,9 @@ def find_unreadable_claims(scene: Scene) -> Iterator[FindingDraft]:
             claim,
             Kind.UNREADABLE_CLAIM,
             Severity.WARNING,
-            f"{_begin(claim)} looks like a claim for {name_claimed(claim)} and cannot be "
-            f"read: {claim.problem} What it may speak for is left alone. Correct it where it is written or, "
-            "if it is encrypted, enter its key in a registry profile.",
+            f"{_begin(claim)} looks like a claim for {name_claimed(claim)} and cannot be read: "
+            f"{claim.problem} The record sets that it may claim are left alone. Correct it where it "
+            "is written or, if it is encrypted, enter its key in a registry profile.",
             {},
         )
 
@@ -89,8 +89,8 @@ def find_legacy_claims(scene: Scene) -> Iterator[FindingDraft]:
                 claim,
                 Kind.LEGACY_CLAIM,
                 Severity.INFO,
-                f"The TXT record {txt_name_of(claim)} claims {name_claimed(claim)} for {claim.owner_id} in "
-                "the legacy format, which never speaks for AAAA records.",
+                f"The TXT record {txt_name_of(claim)} claims {name_claimed(claim)} for "
+                f"{claim.owner_id} in the legacy format, which never covers AAAA records.",
                 _reformat(scene, claim),
             )
 
@@ -113,9 +113,10 @@ def find_claims_encrypted_otherwise(scene: Scene) -> Iterator[FindingDraft]:
             claim,
             Kind.ENCRYPTED_OTHERWISE,
             Severity.WARNING,
-            f"The TXT record {txt_name_of(claim)}, by which {claim.owner_id} owns {name_claimed(claim)}, is "
-            "encrypted in bytes that ExternalDNS would not write. A provider that compares old values "
-            f"refuses what the instance of {claim.owner_id} changes there. {fix}",
+            f"The TXT record {txt_name_of(claim)}, by which {claim.owner_id} owns "
+            f"{name_claimed(claim)}, is encrypted in bytes that ExternalDNS would not write. A "
+            "provider that compares old values refuses the changes of the instance of "
+            f"{claim.owner_id} there. {fix}",
             suggestion,
         )
 
@@ -153,21 +154,23 @@ def find_unheard_claims(scene: Scene) -> Iterator[FindingDraft]:
         if claim.verdict not in {ClaimVerdict.OVERRULED, ClaimVerdict.IGNORED}:
             continue
         says = (
-            f"{_begin(claim)} says that {claim.owner_id} owns {name_claimed(claim)}, and ExternalDNS does not"
+            f"{_begin(claim)} names {claim.owner_id} as the owner of {name_claimed(claim)}, and "
+            "ExternalDNS ignores"
         )
         if claim.verdict is ClaimVerdict.OVERRULED:
-            then = "Should what decides now go, this one may decide: remove it, or find out who wrote it."
+            then = (
+                "If the claim that decides now is removed, this one may decide. Remove it, or find out "
+                "who wrote it."
+            )
             suggestion = _clean_up(scene, claim)
         else:
-            then = (
-                "So nobody owns it by this claim. Correct the claim where it is written, or remove it there."
-            )
+            then = "So the claim has no effect. Correct it where it is written, or remove it there."
             suggestion = {}
         yield _draft(
             claim,
             Kind.UNHEARD_CLAIM,
             Severity.WARNING,
-            f"{says} obey it under any registry profile known here. {claim.problem} {then}",
+            f"{says} it under every registry profile known here. {claim.problem} {then}",
             suggestion,
         )
 
@@ -186,8 +189,8 @@ def find_conflicts(scene: Scene) -> Iterator[FindingDraft]:
             severity=Severity.ERROR,
             subject="\0".join(key),
             explanation=(
-                f"The claims for {key.name} {key.record_type} disagree: {named}. Nobody is taken for its "
-                "owner until a person decides: move it to one of them."
+                f"The claims for {key.name} {key.record_type} disagree: {named}. It has no owner "
+                "until you transfer it to one of them."
             ),
             name=key.name,
             record_type=key.record_type,
@@ -208,9 +211,10 @@ def find_owners_in_labels(scene: Scene) -> Iterator[FindingDraft]:
             severity=Severity.INFO,
             subject=subject_of(key),
             explanation=(
-                f"No claim that ExternalDNS obeys stands for {name_record(key)}, but {scene.provider_name} "
-                f"returns it with the label owner={record.owner_id}, and ExternalDNS believes that. dnsadmin "
-                "cannot change the label; a claim written by a transfer wins over it."
+                f"ExternalDNS finds no claim for {name_record(key)}, but {scene.provider_name} "
+                f"returns it with the label owner={record.owner_id}, and ExternalDNS then uses the "
+                "label. dnsadmin cannot change the label. A claim that a transfer writes takes "
+                "precedence."
             ),
             name=key.name,
             record_type=key.record_type,

@@ -18,8 +18,8 @@ _NAMED = 5
 # The entry of a filter without entries.
 _EVERYTHING = ""
 _WHAT_TO_DO = (
-    "Give each instance its own --txt-owner-id, and first transfer to the new id what it made; or give each "
-    "a --domain-filter that leaves out what the others manage."
+    "Transfer the record sets of each instance to a new owner id and give it that --txt-owner-id. Or "
+    "give each instance a --domain-filter that excludes what the others manage."
 )
 
 
@@ -37,10 +37,11 @@ def find_instances_at_odds(scene: Scene) -> Iterator[FindingDraft]:
                 severity=Severity.WARNING,
                 subject=f"{owner_id}\0instances",
                 explanation=(
-                    f"{len(names)} instances of {owner_id} act on the same names at {scene.provider_name} "
-                    f"and are no replicas of one another: {_list(names)}. Each takes what the others made "
-                    "for its own: it changes it to what it wants, and with policy sync deletes what it does "
-                    f"not want. {_WHAT_TO_DO} Delete here the instances that do not run."
+                    f"{len(names)} instances of {owner_id} act on the same names at "
+                    f"{scene.provider_name} and are no replicas of one another: {_list(names)}. Each "
+                    "instance treats the record sets of the others as its own: it changes them to "
+                    "what it wants, and with policy sync deletes what it does not want. "
+                    f"{_WHAT_TO_DO} Delete the instances that do not run."
                 ),
                 owner_id=owner_id,
                 details={"instances": len(names), "names": names[:_NAMED]},
@@ -63,9 +64,10 @@ def find_values_to_and_fro(scene: Scene) -> Iterator[FindingDraft]:
             severity=Severity.ERROR,
             subject=f"{owner_id}\0values",
             explanation=(
-                f"{count} of {owner_id} at {scene.provider_name} went to and fro between two values at least "
-                f"{FLAPPING_CHANGES} times within an hour, and stayed with their owner: {_list(names)}. Most "
-                f"likely two instances that are no replicas share the owner id. {_WHAT_TO_DO}"
+                f"{count} of {owner_id} at {scene.provider_name} alternated between two values at "
+                f"least {FLAPPING_CHANGES} times within an hour, and stayed with their owner: "
+                f"{_list(names)}. Most likely two instances that are no replicas share the owner id. "
+                f"{_WHAT_TO_DO}"
             ),
             owner_id=owner_id,
             details={"record_sets": len(names), "names": names[:_NAMED]},

@@ -22,11 +22,11 @@ def draft_stuck_run(run: LoopRun, status: str, reason: str, code: str) -> Findin
         severity = Severity.INFO if code == _FROZEN else Severity.ERROR
         return _draft(run, severity, f"A safety rule refused {about}. {reason}", code)
     if status == _STATUS.FAILED:
-        words = f"{_begin(about)} could not run, and nothing was sent. {reason} It is tried again by itself "
-        return _draft(run, Severity.WARNING, f"{words}where it is registered; see to what it says.", code)
-    words = f"{_begin(about)} did not make all of it. {reason} Look at the run: it says of each record set "
+        words = f"{_begin(about)} could not run, and nothing was sent. {reason} It is retried automatically "
+        return _draft(run, Severity.WARNING, f"{words}if the loop is registered. Correct the reason.", code)
+    words = f"{_begin(about)} did not make all changes. {reason} The run shows for each record set "
     return _draft(
-        run, Severity.WARNING, f"{words}what stands there. The next run plans the rest again.", code
+        run, Severity.WARNING, f"{words}what is there now. The next run plans the rest again.", code
     )
 
 
@@ -36,10 +36,8 @@ def draft_left_alone(run: LoopRun, told: Sequence[str]) -> FindingDraft:
     count = len(told)
     what = "one record set" if count == 1 else f"{count} record sets"
     named = " ".join(told[:_MOST_NAMED])
-    rest = f" {count - _MOST_NAMED} more are told of in the run." if count > _MOST_NAMED else ""
-    explanation = (
-        f"{_begin(about)} leaves {what} alone. {named}{rest} Remove the reason, or what asks for it."
-    )
+    rest = f" {count - _MOST_NAMED} more are listed in the run." if count > _MOST_NAMED else ""
+    explanation = f"{_begin(about)} leaves {what} alone. {named}{rest} Remove the reason, or the endpoint."
     return _draft(run, Severity.INFO, explanation, "left_alone")
 
 

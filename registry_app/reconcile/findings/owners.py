@@ -38,8 +38,8 @@ def find_unregistered_owners(scene: Scene) -> Iterator[FindingDraft]:
             severity=Severity.WARNING,
             subject=owner_id,
             explanation=(
-                f"Claims at {scene.provider_name} name the owner {owner_id}, which {what}. Nobody knows "
-                "where it runs and what it would do to its record sets."
+                f"Claims at {scene.provider_name} name the owner {owner_id}, which {what}. It is not "
+                "known where it runs and what it would do to its record sets. Register it."
             ),
             owner_id=owner_id,
             suggestion=suggest_registering(owner_id),
@@ -54,9 +54,10 @@ def _draft_crowd(scene: Scene, owner_ids: Sequence[str], claims: int) -> Finding
         severity=Severity.ERROR,
         subject="\0many",  # no owner id begins so
         explanation=(
-            f"{claims} claims at {scene.provider_name} name {len(owner_ids)} owners that are not registered, "
-            f"such as {', '.join(owner_ids[:_NAMED])}. So many may be forged: find out who writes TXT "
-            f"records there. Register those that are real; up to {MOST_UNREGISTERED} have a finding each."
+            f"{claims} claims at {scene.provider_name} name {len(owner_ids)} owners that are not "
+            f"registered, such as {', '.join(owner_ids[:_NAMED])}. So many may be forged: find out "
+            f"who writes TXT records there. Register the real ones. Up to {MOST_UNREGISTERED} have a "
+            "finding of their own."
         ),
         details={"claims": claims, "owners": len(owner_ids), "owner_ids": owner_ids[:_LISTED]},
     )
@@ -94,8 +95,8 @@ def find_split_owners(scene: Scene) -> Iterator[FindingDraft]:
                 severity=Severity.WARNING,
                 subject=subject_of(record.key),
                 explanation=(
-                    f"{name_record(first.key)} belongs to {first.owner_id} and {name_record(record.key)} to "
-                    f"{record.owner_id}: one name, answered by two owners."
+                    f"{name_record(first.key)} belongs to {first.owner_id} and "
+                    f"{name_record(record.key)} to {record.owner_id}: two owners share one name."
                 ),
                 name=record.key.name,
                 record_type=record.key.record_type,
@@ -141,8 +142,8 @@ def _draft_unmanaged(scene: Scene, record: PairedEndpoint, owner_ids: list[str])
         severity=Severity.INFO,
         subject=subject_of(key),
         explanation=(
-            f"{name_record(key)} has no claim, and lies where {' and '.join(owner_ids)} is responsible. "
-            "ExternalDNS will not touch it; if it should, it must be adopted."
+            f"{name_record(key)} has no claim, and is a name for which {' and '.join(owner_ids)} is "
+            "responsible. ExternalDNS does not change it. Adopt it if an instance should manage it."
         ),
         name=key.name,
         record_type=key.record_type,

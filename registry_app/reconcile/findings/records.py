@@ -51,8 +51,9 @@ def find_cnames_beside_others(scene: Scene) -> Iterator[FindingDraft]:
                 cname,
                 Kind.CNAME_BESIDE_OTHERS,
                 Severity.ERROR,
-                f"{cname.key.name} holds a CNAME beside {', '.join(others)}, which DNS does not allow: "
-                "what it resolves to depends on the server asked. Remove one or the other where it is made.",
+                f"{cname.key.name} holds a CNAME beside {', '.join(others)}, which DNS does not "
+                "allow: what it resolves to depends on the server asked. Remove one of them where it "
+                "is created.",
             )
 
 
@@ -65,9 +66,9 @@ def find_flapping(scene: Scene) -> Iterator[FindingDraft]:
                 severity=Severity.ERROR,
                 subject=subject_of(key),
                 explanation=(
-                    f"{name_record(key)} changed its value or owner at least {FLAPPING_CHANGES} times within "
-                    "an hour. Two writers may disagree: its history tells what each wrote. Leave it to one "
-                    "of them."
+                    f"{name_record(key)} changed its value or owner at least {FLAPPING_CHANGES} times "
+                    "within an hour. Two writers may disagree. Its history shows what each wrote. "
+                    "Let only one of them write it."
                 ),
                 name=key.name,
                 record_type=key.record_type,
@@ -86,8 +87,9 @@ def find_second_readings(scene: Scene) -> Iterator[FindingDraft]:
                 record,
                 Kind.SECOND_READING,
                 Severity.WARNING,
-                f"The provider spells this name in a way that programs read differently; we, as ExternalDNS, "
-                f"take it for {record.key.name}. Write it in ASCII where it is made.",
+                "The provider spells this name in a way that programs read differently. dnsadmin, "
+                f"like ExternalDNS, reads it as {record.key.name}. Write it in ASCII where it is "
+                "created.",
             )
 
 
@@ -105,9 +107,10 @@ def find_differing_parts(scene: Scene) -> Iterator[FindingDraft]:
                 severity=Severity.WARNING,
                 subject=subject_of(key),
                 explanation=(
-                    f"{scene.provider_name} lists {name_record(key)} as {len(parts)} endpoints that differ "
-                    f"in their {' and '.join(differences)}. They are one record set in DNS; ExternalDNS "
-                    "takes each on its own and goes by the last. Make them alike where they are kept."
+                    f"{scene.provider_name} lists {name_record(key)} as {len(parts)} endpoints that "
+                    f"differ in their {' and '.join(differences)}. They are one record set in DNS. "
+                    "ExternalDNS reads each separately and uses the last one. Give them the same "
+                    "values at the provider."
                 ),
                 name=key.name,
                 record_type=key.record_type,

@@ -30,8 +30,9 @@ def _draft_deleted(item: VerifiedItem) -> FindingDraft:
         severity=Severity.CRITICAL,
         subject=subject_of(key),
         explanation=(
-            f"{name_record(key)} was moved to {item.target_owner_id} by transfer #{item.transfer_id} and is "
-            "gone since. The new owner most likely does not want it and runs policy sync."
+            f"{name_record(key)} was moved to {item.target_owner_id} by transfer #{item.transfer_id} "
+            "and has disappeared since. Most likely the new owner does not want it and runs with "
+            "policy sync."
         ),
         name=key.name,
         record_type=key.record_type,

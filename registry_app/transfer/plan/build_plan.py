@@ -273,7 +273,7 @@ def _find_former_owners(asked: PlanRequest, loaded: Loaded) -> FormerOwners | No
 def _compute_verdict_without_target(asked: PlanRequest) -> Verdict:
     if asked.request.kind == _KIND.RELEASE:
         return compute_verdict_without_change(
-            "Nobody owns it afterwards: no instance changes or deletes it any more."
+            "It has no owner afterwards: no instance changes or deletes it any more."
         )
     return compute_verdict_without_change("It keeps its owner.")
 

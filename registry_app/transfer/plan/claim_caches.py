@@ -37,8 +37,8 @@ class FormerOwners:
         ]
         sentences = [
             f"The instance {each.name} of {each.owner_id} may still change or delete it for up to "
-            f"{each.claim_cache_seconds} s after this is sent, or until it is restarted: it acts on claims "
-            "it read before (--txt-cache-interval)."
+            f"{each.claim_cache_seconds} s after this is sent, or until it is restarted: it uses "
+            "cached claims (--txt-cache-interval)."
             for each in acting[:_MOST_NAMED]
         ]
         return " ".join(sentences)
@@ -54,10 +54,10 @@ def find_cache_warnings(premises: Mapping[str, Any]) -> list[Refusal]:
         found.append(
             Refusal(
                 "former_owner_caches_claims",
-                f"Instances of the former owner act on claims they read before: {told}.",
-                now="For so long after this is sent they may go on changing or deleting these record sets.",
-                todo="Restart them when this was sent, or leave in their cluster what they want now until "
-                "that time is over.",
+                f"Instances of the former owner use cached claims (--txt-cache-interval): {told}.",
+                now="During that time after this is sent they may still change or delete these record sets.",
+                todo="Restart them after this was sent, or keep the sources of these record sets in their "
+                "cluster until that time is over.",
                 is_warning=True,
             )
         )
@@ -65,9 +65,9 @@ def find_cache_warnings(premises: Mapping[str, Any]) -> list[Refusal]:
         found.append(
             Refusal(
                 "new_owner_caches_claims",
-                f"Instances of the new owner act on claims they read before: {told}.",
-                now="For so long after this is sent they leave these record sets alone.",
-                todo="Wait, or restart them when this was sent.",
+                f"Instances of the new owner use cached claims (--txt-cache-interval): {told}.",
+                now="During that time after this is sent they leave these record sets alone.",
+                todo="Wait, or restart them after this was sent.",
                 is_warning=True,
             )
         )

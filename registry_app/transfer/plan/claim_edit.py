@@ -42,8 +42,8 @@ def read_plain_text(claim: ClaimFacts, profiles: Mapping[str, TxtProfile]) -> st
     if decrypted is None:
         raise UnusableClaim(
             "encryption_key_missing",
-            f"Its claim at {claim.place.name} is encrypted, and no registry profile has the key that opens "
-            "it.",
+            f"Its claim at {claim.place.name} is encrypted, and no registry profile has the key that "
+            "decrypts it.",
         )
     return claim.raw.replace(claim.raw.strip('"'), decrypted.plain, 1)
 

@@ -24,10 +24,10 @@ REMOVABLE = (
     ClaimVerdict.OVERRULED,
 )
 _REASONS = {
-    ClaimVerdict.ORPHAN: "No record set stands where the claim points.",
-    ClaimVerdict.OBSOLETE: "The alias has a claim of its own that decides.",
+    ClaimVerdict.ORPHAN: "There is no record set at the claimed name.",
+    ClaimVerdict.OBSOLETE: "The alias has its own claim, which decides.",
     ClaimVerdict.SUPERSEDED: "A new-format claim of the same owner decides.",
-    ClaimVerdict.OVERRULED: "ExternalDNS obeys another claim instead.",
+    ClaimVerdict.OVERRULED: "ExternalDNS uses another claim instead.",
 }
 
 
@@ -56,10 +56,10 @@ def _leave_out_if_elsewhere(
         return item
     provider = elsewhere.get(EndpointKey(item.name, item.record_type, item.set_identifier))
     if provider:
-        problem = f"{provider} shows this record set, and the row may be what owns it there."
+        problem = f"{provider} shows this record set, and the row may be its claim there."
         return replace(item, problem=problem, problem_code="record_set_elsewhere")
     if not manages(item.name):
-        problem = "Its name is outside the domain filter, so its record set may stand at another provider."
+        problem = "Its name is outside the domain filter, so its record set may be at another provider."
         return replace(item, problem=problem, problem_code="outside_domain_filter")
     return item
 
@@ -74,7 +74,9 @@ def _build_item(
     problem = ""
     if kept:
         place = describe_place(first.place, {})
-        problem = f"Its claim in {place} is {kept[0].verdict}: only claims that decide nothing go."
+        problem = (
+            f"Its claim in {place} is {kept[0].verdict}: a clean-up removes only claims that decide nothing."
+        )
     else:
         for claim in claims:
             edit.remove(claim)

@@ -217,7 +217,7 @@ def _normalize(text: str) -> str:
     """A heritage text as every registry store writes and reads it: known labels, sorted, without quotes."""
     labels = parse_labels(text)
     if labels is None:
-        raise ForeignText("The claim carries no ExternalDNS heritage; it was left as it is.")
+        raise ForeignText("The claim has no ExternalDNS heritage. It was left as it is.")
     return format_labels(labels, quoted=False)
 
 
@@ -225,27 +225,25 @@ def _raise_if_taken(key: ClaimKey, subject: Subject, context: PlanContext) -> No
     if key in context.taken:
         raise UnusableClaim(
             "txt_name_taken",
-            f"Its claim would have to stand at {key.name}, where another TXT record stands already.",
+            f"Its claim would be at {key.name}, where there is another TXT record already.",
         )
     if key.store == ZONE and any(
         claim.place == key and claim not in subject.readable for claim in subject.claims
     ):
         raise UnusableClaim(
             "txt_name_taken",
-            f"Its claim would have to stand at {key.name}, where a claim stands that ExternalDNS does not "
-            "obey: clean that up first.",
+            f"Its claim would be at {key.name}, where there is a claim that ExternalDNS ignores: "
+            "clean that up first.",
         )
     if key.store != ZONE and any(claim.place == key for claim in subject.claims):
-        raise UnusableClaim(
-            "row_taken", "Its claim would have to stand where a row that cannot be read stands already."
-        )
+        raise UnusableClaim("row_taken", "Its claim would be in the place of a row that cannot be read.")
 
 
 def _place_of(subject: Subject, registry: OwnerRegistry) -> ClaimKey:
     """Where this owner's instance keeps the claim of a record set."""
     key = subject.record.key
     if registry.is_blind:
-        raise UnusableClaim("no_registry", "Its owner keeps no registry (noop), so no claim can name it.")
+        raise UnusableClaim("no_registry", "Its owner uses the registry noop, so no claim can name it.")
     if registry.store != ZONE:
         return build_row_key(registry.store, key)
     return build_txt_key(format_txt_name(key.name, key.record_type, registry.txt), key.set_identifier)

@@ -13,7 +13,7 @@ _Changes = Mapping[ClaimKey, EndpointDict | None]
 
 
 def leave_out_shared(items: Sequence[PlannedItem], neighbours: Iterable[Subject]) -> tuple[PlannedItem, ...]:
-    """Leave out every item whose TXT record also speaks for a record set that is not part of the plan.
+    """Leave out every item whose TXT record also covers a record set that is not part of the plan.
 
     A legacy claim speaks for all types at its name: rewriting it for one would move the others unasked.
     `neighbours` are all record sets at the names of the items, the items' own included.
@@ -103,8 +103,8 @@ def _check_shared(
             if key in included or (endpoint is None and not decides):
                 continue
             problem = (
-                f"Its claim at {txt.name} also speaks for {key.name} {key.record_type}, which is not part of "
-                "this: take both, or re-format them first so that each has a claim of its own."
+                f"Its claim at {txt.name} also covers {key.name} {key.record_type}, which is not "
+                "selected: select both, or re-format them first so that each has its own claim."
             )
             return replace(item, problem=problem, problem_code="shared_claim")
     return item

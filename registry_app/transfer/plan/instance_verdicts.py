@@ -107,15 +107,16 @@ class InstanceVerdicts:
         known = "its policy is not known" if policy == InstancePolicy.UNKNOWN else f"its policy is {policy}"
         return Verdict(
             _VERDICT.UNKNOWN,
-            f"{self._said_by} says what {self._owner_id} wants, and not which of its instances: what the "
-            f"instance {instance.name} of {self._owner_id} does not want, it may delete ({known}).",
+            f"{self._said_by} says what {self._owner_id} wants, but it has several instances: the "
+            f"instance {instance.name} of {self._owner_id} may delete what it does not want ({known}).",
         )
 
 
 def _describe_late(instance: InstanceFacts) -> str:
     return (
         f"The instance {instance.name} of {instance.owner_id} may not see the new claim for up to "
-        f"{instance.claim_cache_seconds} s (--txt-cache-interval), and leaves the record set alone till then."
+        f"{instance.claim_cache_seconds} s (--txt-cache-interval), and leaves the record set alone "
+        "until then."
     )
 
 

@@ -48,7 +48,7 @@ def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
         return replace(item, problem=str(error), problem_code="unwritable_claim")
     before, after = edit.before(), edit.after()
     if before == after:
-        problem = "Its claim already stands as it should."
+        problem = "Its claim is already as it should be."
         return replace(item, problem=problem, problem_code="already_in_form")
     return replace(item, before=before, after=after)
 
@@ -65,7 +65,7 @@ def build_left_behind_item(subject: Subject) -> PlannedItem:
         after=[],
         verdict=TransferItem.Verdict.NO_OP,
         verdict_reason="It keeps its owner.",
-        problem=f"It stays with {record.owner_id}, while other types at its name go.",
+        problem=f"It stays with {record.owner_id}, while other types at its name are transferred.",
         problem_code=LEFT_BEHIND,
         source_owner_id=record.owner_id,
     )
@@ -82,17 +82,20 @@ def _find_problem(subject: Subject, context: PlanContext) -> tuple[str, str]:
     if record.is_missing:
         return "missing", "The provider no longer shows it."
     if record.state == OwnershipState.UNKNOWN:
-        return "unknown_owner", "Its owner is unknown, and what is unknown is never written."
+        return (
+            "unknown_owner",
+            "Its owner is unknown, and dnsadmin never writes record sets with an unknown owner.",
+        )
     if kind == _KIND.ADOPT:
         return _find_adoption_problem(subject)
     if record.state == OwnershipState.UNMANAGED:
-        return "unmanaged", "Nobody owns it: it can only be adopted."
+        return "unmanaged", "It has no owner: it can only be adopted."
     if not subject.readable and record.owner_id == record.label_owner and record.owner_id:
         return _find_label_problem(subject, context)
     if not subject.readable:
-        return "claim_not_found", "Its claim stands for another name too and cannot be told apart."
+        return "claim_not_found", "Its claim can also be read for another name."
     if kind == _KIND.REFORMAT and record.state == OwnershipState.CONFLICT:
-        return "conflict", "Its claims disagree: settle that with a transfer or a release first."
+        return "conflict", "Its claims disagree: resolve the conflict with a transfer or a release first."
     if kind == _KIND.TRANSFER and subject.owner_ids == (context.owner_id,):
         return "already_there", f"It belongs to {context.owner_id} already."
     return "", ""
@@ -108,8 +111,9 @@ def _find_label_problem(subject: Subject, context: PlanContext) -> tuple[str, st
             else ("", "")
         )
     problem = (
-        f"Only the label owner={owner_id} that the provider returns says whose it is: there is no claim, and "
-        "dnsadmin cannot change the label. A transfer writes a claim, which wins over it."
+        f"Only the label owner={owner_id} that the provider returns names its owner. There is no "
+        "claim, and dnsadmin cannot change the label. A transfer writes a claim, which takes "
+        "precedence over the label."
     )
     return "owner_in_labels", problem
 

@@ -255,5 +255,5 @@ def _raise_if_absent(ids: Sequence[int], found: QuerySet[RecordSet] | QuerySet[C
     if missing:
         raise NotFound(
             f"There is no {what} {min(missing)} within this selection ({len(missing)} in all are not there).",
-            todo="It may have been purged, or the filters beside it leave it out: open the list again.",
+            todo="It may have been purged, or the other filters exclude it: open the list again.",
         )

@@ -25,9 +25,9 @@ def raise_if_another_takes_over(edit: ClaimEdit, subject: Subject, context: Plan
         return
     raise UnusableClaim(
         "another_claim_takes_over",
-        f"Its claim goes from {describe_place(gone, {})}, and another one, in "
-        f"{describe_place(other.place, {})}, names {other.owner_id}: ExternalDNS may obey that one then, and "
-        f"{other.owner_id} may change or delete the record set. Clean that claim up first.",
+        f"Its claim is removed from {describe_place(gone, {})}, and another one, in "
+        f"{describe_place(other.place, {})}, names {other.owner_id}: ExternalDNS may then use that "
+        f"claim, and {other.owner_id} may change or delete the record set. Clean that claim up first.",
     )
 
 
@@ -40,7 +40,7 @@ def add_label_owner(verdict: Verdict, subject: Subject, context: PlanContext) ->
     if context.kind == _KIND.RELEASE:
         return Verdict(
             _VERDICT.UNKNOWN,
-            f"The claim goes, but {label}: where ExternalDNS finds no claim it believes the label, so "
+            f"The claim is removed, but {label}: without a claim ExternalDNS uses the label, so "
             f"{label_owner} owns it afterwards and may change or delete it.",
         )
     if label_owner == context.owner_id:
@@ -49,12 +49,12 @@ def add_label_owner(verdict: Verdict, subject: Subject, context: PlanContext) ->
     if registry.store != ZONE:
         return verdict  # its instance goes by its store, and by no label
     if _obeys_claims_of(registry, context.registries[context.owner_id]):
-        note = f"Besides, {label}; the new claim wins over it wherever it is read."
+        note = f"Besides, {label}. The new claim takes precedence for every instance that reads it."
         return Verdict(verdict.value, f"{verdict.reason} {note}")
     value = verdict.value if verdict.value == _VERDICT.DELETE else _VERDICT.UNKNOWN
     note = (
-        f"Besides, {label}, and an instance of {label_owner} does not read the new claim: it still takes the "
-        "record set for its own and may change or delete it."
+        f"Besides, {label}, and an instance of {label_owner} does not read the new claim: it still "
+        "manages the record set and may change or delete it."
     )
     return Verdict(value, f"{verdict.reason} {note}")
 

@@ -94,7 +94,7 @@ def find_moved_premise(transfer: Transfer, provider: Provider) -> str:
         return f"{fewer} than when this was reviewed ({was_size})."
     caching: Mapping[str, Any] = transfer.premises.get("former owners", {})
     if _describe_former(provider, list(caching)) != caching:
-        return "For how long a former owner acts on claims it read before changed after this was reviewed."
+        return "How long a former owner uses cached claims changed after this was reviewed."
     reviewed: Mapping[str, Any] = transfer.premises.get("owners", {})
     owners = list(Owner.objects.prefetch_related(WITH_PROFILES).filter(owner_id__in=list(reviewed)))
     if len(owners) < len(reviewed):

@@ -28,7 +28,7 @@ def preview_transfer(actor: Actor, request: TransferRequest) -> tuple[ProviderPl
     NotFound for ids that are not there or a selection that finds nothing, NotAllowed for an unknown actor.
     """
     if not (may_read(actor) or actor.user_id is not None or actor.is_superuser):
-        raise NotAllowed("Nobody is named who asks for this.", todo="Sign in, or use a token.")
+        raise NotAllowed("The requester is not known.", todo="Log in, or use a token.")
     _raise_if_senseless(request)
     target = _find_target(request)
     selection = request.selection
@@ -40,7 +40,8 @@ def preview_transfer(actor: Actor, request: TransferRequest) -> tuple[ProviderPl
     plans = [build_provider_plan(PlanRequest(actor, request, provider, target)) for provider in providers]
     if not plans:
         raise NotFound(
-            "The selection finds nothing.", todo="Make it wider, or wait for the next visit of the provider."
+            "The selection matches no record set.",
+            todo="Select more, or wait for the next sync of the provider.",
         )
     return _with_confirmation(request, plans)
 
@@ -84,7 +85,7 @@ def raise_if_unknown_intent(intent: str) -> None:
     if intent not in Transfer.TargetIntent.values:
         allowed = ", ".join(Transfer.TargetIntent.values)
         raise InvalidRequest(
-            f"{intent[:50]!r} is not something the target can want.",
+            f"{intent[:50]!r} is not an intent of the target.",
             fields={"target_intent": [f"One of {allowed}."]},
         )
 
@@ -93,8 +94,9 @@ def _raise_if_look_alike(target: Owner) -> None:
     original = find_look_alikes([target.owner_id]).get(target.owner_id)
     if original is not None:
         raise InvalidRequest(
-            f"Nobody registered the owner {target.owner_id[:100]!a}; it looks like {original!a}, which is.",
-            todo=f"Choose {original}. If the other is really meant, register it first.",
+            f"The owner {target.owner_id[:100]!a} is not registered. It looks like {original!a}, which is "
+            "registered.",
+            todo=f"Choose {original}. If you mean the other one, register it first.",
             fields={"target_owner_id": ["It looks like a registered owner, and is another."]},
             code="target_looks_alike",
         )

@@ -23,24 +23,32 @@ _SHOWN = 3
 def find_provider_refusals(provider: Provider) -> list[Refusal]:
     """Whether the mirror of this provider is true enough to plan on."""
     if not provider.is_enabled:
-        return [_refuse("provider_disabled", f"{provider.name} is not visited.", "Enable it first.")]
+        return [
+            _refuse(
+                "provider_disabled",
+                f"{provider.name} is not synced: its sync is off.",
+                "Turn on its sync first.",
+            )
+        ]
     if provider.status == Provider.Status.HELD:
         todo = "Look at the held snapshot and accept or reject it first."
         return [
             _refuse("snapshot_held", f"A suspicious snapshot of {provider.name} is held for review.", todo)
         ]
     if provider.status == Provider.Status.FAILING:
-        happened = f"The last visits of {provider.name} failed, so what is true there is not known."
-        return [_refuse("provider_failing", happened, "Wait for a good visit, or test its connection.")]
+        happened = f"The last syncs of {provider.name} failed, so its current record sets are not known."
+        return [_refuse("provider_failing", happened, "Wait for a successful sync, or test its connection.")]
     if provider.accepted_at is None:
-        return [_refuse("not_visited", f"{provider.name} was not visited yet.", "Wait for its first visit.")]
+        return [_refuse("not_visited", f"{provider.name} was not synced yet.", "Wait for its first sync.")]
     allowed = max(
         provider.interval_seconds * _STALE_AFTER_INTERVALS * timedelta(seconds=1), _STALE_AFTER_AT_LEAST
     )
     seen = max(filter(None, (provider.accepted_at, provider.last_visit_at)))
     if fetch_now() - seen > allowed:
-        happened = f"The mirror of {provider.name} is of {seen:%Y-%m-%d %H:%M} UTC: too old to plan on."
-        return [_refuse("mirror_stale", happened, "Visit the provider now, then ask again.")]
+        happened = (
+            f"The mirror of {provider.name} is of {seen:%Y-%m-%d %H:%M} UTC, which is too old for a plan."
+        )
+        return [_refuse("mirror_stale", happened, "Sync the provider now, then try again.")]
     return []
 
 
@@ -50,7 +58,7 @@ def find_stop_warnings(provider: Provider) -> list[Refusal]:
         Refusal(
             stop.code,
             stop.happened,
-            now="It can be requested, and is not approved or sent while that lasts.",
+            now="It can be requested, but it cannot be approved or sent while the freeze lasts.",
             is_warning=True,
         )
         for stop in find_send_stops(provider)
@@ -66,10 +74,10 @@ def find_registry_warnings(premises: Mapping[str, Any]) -> list[Refusal]:
     return [
         Refusal(
             "instances_read_once",
-            "ExternalDNS reads its DynamoDB table when it starts, and not again while all goes well: running "
-            "instances do not notice this.",
-            now="Until they are restarted, a former owner's may go on changing or deleting these record "
-            "sets, and a new owner's leaves them alone.",
+            "ExternalDNS reads its DynamoDB table when it starts, and again only after a failed "
+            "write: running instances do not notice this transfer.",
+            now="Until they are restarted, instances of the former owner may change or delete these "
+            "record sets, and instances of the new owner leave them alone.",
             todo="Stop the former owner's instance before this is sent, and restart both afterwards.",
             is_warning=True,
         )
@@ -79,7 +87,7 @@ def find_registry_warnings(premises: Mapping[str, Any]) -> list[Refusal]:
 def find_target_refusals(target: Owner, provider: Provider) -> list[Refusal]:
     """Whether `target` can be given anything at this provider."""
     if target.status == Owner.Status.DECOMMISSIONED:
-        happened = f"{target.owner_id} is decommissioned: nothing would look after its record sets."
+        happened = f"{target.owner_id} is decommissioned: no instance would manage the record sets."
         return [_refuse("target_decommissioned", happened, "Choose another owner.")]
     disagreement = describe_disagreement(target, provider, list_instances_at(target, provider))
     if disagreement:
@@ -87,8 +95,8 @@ def find_target_refusals(target: Owner, provider: Provider) -> list[Refusal]:
         return [_refuse("instances_disagree", disagreement, f"{todo}their own.")]
     for profile in list_registry_profiles(target, provider):
         if profile.kind == RegistryProfile.Kind.NOOP:
-            happened = f"{target.owner_id} keeps no registry (noop), so no claim can name it."
-            todo = "Release the record sets instead: its instance takes all it sees for its own."
+            happened = f"{target.owner_id} uses the registry noop, so no claim can name it."
+            todo = "Release the record sets instead: its instance manages every record set that it sees."
             return [_refuse("target_keeps_no_registry", happened, todo)]
         if not _is_tried_at(profile, provider):
             happened = (
@@ -111,7 +119,9 @@ def find_item_refusals(
     if unfit and (is_explicit or not included):
         return [_refuse_unfit(provider, unfit, len(items))]
     if not included:
-        happened = f"Nothing is left to do at {provider.name}: all that was selected stands as it should."
+        happened = (
+            f"There is nothing to do at {provider.name}: everything selected is already as it should be."
+        )
         return [_refuse("nothing_to_do", happened, "Select something else.")]
     return _find_threshold_refusals(provider, len(included))
 
@@ -153,7 +163,7 @@ def _refuse_unfit(provider: Provider, unfit: Sequence[PlannedItem], total: int) 
     more = f" (and {len(unfit) - _SHOWN} more)" if len(unfit) > _SHOWN else ""
     happened = f"{len(unfit)} of {total} selected at {provider.name} cannot be part of this. {shown}{more}"
     code = unfit[0].problem_code if len({item.problem_code for item in unfit}) == 1 else "unfit_items"
-    return _refuse(code, happened, "Leave them out, or settle what is said about them first.")
+    return _refuse(code, happened, "Leave them out, or correct the given reasons first.")
 
 
 def _is_tried_at(profile: RegistryProfile, provider: Provider) -> bool:

@@ -40,16 +40,19 @@ def compute_verdict(owner_id: str, policy: str, intent: str, said_by: str, insta
     if policy == _POLICY.CREATE_ONLY:
         return Verdict(_VERDICT.NO_OP, _begin(f"{runs}, which never changes what exists."))
     if intent == _INTENT.SAME:
-        return Verdict(_VERDICT.NO_OP, f"{word} wants the record set as it is.")
+        return Verdict(_VERDICT.NO_OP, f"{word} wants the record set with the same targets.")
     if intent == _INTENT.OTHER:
         return Verdict(_VERDICT.RETARGET, f"{word} wants other targets: traffic moves at its next sync.")
     if intent == _INTENT.NOT_WANTED:
         return _compute_unwanted(word, runs, who, policy)
     if policy == _POLICY.UPSERT_ONLY:
-        reason = f"{runs}, which never deletes; whether it wants other targets, nobody said."
+        reason = f"{runs}, which never deletes. It is not known whether it wants other targets."
         return Verdict(_VERDICT.UNKNOWN, _begin(reason))
     known = runs if policy == _POLICY.SYNC else f"the policy of {who} is not known"
-    reason = f"Nobody said what {owner_id} wants, and {known}: what it does not want, it may delete."
+    reason = (
+        f"It is not known what {owner_id} wants, and {known}: it may delete record sets that it does not "
+        "want."
+    )
     return Verdict(_VERDICT.UNKNOWN, reason)
 
 
@@ -60,11 +63,11 @@ def compute_declared_verdict(owner_id: str, current: Endpoint, declared: Declare
     loop = f"the loop of {owner_id}"
     begin = f"The loop of {owner_id}"
     if key.record_type not in declared.managed_types:
-        return Verdict(_VERDICT.NO_OP, f"{begin} does not look at {key.record_type} record sets.")
+        return Verdict(_VERDICT.NO_OP, f"{begin} does not manage {key.record_type} record sets.")
     if wanted is not None and is_as_wanted(current, wanted):
-        return Verdict(_VERDICT.NO_OP, f"{begin} declares it as it is.")
+        return Verdict(_VERDICT.NO_OP, f"{begin} declares it with the same values.")
     if declared.policy == LoopPolicy.CREATE_ONLY:
-        return Verdict(_VERDICT.NO_OP, f"{begin} only creates what is not there.")
+        return Verdict(_VERDICT.NO_OP, f"{begin} only creates record sets.")
     if wanted is not None:
         targets = ", ".join(wanted.targets)[:_LONGEST_TARGETS]
         reason = f"is declared with other values ({targets}): the next run of {loop} changes it"
@@ -73,7 +76,7 @@ def compute_declared_verdict(owner_id: str, current: Endpoint, declared: Declare
         return Verdict(_VERDICT.RETARGET, f"It {reason}{unless if is_theirs else ''}.")
     if declared.policy == LoopPolicy.UPSERT_ONLY:
         return Verdict(_VERDICT.NO_OP, f"{begin} does not declare it, and never deletes.")
-    reason = f"Nothing declares it: the next run of {loop} deletes it. Declare it first."
+    reason = f"It is not declared: the next run of {loop} deletes it. Declare it first."
     return Verdict(_VERDICT.DELETE, reason)
 
 
@@ -91,8 +94,8 @@ def compute_verdict_of_unvouched(owner_id: str) -> Verdict:
     """An orphan of an owner nobody registered: under a prefix we were not told of it would look the same."""
     return Verdict(
         _VERDICT.UNKNOWN,
-        f"Nobody registered {owner_id} and how it writes its claims: with a prefix or suffix of its own, "
-        "this claim may protect a record set that is there.",
+        f"{owner_id} is not registered, so it is not known how it writes its claims: with another "
+        "prefix or suffix, this claim may belong to an existing record set.",
     )
 
 

@@ -21,7 +21,7 @@ from registry_app.transfer.plan.verdicts import Verdict
 
 LEFT_BEHIND = "left_behind"
 _VERDICT = TransferItem.Verdict
-_WHY = "ExternalDNS creates only where it owns all that stands at a name"
+_WHY = "ExternalDNS creates a record set only if it owns every record set at the name"
 _SHOWN = 3
 
 
@@ -108,11 +108,11 @@ def compute_row_verdict(
     stays = f"{_describe(foreign)} at the same name"
     does = f"deletes this and creates nothing, because {_WHY}"
     if verdict.value != _VERDICT.RETARGET:
-        more = f"What {new_owner.owner_id} wants there of another type is not created beside {stays}."
+        more = f"If {new_owner.owner_id} wants another type there, it is not created beside {stays}."
         return Verdict(verdict.value, f"{verdict.reason} {more}")
     reason = (
-        f"{verdict.reason} That holds for other targets of the same type. If {new_owner.owner_id} wants "
-        f"another type (a CNAME, for example), its next sync {does}: it does not own {stays}."
+        f"{verdict.reason} That applies to other targets of the same type. If {new_owner.owner_id} "
+        f"wants another type (a CNAME, for example), its next sync {does}: it does not own {stays}."
     )
     return Verdict(_VERDICT.NOT_REPLACED, reason)
 

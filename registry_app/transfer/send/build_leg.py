@@ -27,7 +27,7 @@ def build_leg(
 ) -> dict[int, ItemOutcome]:
     """Fill `builder` with the changes of the items that are fit; the outcomes of the others.
 
-    One moved record set never holds up the rest (I17); but a claim that also speaks for what is left out
+    One moved record set never holds up the rest (I17); but a claim that also covers what is left out
     stays (`needed` are such claims of items that were left out before).
     """
     outcomes: dict[int, ItemOutcome] = {}
@@ -55,7 +55,7 @@ def _add(each: LegItem, builder: ChangeBuilder, needed: Mapping[ClaimKey, str]) 
         for key in plan.changed if item.status == _ITEM.PENDING else plan.keys(builder.leg):
             if key in needed:
                 place = describe_place(key, builder.zone.stores)
-                raise Moved(f"Its claim in {place} also speaks for {needed[key]}, which is left out.")
+                raise Moved(f"Its claim in {place} also covers {needed[key]}, which is left out.")
         builder.add(plan, is_under_way=item.status == _ITEM.SENDING)
     except (Moved, RegistryError) as problem:
         return str(problem)
@@ -82,4 +82,4 @@ def _raise_if_record_moved(each: LegItem, builder: ChangeBuilder) -> None:
         and record is not None
         and not any(key.store for key in each.plan.changed)
     ):
-        raise Moved(f"{each.item.name} {each.item.record_type} stands there now, and its claim decides.")
+        raise Moved(f"{each.item.name} {each.item.record_type} exists now, and its claim decides.")

@@ -118,7 +118,7 @@ class ChangeBuilder:
     def _find_live(self, key: ClaimKey) -> Endpoint | None:
         if key in self.zone.doubtful:
             place = describe_place(key, self.zone.stores)
-            raise Moved(f"What is shown of {place} cannot be relied on: {self.zone.doubtful[key]}")
+            raise Moved(f"The response for {place} is not reliable: {self.zone.doubtful[key]}")
         return self.zone.standing(key)
 
     def _created(self, plan: ItemPlan, key: ClaimKey, targets: tuple[str, ...]) -> Endpoint:

@@ -190,9 +190,9 @@ def _describe_end(status: str, counts: Counter[str], stop_reason: str, late: int
         parts.append(f"{counts[_ITEM.NEEDS_OPERATOR]} are neither as they were nor as wanted")
     words = f"{stop_reason} {', '.join(parts)}.".strip()
     if status == _STATUS.FAILED and verified:
-        words += " An undo gives back what was written."
+        words += " An undo restores what was written."
     if status == _STATUS.FAILED and counts[_ITEM.FAILED]:
-        words += " The provider may still apply the rest: the syncs of the next 24 hours look for that."
+        words += " The provider may still apply the rest: syncs check that for 24 hours."
     return words
 
 

@@ -43,8 +43,8 @@ def find_objection(
             continue
         what = f"{record.key.name} {record.key.record_type}"
         if record.owner_id:
-            return f"{what} belongs to {record.owner_id} now: a claim of {owner_ids} would dispute it."
-        return f"{what} stands there now: the claim would make it one of {owner_ids}'s."
+            return f"{what} belongs to {record.owner_id} now: a claim of {owner_ids} would be a conflict."
+        return f"{what} is there now: the claim would make {owner_ids} its owner."
     return ""
 
 

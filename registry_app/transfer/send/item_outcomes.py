@@ -14,18 +14,18 @@ _ITEM = TransferItem.Status
 _REMOVE = TransferStep.Phase.REMOVE
 ARRIVED_LATE = "Arrived late."
 _AS_BEFORE = (
-    "It was read back as before. The provider may still apply it: the syncs of the next 24 hours look for "
-    "that. It may be requested again."
+    "It was read back as before. The provider may still apply it: syncs check that for 24 hours. You "
+    "can request it again."
 )
 _BOTH_STAND = (
-    "The new claim stands, and the one it replaces was not removed: the two may name different owners. "
-    "Send again to remove the old one."
+    "The new claim exists, and the claim that it replaces was not removed: the two may name "
+    "different owners. Send again to remove the old one."
 )
 _HALF_DONE = (
-    "It stopped half way: what was written stands, and what was to follow, such as the removal of its old "
-    "claim, was not done: two claims may name different owners. Send again to finish it."
+    "It stopped before its end: some changes were written, and later ones, such as the removal of "
+    "the old claim, were not sent. Two claims may name different owners. Send again to finish it."
 )
-_HALF_REMOVED = "Some of its claims are removed, and others still stand. Send again to remove the rest."
+_HALF_REMOVED = "Some of its claims are removed, and others are still there. Send again to remove the rest."
 _HALF_WRITTEN = (
     "Some of its claims are written, and others were read back as before. Send again to write the rest."
 )
@@ -79,7 +79,7 @@ def _judge(plan: ItemPlan, leg: Leg, found: ReadBack) -> ItemOutcome:
 
 def _describe(keys: Iterable[ClaimKey], found: ReadBack) -> str:
     stands = "; ".join(_describe_claims(found.zone, key) for key in keys if found.outcomes.get(key) != "new")
-    return f"Neither the old nor the new state: {stands}."
+    return f"It is in neither the old nor the new state: {stands}."
 
 
 def _describe_gone(keys: Iterable[ClaimKey], found: ReadBack) -> str:
@@ -90,7 +90,7 @@ def _describe_gone(keys: Iterable[ClaimKey], found: ReadBack) -> str:
 def _describe_claims(zone: LiveZone, key: ClaimKey) -> str:
     place = describe_place(key, zone.stores)
     if key in zone.doubtful:
-        return f"{place} cannot be relied on ({zone.doubtful[key].removesuffix('.')})"
+        return f"{place} is not reliable ({zone.doubtful[key].removesuffix('.')})"
     live = zone.standing(key)
     if live is None:
         return f"{place} is gone"

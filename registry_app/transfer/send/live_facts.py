@@ -102,7 +102,7 @@ class LiveFacts:
             texts[key].append(claim.raw)
             if claim.verdict == ClaimVerdict.UNREADABLE:
                 place = describe_place(key, self.stores)
-                self.doubtful[key] = f"What is shown of {place} cannot be relied on: {claim.problem}"
+                self.doubtful[key] = f"The response for {place} is not reliable: {claim.problem}"
         self._standing.update({key: build_row(key, each) for key, each in texts.items()})
 
 

@@ -76,7 +76,7 @@ def find_record_difference(item: TransferItem, record: Endpoint | None) -> str:
 
 def _find_difference(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: str) -> str:
     if item.name in live.snapshot.shadowed_names:
-        return f"Something at {item.name} could not be read this time."
+        return f"A record at {item.name} could not be read this time."
     for key, reviewed in _expected(plan).items():
         if key in live.doubtful:
             return live.doubtful[key]
@@ -158,7 +158,7 @@ def _find_bystanders(
             if key is None or (key in removed and place > 0) or key == ClaimKey(ZONE, *record.key):
                 continue
             found[touched[key]] = (
-                f"The claim in {describe_place(key, live.stores)} also speaks for {record.key.name} "
+                f"The claim in {describe_place(key, live.stores)} also covers {record.key.name} "
                 f"{record.key.record_type}, which is not part of this transfer."
             )
     return found

@@ -68,7 +68,7 @@ def _run(leased: LeasedTransfer) -> None:
     if leased.transfer.status == _STATUS.APPROVED and not _begin(leased):
         return
     if leased.transfer.attempt >= MOST_ATTEMPTS:
-        _give_up(leased, leased.transfer.status_reason or "It was tried several times and came to no end.")
+        _give_up(leased, leased.transfer.status_reason or "It was tried several times and did not finish.")
         return
     _note_attempt(leased)
     crash_point("transfer.attempt_noted")
@@ -100,7 +100,7 @@ def _begin(leased: LeasedTransfer) -> bool:
         return False  # the scheduler expires it
     stored = compute_stored_fingerprint(transfer)
     if not stored == transfer.plan_fingerprint == transfer.approved_fingerprint:
-        end_stale(leased, "The plan was edited after it was approved.")
+        end_stale(leased, "The plan was changed after it was approved.")
         return False
     ended = find_ended_right(transfer)
     if ended is not None:
@@ -216,7 +216,7 @@ def _has_verified(session: TransferSession, batch: int) -> bool:
 def _waits_for_send_gate(transfer: Transfer) -> bool:
     for stop in find_send_stops(transfer.provider):
         Transfer.objects.filter(pk=transfer.pk, status=_STATUS.APPROVED).update(
-            status_reason=f"{stop.happened} It is sent when that is over.",
+            status_reason=f"{stop.happened} It is sent when this no longer applies.",
             next_look_at=fetch_now() + _STOPPED_AGAIN,
         )
         return True

@@ -27,7 +27,7 @@ def describe_moved(
     if live is None:
         return f"{sentence} is gone."
     if reviewed is None:
-        return f"{sentence} stands where a new claim was to be written."
+        return f"{sentence} is where a new claim was to be written."
     return f"{sentence} holds {_quote(live.targets)}, not what was reviewed."
 
 

@@ -123,7 +123,7 @@ def test_it_refuses_a_name_outside_its_domains() -> None:
 
 
 def test_it_refuses_to_begin_with_the_same_identity_twice() -> None:
-    with pytest.raises(ChangeRefused, match="stands twice"):
+    with pytest.raises(ChangeRefused, match="is twice in"):
         MemoryBackend([ONE, make_record("ONE.example.org")])
 
 

@@ -37,7 +37,7 @@ def path(tmp_path: Path) -> Path:
         (make_record("x.example.org", "SPF", ("x",)), "type SPF is not served"),
         (make_record("x.example.org", "SOA", ("x",)), "type SOA is not served"),
         (make_record("x.example.org", targets=()), "no targets"),
-        (make_record("x.example.org", targets=("nowhere",)), "cannot stand in a zone file"),
+        (make_record("x.example.org", targets=("nowhere",)), "cannot be written into a zone file"),
         (make_record("x.example.org", targets=("192.0.2.1 ; comment",)), "semicolon"),
         (make_record("x.example.org", "MX", ("10 mail.example.org\nx IN A 192.0.2.1",)), "control character"),
         (make_record("x.example.org", "CNAME", ("a.example.org", "b.example.org")), "exactly one target"),
@@ -57,7 +57,7 @@ def test_it_calls_impossible_what_no_zone_file_can_hold(path: Path, endpoint: En
     with pytest.raises(ChangeImpossible, match=reason):
         backend.apply(ChangeSet(create=(endpoint,)))
     assert path.read_bytes() == before
-    with pytest.raises(ChangeRefused, match="1 of 2 changes were not made, the others were"):
+    with pytest.raises(ChangeRefused, match="1 of 2 changes were not applied, the others were"):
         backend.apply(ChangeSet(create=(good, endpoint)))
 
     assert set(map(repr, ZoneFileBackend(path).records())) == set(map(repr, [*held, good]))
@@ -162,5 +162,5 @@ def test_a_folder_without_zones_is_an_error(tmp_path: Path) -> None:
 def test_two_files_of_one_zone_are_an_error(path: Path) -> None:
     (path.parent / "copy.zone").write_bytes(path.read_bytes())
 
-    with pytest.raises(BackendError, match="hold the same zone"):
+    with pytest.raises(BackendError, match="have the same zone"):
         ZoneFileBackend(path.parent)

@@ -81,7 +81,7 @@ def test_what_speaks_no_http_is_told_from_what_does_not_listen(play: Play | byte
         failure = failure_of(server.port, scheme)
 
     assert (type(failure), failure.code) == (Unreachable, "unreachable")
-    assert "brought no HTTP answer" in str(failure)
+    assert "no HTTP response came" in str(failure)
 
 
 def test_a_forbidden_address_is_told_the_same_whether_something_listens_there_or_not() -> None:
@@ -103,7 +103,7 @@ def test_a_refusal_names_the_setting_that_would_allow_it() -> None:
     def named(url: str, policy: AddressPolicy) -> list[str]:
         hint = _refusal(url, policy).hint
         return [
-            word for word in ("SCHEMES", "HOSTS", "NETWORKS", "LOOPBACK", "refused always") if word in hint
+            word for word in ("SCHEMES", "HOSTS", "NETWORKS", "LOOPBACK", "always refused") if word in hint
         ]
 
     def resolve_elsewhere(host: str, port: int) -> Sequence[str]:
@@ -116,9 +116,9 @@ def test_a_refusal_names_the_setting_that_would_allow_it() -> None:
     assert named("http://other.example.org", by_host) == ["HOSTS"]
     assert named("http://198.51.100.1", policy) == ["NETWORKS"]
     assert named("http://127.0.0.1", policy) == ["NETWORKS", "LOOPBACK"]
-    assert named("http://169.254.169.254", policy) == ["refused always"]
+    assert named("http://169.254.169.254", policy) == ["always refused"]
     # Of a name, nothing is told of where it leads.
-    assert named("http://name.example.org", by_name) == ["NETWORKS", "LOOPBACK", "refused always"]
+    assert named("http://name.example.org", by_name) == ["NETWORKS", "LOOPBACK", "always refused"]
 
 
 def _refusal(url: str, policy: AddressPolicy) -> ProviderError:

@@ -58,8 +58,8 @@ def test_writing_leaves_the_zone_as_it_was(mode: ApplyMode) -> None:
     ("mode", "advice"),
     [
         (ApplyMode.ATOMIC, "all or nothing"),
-        (ApplyMode.SEQUENTIAL, "Nothing is made"),
-        (ApplyMode.SKIP_UNMATCHED, "The good one is made"),
+        (ApplyMode.SEQUENTIAL, "Nothing is applied"),
+        (ApplyMode.SKIP_UNMATCHED, "The good one is applied"),
     ],
 )
 def test_it_tells_how_one_bad_change_is_taken(mode: ApplyMode, advice: str) -> None:
@@ -129,7 +129,7 @@ def test_what_was_refused_is_not_waited_for() -> None:
     with OneSetAloneProvider(make_zone(count=5)) as provider:
         report = ask(provider.url, zone="example.org", patience=60.0)
 
-    assert told(report, "Two sets of one name")[0] == Verdict.NOTED
+    assert told(report, "Two record sets of one name")[0] == Verdict.NOTED
     assert report.seconds < 30
 
 
@@ -186,4 +186,4 @@ def test_an_unknown_address_may_answer_as_the_bare_url_does() -> None:
 
         report = ask(provider.url)
 
-    assert told(report, "An address that is none")[0] == Verdict.PASSED
+    assert told(report, "An unknown address")[0] == Verdict.PASSED

@@ -34,7 +34,7 @@ def test_nothing_that_listens_is_one_failure() -> None:
 @pytest.mark.parametrize(
     ("fault", "title"),
     [
-        (read_faults.status(503), "GET /records answers 200"),
+        (read_faults.status(503), "GET /records responds with 200"),
         (read_faults.empty_object(), "The body is one whole array"),
     ],
 )
@@ -50,9 +50,9 @@ def test_a_bad_answer_to_records_is_a_failure(fault: Fault, title: str) -> None:
 @pytest.mark.parametrize(
     ("call", "fault", "title"),
     [
-        ("GET /", read_faults.status(204), "The bare URL answers with success"),
-        ("POST /propertyvaluesequal", read_faults.status(404), "POST /propertyvaluesequal answers 200"),
-        ("POST /propertyvaluesequal", read_faults.body(b"{}"), "POST /propertyvaluesequal answers 200"),
+        ("GET /", read_faults.status(204), "The bare URL responds with success"),
+        ("POST /propertyvaluesequal", read_faults.status(404), "POST /propertyvaluesequal responds with 200"),
+        ("POST /propertyvaluesequal", read_faults.body(b"{}"), "POST /propertyvaluesequal responds with 200"),
         ("POST /propertyvaluesequal", read_faults.body(b'{"equals":false}'), "A value equals itself"),
     ],
 )
@@ -85,7 +85,7 @@ def test_an_answer_that_never_comes_does_not_keep_it_from_cleaning_up() -> None:
         report = ask(provider.url, zone="example.org")
 
         assert not report.is_conformant
-        assert told(report, "Everything made for this run is gone")[0] == Verdict.PASSED
+        assert told(report, "Everything created for this run is deleted")[0] == Verdict.PASSED
         assert provider.zone_bytes() == before
 
 
@@ -97,7 +97,7 @@ def test_a_provider_that_refuses_what_external_dns_sends_fails() -> None:
 
         assert not report.is_conformant
         assert [told(report, title)[0] for title in _REFUSED] == [Verdict.FAILED] * len(_REFUSED)
-        assert "sends the same for ever" in told(report, _REFUSED[0])[1]
+        assert "sends the same change again and again" in told(report, _REFUSED[0])[1]
         assert told(report, "A text beside a claim")[0] == Verdict.NOTED
         assert provider.zone_bytes() == before
 
@@ -136,6 +136,6 @@ def test_a_create_that_merges_targets_is_told_as_that() -> None:
     with MergingProvider(make_zone(count=3)) as provider:
         report = ask(provider.url, zone="example.org")
 
-    verdict, detail = told(report, "A create where something stands")
+    verdict, detail = told(report, "A create of an existing record set")
     assert verdict == Verdict.FAILED
     assert "it merges targets" in detail

@@ -68,7 +68,7 @@ def test_a_cname_wanted_beside_other_types_is_dropped() -> None:
     planned = plan([], [wanted(WWW), wanted(WWW, "CNAME", ["lb.example.net"])])
 
     assert [each.record_type for each in planned.creates] == ["A"]
-    assert "beside which no CNAME" in reasons(planned)[f"{WWW} CNAME"]
+    assert "a CNAME cannot exist beside them" in reasons(planned)[f"{WWW} CNAME"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_set_beside_another_owners_set_of_the_same_name_is_left_alone() -> Non
     planned = plan(theirs, [wanted(WWW, set_identifier="blue")])
 
     assert planned.is_empty()
-    assert "another owner's record set of the same name" in reasons(planned)[f"{WWW} A"]
+    assert "Another owner has a record set at the same name" in reasons(planned)[f"{WWW} A"]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_cname_is_not_created_beside_what_stands_there(
     planned = plan([standing], [wanted(WWW, record_type, targets)])  # type: ignore[list-item]  # an endpoint
 
     assert planned.is_empty()
-    assert "cannot stand beside" in reasons(planned)[f"{WWW} CNAME"]
+    assert "cannot exist beside" in reasons(planned)[f"{WWW} CNAME"]
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_a_claim_is_its_owner_s_whether_or_not_its_record_set_stands(reason: str
     ("label", "owner", "problem"),
     [
         ("blue-cluster", None, "Its label names an owner, and its endpoint none."),
-        (None, "blue-cluster", "Its endpoint names an owner, and its label none: no instance sees it."),
+        (None, "blue-cluster", "Its endpoint names an owner, and its label none: no instance lists it."),
         ("blue-cluster", "green-cluster", "'blue-cluster', and its endpoint 'green-cluster'"),
         ("blue-cluster", 'blue"cluster', "instances disagree"),
         ('blue"cluster', 'blue"cluster', "holds a quote"),
@@ -172,7 +172,7 @@ def test_several_objects_for_one_record_set_are_heard_as_long_as_they_can_be_tol
     assert read_claims([blue, green]) == [StoredClaim(WWW, BLUE), StoredClaim(WWW, GREEN)]
     (twice,) = read_claims([blue, copy.deepcopy(blue)])
     assert (twice.key, twice.text) == (WWW, BLUE)
-    assert "Two objects say the same" in twice.problem
+    assert "Two objects claim its record set with the same text" in twice.problem
 
 
 def test_a_change_of_owner_changes_label_and_endpoint_and_nothing_else() -> None:

@@ -127,9 +127,9 @@ def test_no_item_is_too_odd_to_be_read(values: list[object]) -> None:
         ({**make_item(), "l": {"M": {"resource": {"N": "1"}}}}, "Its labels are not a map of texts."),
         (
             make_item(**{f"label-{number}": "x" for number in range(51)}),
-            "It holds more labels, or longer ones, than can be believed.",
+            "It has more labels, or longer labels, than allowed.",
         ),
-        (make_item(resource="x" * 70_000), "It holds more labels, or longer ones, than can be believed."),
+        (make_item(resource="x" * 70_000), "It has more labels, or longer labels, than allowed."),
     ],
 )
 def test_an_item_that_cannot_be_believed_says_why(item: object, problem: str) -> None:
@@ -185,8 +185,11 @@ def test_the_nonce_of_an_encrypted_claim_is_kept_and_never_shown() -> None:
             Endpoint(dns_name="www.example.org", record_type="A", set_identifier="x" * MAX_KEY_BYTES),
             "longer than the 2048 bytes",
         ),
-        (Endpoint(dns_name="www.example.org", record_type=""), "cannot be told"),
-        (Endpoint(dns_name="www.example.org", record_type="A", set_identifier="x" * 300), "cannot be told"),
+        (Endpoint(dns_name="www.example.org", record_type=""), "cannot be read from its key"),
+        (
+            Endpoint(dns_name="www.example.org", record_type="A", set_identifier="x" * 300),
+            "cannot be read from its key",
+        ),
     ],
 )
 def test_a_record_set_whose_key_would_mean_another_gets_none(record: Endpoint, reason: str) -> None:

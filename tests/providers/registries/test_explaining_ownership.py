@@ -14,7 +14,7 @@ _WWW = make_record("www.example.org")
 @pytest.mark.parametrize(
     ("endpoints", "sentence"),
     [
-        ([_WWW], "www.example.org A is unmanaged, because no claim speaks for it."),
+        ([_WWW], "www.example.org A is unmanaged, because it has no claim."),
         (
             [_WWW, make_txt("a-www.example.org", BLUE)],
             "blue-cluster owns www.example.org A, because the TXT record a-www.example.org names it.",
@@ -22,8 +22,8 @@ _WWW = make_record("www.example.org")
         (
             [_WWW, make_txt("www.example.org", BLUE)],
             (
-                "blue-cluster owns www.example.org A, because the TXT record www.example.org names it, "
-                "in the legacy format that speaks for every type but AAAA."
+                "blue-cluster owns www.example.org A, because the TXT record www.example.org names "
+                "it, in the legacy format, which covers every type except AAAA."
             ),
         ),
         (
@@ -43,9 +43,9 @@ _WWW = make_record("www.example.org")
         (
             [_WWW, make_txt("a-www.example.org", GREEN), make_txt("x-a-www.example.org", BLUE)],
             (
-                "Nobody is taken as the owner of www.example.org A, because registry profiles disagree: "
-                "profile default finds green-cluster (a-www.example.org); "
-                "profile 1 finds blue-cluster (x-a-www.example.org)."
+                "www.example.org A has no owner, because registry profiles disagree: profile default "
+                "finds green-cluster (a-www.example.org); profile 1 finds blue-cluster "
+                "(x-a-www.example.org)."
             ),
         ),
         (
@@ -55,15 +55,15 @@ _WWW = make_record("www.example.org")
         (
             [_WWW, make_txt("a-www.example.org.", GREEN)],
             (
-                "www.example.org A is unmanaged: ExternalDNS finds no owner for it, because it does not obey "
-                "the claim at a-www.example.org.."
+                "www.example.org A is unmanaged: ExternalDNS finds no owner for it, because it "
+                "ignores the claim at a-www.example.org.."
             ),
         ),
         (
             [msgspec.structs.replace(_WWW, labels={"owner": "blue-cluster"})],
             (
                 "blue-cluster owns www.example.org A, because the provider returns it with the label "
-                "owner=blue-cluster, which ExternalDNS believes where it finds no claim."
+                "owner=blue-cluster, which ExternalDNS uses if it finds no claim."
             ),
         ),
         (

@@ -63,7 +63,7 @@ def test_a_row_written_before_a_record_set_that_is_another_speaks_for_nobody() -
 
     assert (www(pairing).state, www(pairing).owner_id) == (OwnershipState.UNMANAGED, "")
     assert verdicts(pairing) == [("configmap", ClaimVerdict.ORPHAN)]
-    assert "has not come about" in pairing.claims[0].problem
+    assert "was not created as intended" in pairing.claims[0].problem
 
 
 def test_another_owners_claim_in_the_zone_disagrees_with_it() -> None:

@@ -45,7 +45,8 @@ def test_each_change_that_was_left_out_is_logged_and_counted_by_its_reason(
     lines = [record.getMessage() for record in caplog.records]
     assert answer.status_code == 500
     assert any(
-        "A bad.example.org (cannot_hold): " in line and "cannot stand in a zone" in line for line in lines
+        "A bad.example.org (cannot_hold): " in line and "cannot be written into a zone" in line
+        for line in lines
     )
     assert any("TXT a-bad.example.org (belongs_together)" in line for line in lines)
     assert any("Cannot hold what is wanted: A bad.example.org" in line for line in lines)

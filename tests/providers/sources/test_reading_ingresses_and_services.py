@@ -234,7 +234,7 @@ def test_one_target_in_two_spellings_is_one() -> None:
         (make_ingress(ttl="-1m"), "ttl", "it is no TTL"),
         (make_ingress(ttl=""), "ttl", "it is no TTL"),
         (make_ingress(ttl="9" * 4000), "ttl", "it is no TTL"),
-        (make_ingress(hostname="a.example.org,"), "hostname", "a comma stands there"),
+        (make_ingress(hostname="a.example.org,"), "hostname", "a comma has no name beside it"),
         (make_ingress(ingress_hostname_source="both"), "ingress-hostname-source", "write defined-hosts-only"),
         (make_ingress("rules: [{host: a..b}]"), "spec.rules[0].host", "it cannot be a name"),
         (make_ingress(target="under score"), "", ""),

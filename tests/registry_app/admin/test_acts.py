@@ -78,7 +78,7 @@ def test_an_operator_has_a_provider_visited() -> None:
     assert provider.next_visit_at is not None
     assert before is not None
     assert provider.next_visit_at < before
-    assert "Asked for a visit" in read_text(response)
+    assert "Sync requested" in read_text(response)
 
 
 @pytest.mark.parametrize(("decision", "status"), [("accept", "accepted"), ("reject", "rejected")])
@@ -246,8 +246,8 @@ def test_the_chain_of_the_audit_is_verified_at_the_press_of_a_button() -> None:
     AuditEntry.objects.update(reason="Something else.")
     broken = read_text(client.post(address("auditentry_verify"), follow=True))
 
-    assert "The chain holds" in whole
-    assert "breaks at entry 1" in broken
+    assert "The chain is valid" in whole
+    assert "is broken at entry 1" in broken
 
 
 @pytest.mark.parametrize(

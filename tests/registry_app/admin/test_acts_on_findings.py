@@ -77,7 +77,7 @@ def test_fixes_that_differ_are_not_thrown_together() -> None:
 
     page = read_text(_act(sign_in(make_administrator()), "fix_picked", blue, green))
 
-    assert "These findings have no fix in common." in page
+    assert "These findings do not suggest the same fix." in page
 
 
 def test_findings_without_a_fix_have_none_together() -> None:
@@ -85,7 +85,7 @@ def test_findings_without_a_fix_have_none_together() -> None:
 
     page = read_text(_act(sign_in(make_administrator()), "fix_picked", held))
 
-    assert "These findings have no fix in common." in page
+    assert "These findings do not suggest the same fix." in page
 
 
 def test_each_finding_is_acknowledged_in_its_own_name() -> None:

@@ -224,7 +224,7 @@ def test_a_provider_is_deleted_after_a_page_that_says_what_goes() -> None:
     done = client.post(address("provider_remove", provider.pk), {}, follow=True)
     gone = client.get(address("provider_change", provider.pk), follow=True)
 
-    assert "Nothing is changed at the provider" in page
+    assert "Nothing changes at the provider" in page
     assert "Deleted." in read_text(done)
     assert not Provider.objects.exists()
     assert "There is no provider" in read_text(gone) or gone.status_code == 404

@@ -78,9 +78,9 @@ def test_record_sets_are_counted_by_state() -> None:
         ({}, "mirror of 14:02"),
         ({"status": "failing"}, "mirror of 14:02, provider down for 12 min"),
         ({"status": "held"}, "mirror of 14:02, newer snapshot held for review"),
-        ({"is_enabled": False}, "mirror of 14:02, no longer visited"),
-        ({"accepted_at": None}, "not visited yet"),
-        ({"accepted_at": None, "consecutive_failures": 2}, "first visit failed"),
+        ({"is_enabled": False}, "mirror of 14:02, sync is off"),
+        ({"accepted_at": None}, "not synced yet"),
+        ({"accepted_at": None, "consecutive_failures": 2}, "first sync failed"),
     ],
 )
 def test_freshness_is_one_line(values: dict[str, object], line: str) -> None:

@@ -49,9 +49,9 @@ def test_an_instance_is_registered_shown_changed_and_removed() -> None:
     assert "for 300 s" in registered
     assert all(text in listed for text in ("default", "east", "blue-zone", "sync"))
     assert "Saved." in changed
-    assert "Not known: it counts at every provider" in changed
+    assert "Unknown: assumed at every provider" in changed
     assert "upsert-only" in changed
-    assert "Its owner stays, and what that owns." in asked
+    assert "record sets stay." in asked
     assert "Deleted." in read_text(removed)
     assert not Instance.objects.exists()
 

@@ -15,7 +15,7 @@ def test_it_says_whose_it_was_when_it_was_last_read() -> None:
     response = sign_in(make_administrator()).get(address("recordset_change", row.pk))
 
     page = read_text(response)
-    assert "is not there any more; when it was last read, blue-cluster owned it." in page
+    assert "is gone; when it was last read, blue-cluster owned it." in page
     assert "is unmanaged" not in page
     assert response.context["acts"] == []
 

@@ -55,7 +55,7 @@ def test_what_is_short_stands_on_the_page_whole() -> None:
 
     assert "{&quot;create&quot;: []}" in page
     assert "  &quot;name&quot;: &quot;www.example.org&quot;" in page
-    assert "All that was read" not in page
+    assert "Everything that was read" not in page
 
 
 def test_a_step_that_needs_eyes_comes_first() -> None:

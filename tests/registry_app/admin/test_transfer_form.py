@@ -183,7 +183,7 @@ def test_what_may_be_deleted_is_requested_only_with_the_words_typed() -> None:
     agreed = _request(client, refused, confirmation=words)
 
     assert words in read_text(preview)
-    assert "The next sync deletes 3 of them. " in read_text(preview)
+    assert "ExternalDNS’s next sync deletes 3 of them. " in read_text(preview)
     assert (refused.status_code, agreed.status_code) == (409, 302)
     assert 'value="yes"' in read_text(refused)
     assert Transfer.objects.get().confirmation == words
@@ -261,7 +261,7 @@ def test_alice_requests_for_her_own_owners_and_charlie_may_not() -> None:
     forced = _request(charlie, refused)
     requested = _request(alice, _preview(alice, world.fill_in()))
 
-    assert "This cannot be requested as it is." in read_text(refused)
+    assert "This cannot be requested like this. Change it first." in read_text(refused)
     assert requested.status_code == 302
     assert forced.status_code == 403
     assert Transfer.objects.get().requested_by_name == "alice"
@@ -294,8 +294,8 @@ def test_other_types_at_a_picked_name_go_along_and_can_be_left() -> None:
     text = left.context["confirmations"][0]
     requested = _request(client, left, confirmation=text)
 
-    assert "1 record set that nobody picked goes along" in read_text(taken)
-    assert "Goes along:" in read_text(taken)
+    assert "1 record set was added" in read_text(taken)
+    assert "Added:" in read_text(taken)
     assert "Take whole names" in read_text(left)
     assert text == "transfer 1 record set to green-cluster and leave 1 behind"
     assert unconfirmed.status_code == 409

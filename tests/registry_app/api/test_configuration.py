@@ -287,5 +287,5 @@ def test_what_keeps_no_claims_beside_dns_has_no_connection_to_test(client: APICl
     ]
 
     assert [answer.status_code for answer in answers] == [422, 422]
-    assert "nothing to connect to" in read(answers[0])["detail"]
+    assert "no connection to test" in read(answers[0])["detail"]
     assert "api_url" in read(answers[1])["fields"]

@@ -119,5 +119,5 @@ def test_thousands_of_owners_at_once_become_no_rows_and_one_finding() -> None:
         assert Owner.objects.count() == known
         held = HeldSnapshot.objects.get()
         assert [reason["code"] for reason in held.reasons] == ["new_owners"]
-        assert "2000 owner ids" in held.reasons[0]["text"]
+        assert "2000 new owner ids" in held.reasons[0]["text"]
         assert [row.kind for row in Finding.objects.filter(state="open")] == ["snapshot_held"]

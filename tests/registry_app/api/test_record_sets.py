@@ -188,7 +188,7 @@ def test_one_record_set_shows_why_it_is_whose_it_is(client: APIClient, blue_zone
 
     assert answer["provider"] == {"id": blue_zone.pk, "name": "blue-zone"}
     assert answer["claims"] == []
-    assert answer["why"] == "www.example.org A is unmanaged, because no claim speaks for it."
+    assert answer["why"] == "www.example.org A is unmanaged, because it has no claim."
     assert client.get(answer["events"]).status_code == 200
 
 

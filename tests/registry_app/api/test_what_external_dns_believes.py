@@ -1,4 +1,4 @@
-"""What ExternalDNS believes of a record set, and what we warn of: in the API and on its page."""
+"""Which owner ExternalDNS finds of a record set, and what we warn of: in the API and on its page."""
 
 import msgspec
 import pytest
@@ -33,7 +33,7 @@ _TABLE: list[tuple[list[Endpoint], str, list[dict[str, str]], str]] = [
         [make_record(), make_claim(), make_record("www.example.org", "TXT", _texts("green-cluster"))],
         "owned",
         [_BLUE],
-        "www.example.org names green-cluster, and ExternalDNS does not obey it. ExternalDNS obeys the one at",
+        "www.example.org names green-cluster, and ExternalDNS ignores it. ExternalDNS uses the one at",
     ),
     (
         [
@@ -55,7 +55,7 @@ _TABLE: list[tuple[list[Endpoint], str, list[dict[str, str]], str]] = [
         [_labelled("green-cluster"), make_claim()],
         "owned",
         [_BLUE],
-        "with the label owner=green-cluster: an instance that finds no claim takes green-cluster",
+        "with the label owner=green-cluster: an instance that finds no claim uses green-cluster",
     ),
 ]
 
@@ -92,4 +92,4 @@ def test_a_wildcard_claim_without_the_replacement_is_not_believed_by_instances_t
 
     assert (answer["state"], answer["owner"], answer["beliefs"]) == ("unmanaged", None, [])
     assert [claim["verdict"] for claim in answer["claims"]] == ["ignored"]
-    assert "does not obey the claim at a-*.example.org" in answer["why"]
+    assert "ignores the claim at a-*.example.org" in answer["why"]

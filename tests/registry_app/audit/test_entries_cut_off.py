@@ -144,8 +144,8 @@ def test_an_export_holds_until_a_line_of_it_is_changed_moved_or_cut_off(tmp_path
         "nothing": [],
     }
 
-    assert _call("dnsadmin_audit", "verify", str(file)) == (0, "It holds: 6 entries.\n")
-    assert _call("dnsadmin_audit", "verify", str(part)) == (0, "It holds: 3 entries.\n")
+    assert _call("dnsadmin_audit", "verify", str(file)) == (0, "Valid: 6 entries.\n")
+    assert _call("dnsadmin_audit", "verify", str(part)) == (0, "Valid: 3 entries.\n")
     for what, text in spoiled.items():
         other = tmp_path / "spoiled.ndjson"
         other.write_text("".join(text))

@@ -71,10 +71,10 @@ def test_one_store_is_not_heard_twice() -> None:
     provider = make_provider()
     register_table(provider)
 
-    with pytest.raises(InvalidRequest, match="this very store"):
+    with pytest.raises(InvalidRequest, match="already uses this store"):
         register_table(provider, name="again")
     other = register_table(provider, name="another", table="other-table")
-    with pytest.raises(InvalidRequest, match="this very store"):
+    with pytest.raises(InvalidRequest, match="already uses this store"):
         change_registry_profile(SYSTEM, other.pk, {"table": "external-dns"})
 
     assert sorted(RegistryProfile.objects.values_list("name", flat=True)) == ["another", "table"]
@@ -130,7 +130,7 @@ def test_of_two_who_register_one_store_at_once_the_second_is_told_who_was_first(
 
     assert rival.happen is None
     assert caught.value.fields == {
-        "providers": ["The registry profile rival is this very store at blue-zone already."]
+        "providers": ["The registry profile rival already uses this store at blue-zone."]
     }
     assert [each.name for each in RegistryProfile.objects.all()] == ["rival"]
 
@@ -142,7 +142,10 @@ def test_of_two_who_move_to_one_store_at_once_the_second_is_told_who_was_first()
     second = register_table(provider, name="second", table="second")
     rival = meanwhile(lambda: change_registry_profile(SYSTEM, first.pk, {"table": "wanted"}))
 
-    with connection.execute_wrapper(rival), pytest.raises(InvalidRequest, match="profile table is this very"):
+    with (
+        connection.execute_wrapper(rival),
+        pytest.raises(InvalidRequest, match="profile table already uses this"),
+    ):
         change_registry_profile(SYSTEM, second.pk, {"table": "wanted"})
 
     assert rival.happen is None

@@ -155,11 +155,11 @@ def test_manifests_that_cannot_be_read_are_told_of_until_a_run_goes_well() -> No
     with open_parking() as world:
         owner = Owner.objects.get(owner_id=PARKED)
 
-        note_unreadable_manifests(owner, world.provider, "The manifests cannot be taken: a.yaml is no YAML.")
+        note_unreadable_manifests(owner, world.provider, "The manifests cannot be used: a.yaml is no YAML.")
         told = _open_findings()
         run(world, [wanted(WWW)])
 
         assert [text.partition(" did not run. ")[2] for text in told] == [
-            "The manifests cannot be taken: a.yaml is no YAML. Correct them, and run it again."
+            "The manifests cannot be used: a.yaml is no YAML. Correct them, and run it again."
         ]
         assert _open_findings() == []

@@ -48,7 +48,7 @@ def test_what_was_applied_is_verified_whatever_was_answered(fault: Fault) -> Non
         ended = run(world, [wanted(WWW)])
 
         assert (ended.status, ended.created) == (STATUS.VERIFIED, 1), ended.reason
-        assert ended.steps.get().answer != "Success was answered."
+        assert ended.steps.get().answer != "Provider reported success."
         assert len(world.change_sets()) == 1
 
 
@@ -83,7 +83,7 @@ def test_a_record_set_whose_claim_was_not_made_is_told_of_and_never_touched_agai
 
         (item,) = first.steps.get().items
         assert item["outcome"] == "other"
-        assert "nobody owns it" in item["reason"]
+        assert "it has no owner" in item["reason"]
         assert second.status == STATUS.UNCHANGED
         assert "nobody owns it" in second.left_alone[0]["reason"]
 
@@ -224,7 +224,7 @@ def test_an_adjustment_neither_adds_nor_takes_away(answer: bytes) -> None:
 
         assert ended.status == STATUS.UNCHANGED
         assert world.reference.zone_bytes() == before
-        reason = "The provider left it out when it adjusted what is wanted."
+        reason = "The provider removed it when it adjusted the desired endpoints."
         assert [(each["name"], each["reason"]) for each in ended.left_alone] == [(API, reason), (WWW, reason)]
 
 
@@ -238,5 +238,5 @@ def test_a_name_at_which_something_cannot_be_read_is_left_alone() -> None:
 
         assert ended.status == STATUS.UNCHANGED, ended.reason
         assert [(each["name"], each["reason"]) for each in ended.left_alone] == [
-            (WWW, "Something at its name could not be read this time.")
+            (WWW, "A record at its name could not be read this time.")
         ]

@@ -104,7 +104,7 @@ def test_a_transfer_to_a_running_loop_says_of_each_record_set_what_the_loop_will
         first, second, third = (name.partition(".")[0] for name in (as_it_is.dns_name, other, undeclared))
         assert (verdicts[first], verdicts[second], verdicts[third]) == ("no_op", "retarget", "delete")
         assert found[third][1] == (
-            "Nothing declares it: the next run of the loop of parked deletes it. Declare it first."
+            "It is not declared: the next run of the loop of parked deletes it. Declare it first."
         )
 
 

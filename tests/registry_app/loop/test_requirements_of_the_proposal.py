@@ -36,7 +36,7 @@ def test_1_pre_existing_records_are_not_modified() -> None:
         assert world.reference.zone_bytes() == before
         assert {each["reason"] for each in ended.left_alone} == {
             "It is not ours to update: nobody owns it.",
-            "At its name stands what is not ours: nobody owns it.",
+            "A record set at its name is not ours: nobody owns it.",
         }
 
 
@@ -149,5 +149,5 @@ def test_an_orphaned_claim_of_another_keeps_a_record_from_being_made() -> None:
 
         assert world.change_sets() == []
         assert [each["reason"] for each in ended.left_alone] == [
-            f"An orphaned claim says that it is {BLUE}'s: clean it up first."
+            f"An orphaned claim names {BLUE} as its owner: clean it up first."
         ]

@@ -43,7 +43,7 @@ def test_one_person_confirms_in_vain_and_the_second_has_it_done() -> None:
         second = _run(loop, bob)
 
         assert (first.status, again.status) == (STATUS.REFUSED, STATUS.REFUSED)
-        assert "asks for another person's word too" in first.reason
+        assert "requires the confirmation of another person too" in first.reason
         assert untouched
         assert (second.status, second.deleted) == (STATUS.VERIFIED, 12), second.reason
         told = AuditEntry.objects.filter(action__startswith="loop_run.confirmed").order_by("sequence")

@@ -69,7 +69,7 @@ def test_what_it_leaves_out_is_neither_made_nor_deleted() -> None:
         assert ended.status == STATUS.UNCHANGED
         assert world.zone()[WWW, "AAAA"].targets == ("2001:db8::1",)
         assert (API, "AAAA") not in world.zone()
-        reason = "The provider left it out when it adjusted what is wanted."
+        reason = "The provider removed it when it adjusted the desired endpoints."
         assert [(each["name"], each["reason"]) for each in ended.left_alone] == [(API, reason), (WWW, reason)]
 
 

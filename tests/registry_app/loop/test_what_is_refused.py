@@ -68,11 +68,11 @@ def _change_filter(_: World) -> None:
 
 REASONS: list[tuple[Callable[[World], None], str]] = [
     (_freeze, "frozen"),
-    (_put_into_a_cluster, "its own instance there and dnsadmin would undo each other's work"),
+    (_put_into_a_cluster, "its own instance there and dnsadmin would undo each other's changes"),
     (_forget_the_owner, "not registered"),
     (_switch_off, "switched off"),
     (_hold, "held for review"),
-    (_never_visit, "not visited yet"),
+    (_never_visit, "not synced yet"),
     (_change_filter, "another domain filter"),
 ]
 
@@ -97,7 +97,7 @@ def test_an_empty_answer_is_no_reason_to_make_everything_anew() -> None:
         ended = run(world, [wanted(WWW)])
 
         assert ended.status == STATUS.FAILED
-        assert "0 record sets are shown" in ended.reason
+        assert "The response is empty; the mirror holds" in ended.reason
         assert world.change_sets() == []
 
 
@@ -144,7 +144,7 @@ def test_a_wish_for_nothing_at_all_is_asked_about() -> None:
         ended = run(world, [], confirmation=asked.confirmation_text)
 
         assert (asked.status, ended.status) == (STATUS.REFUSED, STATUS.VERIFIED)
-        assert "Nothing at all is wanted" in asked.reason
+        assert "There is no desired endpoint" in asked.reason
 
 
 def test_an_owner_that_never_was_dnsadmins_is_not_changed_unasked() -> None:
@@ -156,7 +156,7 @@ def test_an_owner_that_never_was_dnsadmins_is_not_changed_unasked() -> None:
         new = _ask(make_request(world, [wanted(WWW), wanted(OLD)]))
 
         assert (ended.status, new.status) == (STATUS.REFUSED, STATUS.VERIFIED)
-        assert "Nobody said yet that dnsadmin runs this owner here" in ended.reason
+        assert "dnsadmin never managed this owner here before" in ended.reason
 
 
 def test_names_that_a_transfer_holds_are_left_alone() -> None:
@@ -169,7 +169,7 @@ def test_names_that_a_transfer_holds_are_left_alone() -> None:
         assert [item.name for item in held.items.all()] == [WWW]
         assert (ended.status, ended.created, ended.updated) == (STATUS.VERIFIED, 1, 0)
         assert [(each["name"], each["reason"]) for each in ended.left_alone] == [
-            (WWW, "A transfer that is not over holds its name.")
+            (WWW, "An open transfer has its name.")
         ]
 
 
@@ -194,7 +194,7 @@ def test_types_that_are_not_managed_and_names_outside_the_filter_are_told_of() -
 
         assert ended.status == STATUS.UNCHANGED
         assert sorted(each["reason"] for each in ended.left_alone) == [
-            "It lies outside the domain filter.",
+            "It is outside the domain filter.",
             "Records of this type are not managed here.",
         ]
 

@@ -72,7 +72,7 @@ def test_a_run_stops_before_a_name_beyond_the_rights_of_who_asked() -> None:
 
         run = LoopRun.objects.latest("pk")
         assert run.status == STATUS.REFUSED
-        assert f"alice asked for this run, and may not change {OLD}" in run.reason
+        assert f"alice requested this run and may not change {OLD}" in run.reason
         assert world.change_sets() == []
 
 

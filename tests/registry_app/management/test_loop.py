@@ -163,7 +163,7 @@ def test_while_somebody_else_has_the_provider_nothing_is_done(world: World, mani
         (["--owner=nobody", "--provider=blue-zone", "--declared"], 1, "no owner 'nobody'"),
         (["--owner=parked", "--provider=nowhere", "--declared"], 1, "no provider 'nowhere'"),
         (["--owner=blue-cluster", "--provider=blue-zone", "--declared"], 1, "has no loop"),
-        (["--owner=parked", "--provider=blue-zone", "--source=/nonexistent"], 1, "manifests cannot be taken"),
+        (["--owner=parked", "--provider=blue-zone", "--source=/nonexistent"], 1, "manifests cannot be used"),
         (["--owner=parked", "--provider=blue-zone", "--declared", "--managed-types=A,BOGUS"], 1, "BOGUS"),
         (["--owner=parked", "--provider=blue-zone", "--declared", "--managed-types="], 1, "No record type"),
     ],

@@ -31,7 +31,7 @@ def test_it_prints_a_report_for_people() -> None:
 
     assert code == 0
     assert "passed  Content-Type is the media type, byte for byte" in text
-    assert "passed  Everything made for this run is gone again" in text
+    assert "passed  Everything created for this run is deleted" in text
     assert "0 failed" in text
 
 

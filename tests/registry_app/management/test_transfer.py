@@ -83,9 +83,9 @@ def test_other_types_go_along_unless_they_are_to_be_left(
     _, whole = run_command("dnsadmin_transfer", "plan", *picked)
     _, part = run_command("dnsadmin_transfer", "plan", *picked, "--leave-other-types")
 
-    assert "AAAA (no_op, goes along: the same name)" in whole
+    assert "AAAA (no_op, added: same name)" in whole
     assert "--confirm 'transfer 1 record set to green-cluster and leave 1 behind'" in part
-    assert "It stays with blue-cluster, while other types at its name go." in part
+    assert "It stays with blue-cluster, while other types at its name are transferred." in part
 
 
 def test_types_and_states_are_given_one_by_one_or_together(

@@ -78,7 +78,7 @@ def test_owners_who_lost_their_claims_are_named_and_the_rest_counted() -> None:
 
     assert found.code == "store_emptied"
     assert "all 2 claims of owner-4 in the crd registry, and those of 2 more owners." in found.text
-    assert "14 record sets that they spoke for stand as before" in found.text
+    assert "14 record sets that they claimed are still there." in found.text
     assert "owner-5" not in found.text
 
 

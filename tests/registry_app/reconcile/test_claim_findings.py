@@ -43,7 +43,7 @@ def test_an_orphan_of_an_owner_nobody_vouches_for_is_not_offered_for_clean_up(st
 
     (finding,) = _found(Kind.ORPHAN_CLAIM)
     assert finding.suggestion == {"kind": "register_owner", "owner_id": "blue-cluster"}
-    assert "nobody said how it writes" in finding.explanation
+    assert "it is not known how it writes" in finding.explanation
 
 
 def test_an_orphan_that_is_not_written_as_its_owner_is_registered_is_not_offered_for_clean_up() -> None:
@@ -141,7 +141,7 @@ def test_a_claim_that_external_dns_does_not_obey_is_told_and_changes_no_state() 
     ignored, overruled = _found(Kind.UNHEARD_CLAIM)
     assert "names and types as the provider spells them" in ignored.explanation
     assert ignored.suggestion == {}
-    assert "ExternalDNS obeys the one at a-www.example.org instead" in overruled.explanation
+    assert "ExternalDNS uses the one at a-www.example.org instead" in overruled.explanation
     assert overruled.suggestion["kind"] == "clean_up"
     assert not _found(Kind.CONFLICT)
 

@@ -230,7 +230,7 @@ def test_claims_that_nobody_could_read_are_not_believed_to_be_gone_either() -> N
         held = visit(shared.provider)
 
         assert held.status == SyncRun.Status.HELD
-        assert "all 11 claims of owners nobody could read" in shared.reasons()["store_emptied"]
+        assert "all 11 claims of owners that cannot be read" in shared.reasons()["store_emptied"]
         assert {row[4] for row in mirrored(shared.provider) if row[0].startswith("job-")} == {"unknown"}
 
 

@@ -142,7 +142,9 @@ def test_a_row_for_nothing_is_told_in_words_that_fit(table: Table) -> None:
     visit(table.provider)
 
     finding = Finding.objects.get(kind=Finding.Kind.ORPHAN_CLAIM)
-    assert finding.explanation.startswith("The row in the dynamodb registry says that blue-cluster owns")
+    assert finding.explanation.startswith(
+        "The row in the dynamodb registry names blue-cluster as the owner of"
+    )
     assert "TXT" not in finding.explanation
     assert finding.suggestion["kind"] == "clean_up"
 

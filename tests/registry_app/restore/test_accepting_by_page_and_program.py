@@ -31,7 +31,7 @@ def test_the_pages_say_what_waits_and_accept_it() -> None:
         client.post(accept, {"reason": "Seen."})
 
         assert "The database was restored." in board
-        assert "gave no snapshot since the restore" in early
+        assert "returned no snapshot since the restore" in early
         assert accept not in early
         assert accept in ready
         assert Provider.objects.get().restored_at is None
@@ -50,7 +50,7 @@ def test_all_are_accepted_from_the_dashboard() -> None:
 
         waiting = Provider.objects.filter(restored_at__isnull=False).values_list("name", flat=True)
         assert list(waiting) == ["two"]
-        assert "two still waits" in board
+        assert "two is not accepted yet" in board
 
 
 def test_the_api_accepts_one_or_all() -> None:

@@ -107,7 +107,7 @@ def test_a_restore_refuses_early_and_says_what_to_do(tmp_path: Path) -> None:
             "newer schema": ("backup", str(newer), "--replace"),
             "older schema": ("backup", str(older), "--replace"),
             "of mysql": ("backup", str(other), "--replace"),
-            "not what the manifest says": ("backup", str(broken), "--replace"),
+            "not as the manifest describes it": ("backup", str(broken), "--replace"),
             "cannot be used": ("backup", str(torn), "--replace"),
             "cannot be read": ("backup", str(tmp_path / "none"), "--replace"),
         }
@@ -115,7 +115,7 @@ def test_a_restore_refuses_early_and_says_what_to_do(tmp_path: Path) -> None:
         for words, arguments in refusals.items():
             with pytest.raises(CommandError, match=words):
                 call_command("dnsadmin_restore", *arguments)
-        with pytest.raises(CommandError, match="is there already"):
+        with pytest.raises(CommandError, match="exists already"):
             call_command("dnsadmin_backup", str(file))
 
         held.refresh_from_db()

@@ -65,5 +65,5 @@ def test_an_approval_rests_on_how_long_a_former_owner_may_still_act() -> None:
 
         transfer.refresh_from_db()
         assert transfer.status == Transfer.Status.STALE
-        assert "former owner acts on claims" in transfer.status_reason
+        assert "former owner uses cached claims" in transfer.status_reason
         assert world.change_sets() == []

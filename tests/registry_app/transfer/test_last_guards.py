@@ -158,7 +158,7 @@ def test_a_policy_that_never_deletes_creates_no_cname_in_the_place_of_what_stand
     sync = plan(standing, desired)
 
     assert (upsert.creates, upsert.deletes) == ((), ())
-    assert reasons(upsert)[f"{name} CNAME"] == "A CNAME cannot stand beside A."
+    assert reasons(upsert)[f"{name} CNAME"] == "A CNAME cannot exist beside A."
     assert [each.record_type for each in sync.creates] == ["CNAME"]
 
 

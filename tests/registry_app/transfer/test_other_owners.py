@@ -48,7 +48,7 @@ def test_a_transfer_of_what_only_a_label_owns_writes_a_claim_that_wins() -> None
         transfer = _run(request(alice, ask(selection=_NAMED, confirmation=found.confirmation_text)))
 
         assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
-        assert f"label owner={BLUE}, which dnsadmin cannot change; the new claim wins" in (
+        assert f"label owner={BLUE}, which dnsadmin cannot change. The new claim takes precedence" in (
             found.items[0].verdict_reason
         )
         assert found.source_owner == Owner.objects.get(owner_id=BLUE)

@@ -105,7 +105,7 @@ def test_a_right_on_one_side_is_not_enough() -> None:
 
         transfer.refresh_from_db()
         assert transfer.status == STATUS.REQUESTED
-        assert "may not approve transfers of giving record sets to green-cluster" in transfer.status_reason
+        assert "may not approve transfers of record sets to green-cluster" in transfer.status_reason
         assert not world.change_sets()
 
 

@@ -121,7 +121,7 @@ def test_who_just_made_an_account_or_set_its_password_is_not_another_person(made
     with open_world(approval_policy="other_person"):
         transfer = request(make_actor(root_row), ask())
 
-        with pytest.raises(NotAllowed, match="made the other person's account, or set its password"):
+        with pytest.raises(NotAllowed, match="created the other person's account, or set its password"):
             approve(bob, transfer)
         AuditEntry.objects.update(at=timezone.now() - timedelta(hours=25))
 

@@ -83,12 +83,12 @@ def test_it_gives_nobody_what_was_created_since(zone: list[Endpoint], *, is_seen
             world.visit()
             with pytest.raises(RefusedBySafety) as refused:
                 _undo(transfer)
-            assert f"{WWW} A stands there now" in refused.value.happened
+            assert f"{WWW} A is there now" in refused.value.happened
         else:
             run_transfer(undo.pk)
             undo.refresh_from_db()
             assert undo.status == Transfer.Status.STALE
-            assert f"{WWW} A stands there now" in undo.status_reason
+            assert f"{WWW} A is there now" in undo.status_reason
 
         assert world.reference.zone_bytes() == before
         world.visit()

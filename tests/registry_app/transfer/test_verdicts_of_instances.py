@@ -99,8 +99,8 @@ def test_a_word_for_the_owner_is_no_word_for_each_of_its_instances() -> None:
         verdict = _judge(EAST, WEST, intent=intent)
 
         assert verdict.value == UNKNOWN
-        assert "what the instance east of default does not want, it may delete" in verdict.reason
-        assert "what the instance west of default does not want, it may delete" in verdict.reason
+        assert "the instance east of default may delete what it does not want" in verdict.reason
+        assert "the instance west of default may delete what it does not want" in verdict.reason
 
 
 def test_replicas_and_instances_with_other_filters_want_what_the_owner_wants() -> None:
@@ -113,7 +113,7 @@ def test_replicas_and_instances_with_other_filters_want_what_the_owner_wants() -
 
 def test_a_loop_counts_beside_the_instances_in_clusters() -> None:
     loop = InstanceFacts("default", "dnsadmin's loop", policy="sync", provider_id=HERE, is_loop=True)
-    as_it_is = Verdict(NO_OP, "The loop of default declares it as it is.")
+    as_it_is = Verdict(NO_OP, "The loop of default declares it with the same values.")
     settings_of_the_loop = replace(EAST, cluster="", profile="7")
 
     alone = InstanceVerdicts("default", (loop, settings_of_the_loop), HERE, intent="same", said_by="alice")
@@ -121,7 +121,7 @@ def test_a_loop_counts_beside_the_instances_in_clusters() -> None:
 
     assert alone.judge(WWW, as_it_is) == as_it_is
     assert beside.judge(WWW, as_it_is).value == UNKNOWN
-    assert "declares it as it is" in beside.judge(WWW, as_it_is).reason
+    assert "declares it with the same values" in beside.judge(WWW, as_it_is).reason
 
 
 @pytest.mark.deep

@@ -112,7 +112,7 @@ def test_a_record_set_that_came_to_share_the_claim_makes_it_stale() -> None:
         run(transfer)
 
         assert transfer.status == STATUS.STALE
-        assert "also speaks for www.example.org MX" in transfer.status_reason
+        assert "also covers www.example.org MX" in transfer.status_reason
         assert world.change_sets() == []
 
 
@@ -218,6 +218,6 @@ def test_a_claim_that_came_to_decide_under_way_is_not_cleaned_away() -> None:
 
         assert transfer.status == STATUS.FAILED
         assert list(transfer.items.values_list("status", flat=True)) == ["verified", "stale"]
-        assert "stands there now, and its claim decides" in transfer.items.get(ordinal=1).status_reason
+        assert "exists now, and its claim decides" in transfer.items.get(ordinal=1).status_reason
         world.visit()
         assert world.owner_of(names[1]) == BLUE

@@ -191,7 +191,7 @@ def test_the_accident_is_what_external_dns_does_and_what_our_own_plan_does() -> 
     assert [record.key.record_type for record in planned.deletes] == ["A"]
     assert (planned.creates, planned.updates) == ((), ())
     assert [(each.key.record_type, each.reason) for each in planned.left_alone] == [
-        ("CNAME", "At its name stands what is not ours: blue-cluster owns it.")
+        ("CNAME", "A record set at its name is not ours: blue-cluster owns it.")
     ]
 
 

@@ -89,7 +89,7 @@ def test_another_writer_between_our_read_and_our_update_is_seen_by_the_server(
 ) -> None:
     backend = Rfc2136Backend(_MeddledServer(running), ["example.org"])
 
-    with pytest.raises(ChangeRefused, match="in the same moment"):
+    with pytest.raises(ChangeRefused, match="at the same time"):
         backend.apply(ChangeSet(create=(WWW, make_claim())))
 
     assert [each.targets for each in backend.records() if each.record_type == "A"] == [("198.51.100.9",)]

@@ -174,7 +174,7 @@ def test_a_row_that_is_not_as_it_was_is_a_conflict_and_nothing_is_sent(
             StoredClaimChange(WWW, BLUE, GREEN),
             "2 items of the table",
         ),
-        ([make_row(owner_id="a,b")], StoredClaimChange(WWW, BLUE, GREEN), "cannot be believed"),
+        ([make_row(owner_id="a,b")], StoredClaimChange(WWW, BLUE, GREEN), "is not valid"),
         (
             [make_row()],
             StoredClaimChange(WWW, BLUE, f"{GREEN},odd=text"),

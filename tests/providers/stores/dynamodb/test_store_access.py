@@ -194,7 +194,7 @@ def test_the_address_is_checked_before_anything_leaves(service: StrictDynamoDb) 
 
 def test_an_endpoint_where_nothing_listens_is_told_in_our_words() -> None:
     with pytest.raises(
-        Unreachable, match=r"No DynamoDB answered at http://127\.0\.0\.1:1: the connection was refused"
+        Unreachable, match=r"No DynamoDB responded at http://127\.0\.0\.1:1: the connection was refused"
     ):
         make_store("http://127.0.0.1:1").fetch_claims()
 
@@ -202,7 +202,10 @@ def test_an_endpoint_where_nothing_listens_is_told_in_our_words() -> None:
 def test_a_redirect_is_not_followed(service: StrictDynamoDb) -> None:
     service.faults.plan(SCANS, body(b"", status=307))
 
-    with pytest.raises(ProviderError, match="answered 307 and points elsewhere; we did not follow"):
+    with pytest.raises(
+        ProviderError,
+        match=r"redirects to another address \(307\), which dnsadmin does not follow",
+    ):
         make_store(service.url).fetch_claims()
 
 

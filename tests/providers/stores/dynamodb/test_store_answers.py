@@ -55,7 +55,7 @@ SCANS = "POST /Scan"
 def test_an_answer_that_is_no_list_of_items_is_not_used(service: StrictDynamoDb, content: bytes) -> None:
     service.faults.plan(SCANS, body(content))
 
-    with pytest.raises(NotAProvider, match="answers, but not as DynamoDB does, and nothing of it was used"):
+    with pytest.raises(NotAProvider, match=r"responds, but not as DynamoDB does\. Nothing of it was used"):
         make_store(service.url).fetch_claims()
 
 

@@ -184,7 +184,7 @@ def test_a_write_that_cannot_leave_any_more_changed_nothing(service: StrictDynam
 def test_silence_ends_with_the_deadline_and_leaves_the_outcome_open(service: StrictDynamoDb) -> None:
     service.faults.plan(WRITES, silence())
 
-    with pytest.raises(OutcomeUnknown, match=r"No DynamoDB answered at .* within 0\.[45]\d* s\."):
+    with pytest.raises(OutcomeUnknown, match=r"No DynamoDB responded at .* within 0\.[45]\d* s\."):
         make_store(service.url, limits=HASTY).write([CHANGE])
 
 

@@ -96,7 +96,7 @@ def test_a_list_that_always_expires_is_given_up() -> None:
         for _ in range(3):
             api.faults.plan("list /configmaps", faults.meanwhile(api.expire_lists), after=1)
 
-        with pytest.raises(RefusedByProvider, match=r"has forgotten the list .* \(410\)"):
+        with pytest.raises(RefusedByProvider, match=r"no longer has the list .* \(410\)"):
             api.client().list_objects(CONFIG_MAPS, NAMESPACE)
 
         assert len(api.history.requests()) == 6
@@ -271,7 +271,7 @@ def test_nothing_is_sent_to_an_api_that_is_not_there() -> None:
     api.start()
     api.stop()
 
-    with pytest.raises(NothingSent, match="No Kubernetes API answered at") as caught:
+    with pytest.raises(NothingSent, match="No Kubernetes API responded at") as caught:
         api.client(Limits(seconds=1.0)).create(CONFIG_MAPS, NAMESPACE, config_map())
 
     assert not isinstance(caught.value, Conflict)
@@ -280,14 +280,14 @@ def test_nothing_is_sent_to_an_api_that_is_not_there() -> None:
 def test_a_connection_test_tells_the_version() -> None:
     with KubernetesApi() as api:
         assert api.client().check() == "v1.34.1"
-        with pytest.raises(RefusedByProvider, match=r"does not know who asks \(401\)"):
+        with pytest.raises(RefusedByProvider, match=r"does not accept the credentials \(401\)"):
             api.client(credentials=Credentials(login=BearerLogin("another"))).check()
 
 
 def test_the_address_and_the_token_are_checked_before_a_visit() -> None:
     with pytest.raises(InvalidAddress, match="has a query"):
         KubernetesClient("https://192.0.2.1:6443/?token=abc", Credentials(), AddressPolicy())
-    with pytest.raises(ProviderError, match="does not allow visits"):
+    with pytest.raises(ProviderError, match="does not allow connections"):
         KubernetesClient("http://127.0.0.1:1", Credentials(), AddressPolicy()).check()
 
 
