@@ -49,7 +49,7 @@ def trace_sync_and_transfer(provider_id: int, said: Connection) -> None:
 
     from registry_app.actor import SYSTEM, Actor
     from registry_app.models import Owner, Provider, Transfer
-    from registry_app.reconcile.visit import visit_provider
+    from registry_app.reconcile.sync import sync_provider
     from registry_app.transfer.plan.preview import preview_transfer
     from registry_app.transfer.plan.selection import Selection
     from registry_app.transfer.plan.transfer_request import TransferRequest
@@ -76,7 +76,7 @@ def trace_sync_and_transfer(provider_id: int, said: Connection) -> None:
         found.refresh_from_db()
         return str(found.status)
 
-    run, sync_files = _watch(lambda: visit_provider(provider_id, actor=SYSTEM, trigger="person"))
+    run, sync_files = _watch(lambda: sync_provider(provider_id, actor=SYSTEM, trigger="person"))
     status, transfer_files = _watch(transfer)
     if run is None or run.status != "stored" or status != "verified":
         raise RuntimeError(f"the sync ended {run and run.status}, the transfer {status}")

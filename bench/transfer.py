@@ -37,7 +37,7 @@ def measure_transfer_run(provider_id: int, said: Connection) -> None:
 
     from registry_app.actor import SYSTEM, Actor
     from registry_app.models import Owner, Provider, RecordSet, Transfer
-    from registry_app.reconcile.visit import visit_provider
+    from registry_app.reconcile.sync import sync_provider
     from registry_app.transfer.plan.preview import preview_transfer
     from registry_app.transfer.plan.selection import Selection
     from registry_app.transfer.plan.transfer_request import TransferRequest
@@ -51,7 +51,7 @@ def measure_transfer_run(provider_id: int, said: Connection) -> None:
         approval_policy=Provider.ApprovalPolicy.NONE,
     )
     Owner.objects.create(owner_id=_TARGET, status=Owner.Status.REGISTERED)
-    visit_provider(provider_id, actor=SYSTEM, trigger="person")
+    sync_provider(provider_id, actor=SYSTEM, trigger="person")
     user = get_user_model().objects.create_superuser("alice")
     alice = Actor(kind="user", name="alice", user_id=user.pk, is_superuser=True)
     asked = TransferRequest(

@@ -104,7 +104,7 @@ def measure_visit(provider_id: int, said: Connection) -> None:
 
     from registry_app.actor import SYSTEM
     from registry_app.models import RecordSet
-    from registry_app.reconcile.visit import visit_provider
+    from registry_app.reconcile.sync import sync_provider
 
     statements: list[int] = []
 
@@ -114,7 +114,7 @@ def measure_visit(provider_id: int, said: Connection) -> None:
 
     started = time.perf_counter()
     with connection.execute_wrapper(count):
-        run = visit_provider(provider_id, actor=SYSTEM, trigger="person")
+        run = sync_provider(provider_id, actor=SYSTEM, trigger="person")
     seconds = time.perf_counter() - started
     said.send(
         {

@@ -22,7 +22,7 @@ from registry_app.reconcile import mark_abandoned_runs as abandoned
 from registry_app.reconcile import note_duplicate_providers as duplicates
 from registry_app.reconcile import note_silent_providers as silence
 from registry_app.reconcile.purge_history import purge_deleted_providers, purge_history
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from registry_app.restore import note_restore as restoring
 from registry_app.resync import resync_registry as resyncing
 from registry_app.transfer import expire_transfers as expiry
@@ -76,7 +76,7 @@ def expire_transfers() -> None:
 def visit(provider_id: int) -> None:
     """Visit one provider, if its lease is to be had."""
     if clock_check.note_clock():
-        visit_provider(provider_id, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
+        sync_provider(provider_id, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
 
 
 @shared_task

@@ -36,7 +36,7 @@ from registry_app.queries.approval_change import find_pending_change, find_reaso
 from registry_app.queries.dependents import find_provider_dependents
 from registry_app.queries.provider_page import describe_freshness, fetch_provider_page, providers_for_display
 from registry_app.queries.same_address import list_warnings
-from registry_app.reconcile.request_visit import request_visit
+from registry_app.reconcile.request_sync import request_sync
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored, find_reason_to_wait
 
 _FILTER_WORDS = {
@@ -152,7 +152,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
     def visit_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         back = self.url_of("change", pk)
         done = "Sync requested. It starts within seconds. Reload the page to see it."
-        return answer_act(request, lambda actor: request_visit(actor, pk), done=done, back=back)
+        return answer_act(request, lambda actor: request_sync(actor, pk), done=done, back=back)
 
     def accept_restored_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         reason = read_posted(request, "reason")

@@ -22,7 +22,7 @@ from registry_app.inventory.provider_probe import ConnectionReport, SampleRecord
 from registry_app.models import ApprovalChange, Provider
 from registry_app.queries.approval_change import PENDING_APPROVAL_CHANGES
 from registry_app.queries.same_address import list_warnings
-from registry_app.reconcile.request_visit import request_visit
+from registry_app.reconcile.request_sync import request_sync
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored
 
 _SETTINGS = (
@@ -237,7 +237,7 @@ class ProviderViews(ConfigurationViewSet):
         """Request a sync now."""
         read_body(EmptyBody, request)
         provider_id = self.get_object().pk
-        request_visit(self.actor, provider_id)
+        request_sync(self.actor, provider_id)
         runs = request.build_absolute_uri(f"/api/v1/sync-runs/?provider={provider_id}")
         next_visit_at = self.get_object().next_visit_at
         answer = {"provider": provider_id, "next_visit_at": next_visit_at, "sync_runs": runs}

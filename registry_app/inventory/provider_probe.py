@@ -20,7 +20,7 @@ from registry_app.outside_copy import announce_send, count_send
 from registry_app.queries.access import may_operate
 from registry_app.queries.send_gate import find_send_stops
 from registry_app.reconcile.lease import raise_if_lost, release_lease, renew_lease, take_lease
-from registry_app.reconcile.visit import name_holder
+from registry_app.reconcile.sync import name_holder
 
 SAMPLE_SIZE = 20
 # Long enough for every question with a patient provider; a run that dies holds up visits no longer.

@@ -24,7 +24,7 @@ from registry_app.reconcile.findings.loops import (
     draft_stuck_run,
 )
 from registry_app.reconcile.lease import Lease, raise_if_lost
-from registry_app.reconcile.schedule import compute_next_try, compute_next_visit
+from registry_app.reconcile.schedule import compute_next_sync, compute_next_try
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
 
 _STATUS = LoopRun.Status
@@ -162,7 +162,7 @@ def _reschedule(run: LoopRun, status: str, now: datetime) -> None:
     next_run_at = (
         compute_next_try(now, loop.interval_seconds, failures)
         if failures
-        else compute_next_visit(now, loop.interval_seconds)
+        else compute_next_sync(now, loop.interval_seconds)
     )
     if loop.requested_by or loop.declared_at > run.started_at:
         next_run_at = now  # somebody said something since

@@ -82,18 +82,18 @@ def decode_answer(
     contents: tuple[StoreContents, ...],
     *,
     max_items: int,
-    heard_digest: str = "",
+    response_digest: str = "",
     view: View | None = None,
 ) -> Snapshot:
-    """An answer that is at hand, as a snapshot. `heard_digest` is what `compute_heard_digest` says of it,
-    where that was asked already. Raises WireError."""
+    """A response that is at hand, as a snapshot. `response_digest` is its digest, where the caller has it.
+    Raises WireError."""
     return decode_snapshot(
         answer.body,
         profiles,
         registries,
         contents,
         max_items=max_items,
-        body_digest=heard_digest or compute_heard_digest(answer.digest.hex(), contents),
+        body_digest=response_digest or compute_response_digest(answer.digest.hex(), contents),
         content_type=answer.content_type,
         fetch_seconds=answer.seconds,
         view=view,
@@ -121,7 +121,7 @@ def decode_snapshot(
     shadowed = _shadows(decoded.set_aside, profiles)
     return Snapshot(
         body=body,
-        body_digest=body_digest or compute_heard_digest(_blake2b(body), contents),
+        body_digest=body_digest or compute_response_digest(_blake2b(body), contents),
         content_type=content_type,
         fetch_seconds=fetch_seconds,
         records=_doubt(records, shadowed, registries),
@@ -136,7 +136,7 @@ def decode_snapshot(
     )
 
 
-def compute_heard_digest(body_digest: str, contents: Sequence[StoreContents | StoreAnswer]) -> str:
+def compute_response_digest(body_digest: str, contents: Sequence[StoreContents | StoreAnswer]) -> str:
     """The digest of all that was heard: the answer's own, in hexadecimal, and those of what the registry
     stores beside it said, in whatever order they gave it."""
     if not contents:

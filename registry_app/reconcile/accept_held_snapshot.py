@@ -8,10 +8,10 @@ from registry_app.reconcile.decide_held_snapshot import decide_held_snapshot
 
 
 def accept_held_snapshot(actor: Actor, held_id: int, *, reason: str, seen: str = "") -> HeldSnapshot:
-    """Accept. Nothing is stored yet: the next visit, which is due at once, stores what the provider says
+    """Accept. Nothing is stored yet: the next sync, which is due at once, stores what the provider says
     then, if that is not suspicious beside this one.
 
-    `seen` is the `body_digest` of the snapshot the person looked at: a later visit may have put another in
+    `seen` is the `body_digest` of the snapshot the person looked at: a later sync may have put another in
     its place. Raises NotFound, NotAllowed, StateMoved.
     """
     return decide_held_snapshot(

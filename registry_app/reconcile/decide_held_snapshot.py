@@ -38,7 +38,7 @@ def decide_held_snapshot(
         )
     now = fetch_now()
     decision = {"status": status, "decided_at": now, "decided_by": actor.name[:200]}
-    # The digest too: a person decides on what they saw, not on what a later visit put in its place.
+    # The digest too: a person decides on what they saw, not on what a later sync put in its place.
     waiting = HeldSnapshot.objects.filter(
         pk=held.pk, status=held.status, body_digest=seen or held.body_digest
     )

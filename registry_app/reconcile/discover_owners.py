@@ -18,7 +18,7 @@ def discover_owners(lease: Lease, provider: Provider, owner_ids: Iterable[str]) 
     One transaction, fenced, and one audit line however many there are. Raises LeaseLost.
     """
     keys = _fetch_keys()
-    # In one order everywhere: two visits that discover the same owners must not wait for each other.
+    # In one order everywhere: two syncs that discover the same owners must not wait for each other.
     unknown = sorted(set(owner_ids) - keys.keys())
     if not unknown:
         return keys

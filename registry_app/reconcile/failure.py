@@ -1,4 +1,4 @@
-"""A visit that failed: its reason, the next try, and a finding when it goes on. The mirror stays."""
+"""A sync that failed: its reason, the next try, and a finding when it goes on. The mirror stays."""
 
 from datetime import datetime
 
@@ -76,11 +76,11 @@ def draft_failing(explanation: str, code: str) -> FindingDraft:
 
 
 def resolve_failing(provider: Provider, now: datetime) -> None:
-    """The provider answered: it neither fails nor is silent. `provider` is as it was before the visit.
-    Inside the transaction that stores the visit."""
+    """The provider answered: it neither fails nor is silent. `provider` is as it was before the sync.
+    Inside the transaction that stores the sync."""
     was_failing = provider.status == Provider.Status.FAILING
-    # Only one that nobody visited for a while can have been called silent: most visits need no statement
-    # here. When it was due tells nothing, since a person may have asked for this visit.
+    # Only one that nobody synced for a while can have been called silent: most syncs need no statement
+    # here. When it was due tells nothing, since a person may have asked for this sync.
     last = provider.last_visit_at or provider.created_at
     if was_failing or last < now - SHORTEST_SILENCE:
         resolve_finding(failing_fingerprint(provider.pk), now)

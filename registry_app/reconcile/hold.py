@@ -17,9 +17,9 @@ from registry_app.queries.provider import last_snapshot
 from registry_app.reconcile.failure import resolve_failing
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity, compute_fingerprint
 from registry_app.reconcile.lease import raise_if_lost
-from registry_app.reconcile.look import Look, Visit
 from registry_app.reconcile.plan_next_visit import build_next_visit
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
+from registry_app.reconcile.sync_context import SyncContext, SyncResult
 from registry_app.reconcile.sync_run import close_run
 
 _FASTEST = 1
@@ -31,58 +31,60 @@ _SETTLED = {
 }
 
 
-def store_held(visit: Visit, look: Look, reasons: Sequence[Reason], sighting: str) -> SyncRun:
+def store_held(
+    context: SyncContext, result: SyncResult, reasons: Sequence[Reason], fingerprint: str
+) -> SyncRun:
     """Keep the snapshot beside the mirror, one a provider, with its reasons and the difference."""
     now = fetch_now()
-    snapshot = look.snapshot
+    snapshot = result.snapshot
     values: dict[str, object] = {
-        "sync_run": visit.run,
+        "sync_run": context.run,
         "reasons": [{"code": reason.code, "text": reason.text} for reason in reasons],
-        "difference": _describe(look, sighting),
+        "difference": _describe(result, fingerprint),
         "body": zlib.compress(snapshot.body, _FASTEST),
         "contents": zlib.compress(encode_contents(snapshot.contents), _FASTEST) if snapshot.contents else b"",
         "body_digest": snapshot.body_digest,
     }
     with transaction.atomic():
-        raise_if_lost(visit.lease)
-        held = _keep(visit, values, now)
-        _store_provider(visit, now)
+        raise_if_lost(context.lease)
+        held = _keep(context, values, now)
+        _store_provider(context, now)
         close_run(
-            visit.run,
+            context.run,
             SyncRun.Status.HELD,
             now,
             seen=len(snapshot.records),
             claims=len(snapshot.claims),
             set_aside=len(snapshot.set_aside),
         )
-        open_finding(visit.provider.pk, _draft(visit.provider, held), now)
-    return visit.run
+        open_finding(context.provider.pk, _draft(context.provider, held), now)
+    return context.run
 
 
-def note_still_held(visit: Visit, held: HeldSnapshot) -> SyncRun:
+def note_still_held(context: SyncContext, held: HeldSnapshot) -> SyncRun:
     """The same suspicious answer again, waiting or rejected: counted, not looked at again."""
     now = fetch_now()
     with transaction.atomic():
-        raise_if_lost(visit.lease)
+        raise_if_lost(context.lease)
         HeldSnapshot.objects.filter(pk=held.pk).update(
-            last_seen_at=now, occurrences=F("occurrences") + 1, sync_run=visit.run
+            last_seen_at=now, occurrences=F("occurrences") + 1, sync_run=context.run
         )
-        _store_provider(visit, now)
-        close_run(visit.run, SyncRun.Status.HELD, now, seen=held.difference.get("seen", 0))
-    return visit.run
+        _store_provider(context, now)
+        close_run(context.run, SyncRun.Status.HELD, now, seen=held.difference.get("seen", 0))
+    return context.run
 
 
-def settle_waiting(visit: Visit, now: datetime) -> None:
+def settle_waiting(context: SyncContext, now: datetime) -> None:
     """A snapshot was stored: what waited was accepted and is stored with it, or is cleared by it.
     Inside the storing transaction."""
-    held = visit.held
+    held = context.held
     if held is None:
         return
     status = _SETTLED.get(HeldSnapshot.Status(held.status))
-    # Either word of it: a person may have decided while this visit looked.
+    # Either word of it: a person may have decided while this sync looked.
     if status and HeldSnapshot.objects.filter(pk=held.pk, status__in=_WAITING).update(status=status):
         record_audit(SYSTEM, f"held_snapshot.{status.value}", held, after={"status": status.value})
-    resolve_finding(held_fingerprint(visit.provider.pk), now)
+    resolve_finding(held_fingerprint(context.provider.pk), now)
 
 
 def held_fingerprint(provider_id: int) -> bytes:
@@ -90,9 +92,9 @@ def held_fingerprint(provider_id: int) -> bytes:
     return compute_fingerprint(Kind.SNAPSHOT_HELD, provider_id, "")
 
 
-def _keep(visit: Visit, values: dict[str, object], now: datetime) -> HeldSnapshot:
-    last = last_snapshot(visit.provider.pk)
-    if last is not None and _is_decided(visit, last, values):
+def _keep(context: SyncContext, values: dict[str, object], now: datetime) -> HeldSnapshot:
+    last = last_snapshot(context.provider.pk)
+    if last is not None and _is_decided(context, last, values):
         _refresh(last, {}, now)
     elif last is not None and last.status in _WAITING:
         if last.status == HeldSnapshot.Status.ACCEPTED:
@@ -100,18 +102,18 @@ def _keep(visit: Visit, values: dict[str, object], now: datetime) -> HeldSnapsho
         _refresh(last, {**values, "status": _OPEN, "decided_at": None, "decided_by": ""}, now)
     else:
         last = HeldSnapshot.objects.create(
-            provider=visit.provider, created_at=now, last_seen_at=now, **values
+            provider=context.provider, created_at=now, last_seen_at=now, **values
         )
         _audit(last, values)
     return last
 
 
-def _is_decided(visit: Visit, last: HeldSnapshot, values: dict[str, object]) -> bool:
+def _is_decided(context: SyncContext, last: HeldSnapshot, values: dict[str, object]) -> bool:
     """Whether a person's word stands: they looked at exactly this and said no, or they said yes while this
-    visit looked, and the next one holds what it sees against what they accepted."""
+    sync looked, and the next one holds what it sees against what they accepted."""
     if last.status == HeldSnapshot.Status.REJECTED:
         return last.body_digest == values["body_digest"]
-    was_accepted = visit.held is not None and visit.held.status == HeldSnapshot.Status.ACCEPTED
+    was_accepted = context.held is not None and context.held.status == HeldSnapshot.Status.ACCEPTED
     return last.status == HeldSnapshot.Status.ACCEPTED and not was_accepted
 
 
@@ -126,22 +128,25 @@ def _audit(held: HeldSnapshot, values: dict[str, object]) -> None:
     record_audit(SYSTEM, "held_snapshot.opened", held, after={"reasons": values["reasons"]})
 
 
-def _store_provider(visit: Visit, now: datetime) -> None:
-    Provider.objects.filter(pk=visit.provider.pk).update(
+def _store_provider(context: SyncContext, now: datetime) -> None:
+    Provider.objects.filter(pk=context.provider.pk).update(
         status=Provider.Status.HELD,
         consecutive_failures=0,
         last_error_code="",
         last_error="",
         last_visit_at=now,
-        next_visit_at=build_next_visit(visit.provider, now),
+        next_visit_at=build_next_visit(context.provider, now),
     )
-    resolve_failing(visit.provider, now)
+    resolve_failing(context.provider, now)
 
 
-def _describe(look: Look, sighting: str) -> dict[str, object]:
-    said: dict[str, object] = {**look.plan.tally.to_json(), "sighting": sighting}
-    if look.is_filter_changed and look.known_filter and look.domain_filter:
-        said["domain_filter"] = {"before": look.known_filter.to_json(), "now": look.domain_filter.to_json()}
+def _describe(result: SyncResult, fingerprint: str) -> dict[str, object]:
+    said: dict[str, object] = {**result.plan.tally.to_json(), "sighting": fingerprint}
+    if result.is_filter_changed and result.known_filter and result.domain_filter:
+        said["domain_filter"] = {
+            "before": result.known_filter.to_json(),
+            "now": result.domain_filter.to_json(),
+        }
     return said
 
 

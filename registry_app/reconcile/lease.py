@@ -1,4 +1,4 @@
-"""The right to visit a provider, for a limited time, with an epoch that fences every write (I14)."""
+"""The right to sync a provider, for a limited time, with an epoch that fences every write (I14)."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from registry_app.queries.provider import build_free_query
 
 @dataclass(frozen=True)
 class Lease:
-    """Who may visit which provider, since when and until when. A later holder has a greater epoch."""
+    """Who may sync which provider, since when and until when. A later holder has a greater epoch."""
 
     provider_id: int
     epoch: int

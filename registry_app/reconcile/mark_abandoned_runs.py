@@ -1,4 +1,4 @@
-"""Visits whose worker died: their lease is over, and nobody will end them (I7)."""
+"""Syncs whose worker died: their lease is over, and nobody will end them (I7)."""
 
 from django.db.models import F, Q
 
@@ -10,7 +10,7 @@ _MOST_AT_ONCE = 500
 
 
 def mark_abandoned_runs() -> int:
-    """End running visits whose lease is over or somebody else's. The provider is due anyway."""
+    """End running syncs whose lease is over or somebody else's. The provider is due anyway."""
     now = fetch_now()
     is_over = build_free_query(now, "provider__") | Q(provider__lease_epoch__gt=F("epoch"))
     running = SyncRun.objects.filter(is_over, status=SyncRun.Status.RUNNING)

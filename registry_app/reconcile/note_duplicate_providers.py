@@ -1,4 +1,4 @@
-"""Providers that are registered at one address under several names: a finding while they are visited."""
+"""Providers that are registered at one address under several names: a finding while they are synced."""
 
 from django.db import IntegrityError, transaction
 

@@ -1,4 +1,4 @@
-"""Providers that should have been visited and were not: the workers are down, or too few."""
+"""Providers that should have been synced and were not: the workers are down, or too few."""
 
 from django.db import transaction
 
@@ -10,7 +10,7 @@ from registry_app.reconcile.store_findings import open_finding
 
 
 def note_silent_providers() -> int:
-    """Open a finding for each that has none; the next visit that succeeds resolves it."""
+    """Open a finding for each that has none; the next sync that succeeds resolves it."""
     now = fetch_now()
     silent = find_silent(now)
     fingerprints = {failing_fingerprint(provider.pk): provider for provider in silent}

@@ -45,11 +45,11 @@ class Purged:
 
 
 def purge_history() -> Purged:
-    """Delete old history, visits, resolved findings, decided snapshots and idempotency keys.
+    """Delete old history, syncs, resolved findings, decided snapshots and idempotency keys.
     What is open always stays."""
     now = fetch_now()
     runs_before = now - settings.DNSADMIN_RETENTION_RUNS
-    # The last stored visit of each provider stays: it tells what the mirror was made of.
+    # The last stored sync of each provider stays: it tells what the mirror was made of.
     stored = SyncRun.objects.filter(status=SyncRun.Status.STORED).values("provider_id").order_by()
     last_stored = stored.annotate(last=models.Max("pk")).values("last")
     old_runs = (

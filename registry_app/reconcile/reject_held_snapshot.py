@@ -10,7 +10,7 @@ from registry_app.reconcile.decide_held_snapshot import decide_held_snapshot
 def reject_held_snapshot(actor: Actor, held_id: int, *, reason: str, seen: str = "") -> HeldSnapshot:
     """Reject. The provider stays held until it says something normal, or something else.
 
-    `seen` is the `body_digest` of the snapshot the person looked at: a later visit may have put another in
+    `seen` is the `body_digest` of the snapshot the person looked at: a later sync may have put another in
     its place. Raises NotFound, NotAllowed, StateMoved.
     """
     return decide_held_snapshot(
@@ -19,4 +19,4 @@ def reject_held_snapshot(actor: Actor, held_id: int, *, reason: str, seen: str =
 
 
 def _nothing_else(_held: HeldSnapshot, _now: datetime) -> None:
-    """The next visit comes when it is due."""
+    """The next sync comes when it is due."""

@@ -1,4 +1,4 @@
-"""When a provider is visited next. Pure but for the dice."""
+"""When a provider is synced next. Pure but for the dice."""
 
 from datetime import datetime, timedelta
 from random import SystemRandom
@@ -11,8 +11,8 @@ _SPREAD_OF_FAILURE = (0.8, 1.2)
 _dice = SystemRandom()
 
 
-def compute_next_visit(now: datetime, interval_seconds: int) -> datetime:
-    """After a visit that had an answer: one interval on, spread so that providers do not march in step."""
+def compute_next_sync(now: datetime, interval_seconds: int) -> datetime:
+    """After a sync that had an answer: one interval on, spread so that providers do not march in step."""
     return now + timedelta(seconds=interval_seconds) * _dice.uniform(*_SPREAD_OF_SUCCESS)
 
 

@@ -22,7 +22,6 @@ from registry_app.reconcile.findings.find_all import find_all
 from registry_app.reconcile.findings.scene import fetch_scene
 from registry_app.reconcile.hold import settle_waiting
 from registry_app.reconcile.lease import store_under_lease
-from registry_app.reconcile.look import Look, Visit
 from registry_app.reconcile.plan_next_visit import build_next_visit
 from registry_app.reconcile.rows.bulk import rows_per_transaction
 from registry_app.reconcile.rows.claim_rows import ClaimRowMaker
@@ -31,55 +30,56 @@ from registry_app.reconcile.rows.missing_records import count_absence, has_missi
 from registry_app.reconcile.rows.record_rows import RowMaker
 from registry_app.reconcile.rows.slices import Write, store_in_slices
 from registry_app.reconcile.store_findings import iterate_finding_writes
+from registry_app.reconcile.sync_context import SyncContext, SyncResult
 from registry_app.reconcile.sync_run import close_run
 
 
-def store_snapshot(visit: Visit, look: Look) -> SyncRun:
+def store_snapshot(context: SyncContext, result: SyncResult) -> SyncRun:
     """Make the mirror match. One transaction for a small difference, several for a large one; what says
     that the mirror is true comes with the last. Raises LeaseLost."""
     started, now = monotonic(), fetch_now()
     crash_point("visit.before_store")
     store_in_slices(
-        visit.lease,
-        _iterate_writes(visit, look, now),
-        lambda: _accept(visit, look, now, started),
+        context.lease,
+        _iterate_writes(context, result, now),
+        lambda: _accept(context, result, now, started),
         rows_per_transaction=rows_per_transaction(),
     )
     crash_point("visit.after_store")
-    _purge(visit, now)
-    return visit.run
+    _purge(context, now)
+    return context.run
 
 
-def note_unchanged(visit: Visit, said: NegotiatedFilter | None, now: datetime) -> SyncRun:
+def note_unchanged(context: SyncContext, said: NegotiatedFilter | None, now: datetime) -> SyncRun:
     """The answer is the one the mirror was made of: an accepted snapshot like any other, and cheap."""
     with transaction.atomic():
         # First: it is the fence of this transaction too.
-        _store_provider(visit, now, domain_filter=said.to_json() if said else {})
-        is_any_missing = has_missing(visit.provider.pk)
+        _store_provider(context, now, domain_filter=said.to_json() if said else {})
+        is_any_missing = has_missing(context.provider.pk)
         if is_any_missing:
-            count_absence(visit.provider.pk)
-        settle_waiting(visit, now)
-        provider = visit.provider
+            count_absence(context.provider.pk)
+        settle_waiting(context, now)
+        provider = context.provider
         close_run(
-            visit.run,
+            context.run,
             SyncRun.Status.UNCHANGED,
             now,
             seen=provider.record_set_count,
             claims=provider.claim_count,
         )
     if is_any_missing:
-        _purge(visit, now)
-    return visit.run
+        _purge(context, now)
+    return context.run
 
 
-def _iterate_writes(visit: Visit, look: Look, now: datetime) -> Iterator[Write]:
-    snapshot, plan, provider = look.snapshot, look.plan, visit.provider
+def _iterate_writes(context: SyncContext, result: SyncResult, now: datetime) -> Iterator[Write]:
+    snapshot, plan, provider = result.snapshot, result.plan, context.provider
     said = {claim.owner_id for claim in snapshot.claims if claim.owner_id}
     said.update(record.owner_id for record in snapshot.records if record.owner_id)
-    owner_keys = discover_owners(visit.lease, provider, said)
-    records = RowMaker(provider.pk, snapshot, plan, owner_keys, visit.transfers, visit.run.pk, now)
+    owner_keys = discover_owners(context.lease, provider, said)
+    records = RowMaker(provider.pk, snapshot, plan, owner_keys, context.transfers, context.run.pk, now)
     claims = ClaimRowMaker(provider.pk, snapshot, plan, owner_keys, now)
-    scene = fetch_scene(visit, look, now)
+    scene = fetch_scene(context, result, now)
     return chain(
         (Write(0, partial(_void_accepted_digest, provider.pk)),),
         iterate_record_writes(records, is_baseline=provider.accepted_snapshots == 0),
@@ -94,17 +94,17 @@ def _void_accepted_digest(provider_id: int) -> None:
     Provider.objects.filter(pk=provider_id).update(accepted_digest="")
 
 
-def _accept(visit: Visit, look: Look, now: datetime, started: float) -> None:
-    snapshot, plan = look.snapshot, look.plan
-    count_absence(visit.provider.pk)
-    settle_waiting(visit, now)
+def _accept(context: SyncContext, result: SyncResult, now: datetime, started: float) -> None:
+    snapshot, plan = result.snapshot, result.plan
+    count_absence(context.provider.pk)
+    settle_waiting(context, now)
     known = plan.tally.known - len(plan.vanished) + plan.returned + len(plan.created)
-    said = look.domain_filter or look.known_filter
+    said = result.domain_filter or result.known_filter
     _store_provider(
-        visit,
+        context,
         now,
         domain_filter=said.to_json() if said else {},
-        accepted_digest=compute_accepted_digest(snapshot.body_digest, snapshot.content_type, visit.reading),
+        accepted_digest=compute_accepted_digest(snapshot.body_digest, snapshot.content_type, context.reading),
         record_set_count=known,
         claim_count=plan.claim_count,
     )
@@ -119,15 +119,17 @@ def _accept(visit: Visit, look: Look, now: datetime, started: float) -> None:
     }
     status = SyncRun.Status.UNCHANGED if plan.is_empty else SyncRun.Status.STORED
     elapsed = int((monotonic() - started) * 1000)
-    close_run(visit.run, status, now, store_milliseconds=elapsed, **counts)
+    close_run(context.run, status, now, store_milliseconds=elapsed, **counts)
     if not plan.is_empty:
-        record_audit(SYSTEM, "snapshot.stored", visit.provider, after={"sync_run": visit.run.pk, **counts})
+        record_audit(
+            SYSTEM, "snapshot.stored", context.provider, after={"sync_run": context.run.pk, **counts}
+        )
 
 
-def _store_provider(visit: Visit, now: datetime, **values: object) -> None:
-    provider = visit.provider
+def _store_provider(context: SyncContext, now: datetime, **values: object) -> None:
+    provider = context.provider
     store_under_lease(
-        visit.lease,
+        context.lease,
         status=Provider.Status.OK,
         accepted_at=now,
         accepted_snapshots=F("accepted_snapshots") + 1,
@@ -141,8 +143,8 @@ def _store_provider(visit: Visit, now: datetime, **values: object) -> None:
     resolve_failing(provider, now)
 
 
-def _purge(visit: Visit, now: datetime) -> None:
-    purged = purge_missing(visit.lease, visit.run.pk, now)
+def _purge(context: SyncContext, now: datetime) -> None:
+    purged = purge_missing(context.lease, context.run.pk, now)
     if purged:
-        SyncRun.objects.filter(pk=visit.run.pk).update(purged=purged)
-        visit.run.purged = purged
+        SyncRun.objects.filter(pk=context.run.pk).update(purged=purged)
+        context.run.purged = purged

@@ -1,4 +1,4 @@
-"""The row that tells of one visit: opened before anything is asked, closed with what came of it."""
+"""The row that tells of one sync: opened before anything is asked, closed with what came of it."""
 
 from datetime import datetime
 
@@ -11,7 +11,7 @@ _UNFINISHED = (SyncRun.Status.RUNNING, SyncRun.Status.ABANDONED)
 
 
 def open_run(lease: Lease, trigger: str, requested_by: str, now: datetime) -> SyncRun:
-    """A running visit."""
+    """A running context."""
     return SyncRun.objects.create(
         provider_id=lease.provider_id,
         trigger=trigger,
@@ -22,11 +22,11 @@ def open_run(lease: Lease, trigger: str, requested_by: str, now: datetime) -> Sy
 
 
 def close_run(run: SyncRun, status: SyncRun.Status, now: datetime, **values: int | str | None) -> None:
-    """End a visit, in the row and in `run`. Raises LeaseLost if the run was ended by somebody else."""
+    """End a sync, in the row and in `run`. Raises LeaseLost if the run was ended by somebody else."""
     changes = {"status": status, "finished_at": now, **values}
-    # What was heard is noted in `run` on the way and written here, with the rest.
-    for heard in ("fetch_milliseconds", "body_bytes", "body_digest"):
-        changes[heard] = getattr(run, heard)
+    # What was fetched is noted in `run` on the way and written here, with the rest.
+    for fetched in ("fetch_milliseconds", "body_bytes", "body_digest"):
+        changes[fetched] = getattr(run, fetched)
     if not SyncRun.objects.filter(pk=run.pk, status__in=_UNFINISHED).update(**changes):
         raise LeaseLost(f"Sync {run.pk} was ended by another run.", now="Nothing was stored by it.")
     for field, value in changes.items():

@@ -12,7 +12,7 @@ from registry_app.actor import SYSTEM
 from registry_app.loop.session import LoopSession
 from registry_app.mirror.baseline import ImplausibleResponse
 from registry_app.models import Provider, SyncRun, Transfer
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.plan.transfer_request import TransferRequest
 from registry_app.transfer.send.session import TransferSession
@@ -96,6 +96,6 @@ def _is_implausible(read: Callable[[], object]) -> bool:
 
 
 def _is_held_by_a_sync(provider: Provider) -> bool:
-    run = visit_provider(provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
+    run = sync_provider(provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
     assert run is not None
     return run.status == SyncRun.Status.HELD

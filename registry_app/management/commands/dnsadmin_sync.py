@@ -19,7 +19,7 @@ from registry_app.management.dnsadmin_command import (
 )
 from registry_app.management.find_provider import find_providers
 from registry_app.models import Provider, SyncRun
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 
 _BUSY = "busy"
 _BROKEN = "broken"
@@ -88,7 +88,7 @@ class Command(DnsadminCommand):
 
 def _visit(provider: Provider, actor: Actor) -> SyncRun | None:
     try:
-        return visit_provider(provider.pk, actor=actor, trigger=SyncRun.Trigger.PERSON)
+        return sync_provider(provider.pk, actor=actor, trigger=SyncRun.Trigger.PERSON)
     finally:
         connection.close()  # this thread's own
 

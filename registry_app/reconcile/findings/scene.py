@@ -12,7 +12,7 @@ from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Owner
 from registry_app.queries.record_event import PastValue, count_changing_runs, fetch_histories
 from registry_app.queries.transfer_items import VerifiedItem, verified_since
-from registry_app.reconcile.look import Look, Visit
+from registry_app.reconcile.sync_context import SyncContext, SyncResult
 
 FLAPPING_WINDOW = timedelta(hours=1)
 FLAPPING_CHANGES = 3
@@ -21,9 +21,9 @@ TRANSFER_WATCH = timedelta(days=7)
 
 @dataclass(frozen=True)
 class Scene:
-    """`owners` are those a person said something of. `changing` counts the visits of the last hour in
+    """`owners` are those a person said something of. `changing` counts the syncs of the last hour in
     which a record set had another value or owner, this one included. `histories` are the values that record
-    sets had in that hour before this visit, where there were several."""
+    sets had in that hour before this sync, where there were several."""
 
     provider_id: int
     provider_name: str
@@ -65,27 +65,27 @@ def _affixes(profile: TxtProfile) -> tuple[str, ...]:
     return (profile.prefix.lower(), profile.suffix.lower(), profile.wildcard_replacement.lower())
 
 
-def fetch_scene(visit: Visit, look: Look, now: datetime) -> Scene:
+def fetch_scene(context: SyncContext, result: SyncResult, now: datetime) -> Scene:
     """Database read: a few queries, whatever the size of the snapshot."""
-    provider_id = visit.provider.pk
+    provider_id = context.provider.pk
     return Scene(
         provider_id=provider_id,
-        provider_name=visit.provider.name,
-        snapshot=look.snapshot,
-        owners=visit.reading.owners,
-        profiles={profile.reference: profile for profile in visit.reading.profiles},
-        domain_filter=look.domain_filter or look.known_filter,
-        changing=_count_changes(visit, look, now),
+        provider_name=context.provider.name,
+        snapshot=result.snapshot,
+        owners=context.reading.owners,
+        profiles={profile.reference: profile for profile in context.reading.profiles},
+        domain_filter=result.domain_filter or result.known_filter,
+        changing=_count_changes(context, result, now),
         histories=fetch_histories(provider_id, now - FLAPPING_WINDOW, at_least=FLAPPING_CHANGES - 1),
         verified=tuple(verified_since(provider_id, now - TRANSFER_WATCH)),
     )
 
 
-def _count_changes(visit: Visit, look: Look, now: datetime) -> dict[EndpointKey, int]:
+def _count_changes(context: SyncContext, result: SyncResult, now: datetime) -> dict[EndpointKey, int]:
     since = now - FLAPPING_WINDOW
-    earlier = count_changing_runs(visit.provider.pk, since, at_least=FLAPPING_CHANGES - 1)
+    earlier = count_changing_runs(context.provider.pk, since, at_least=FLAPPING_CHANGES - 1)
     if not earlier:
         return {}
-    changed_now = {look.snapshot.records[index].key for _, index in look.plan.changed}
-    changed_now -= visit.transfers.keys()
+    changed_now = {result.snapshot.records[index].key for _, index in result.plan.changed}
+    changed_now -= context.transfers.keys()
     return {key: count + (key in changed_now) for key, count in earlier.items()}

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.reconcile.rows.bulk import Row, json_text, plain_text, stored_time
-from registry_app.reconcile.rows.plan import Plan
+from registry_app.reconcile.rows.mirror_diff import MirrorDiff
 from registry_app.reconcile.rows.record_digest import txt_name_of
 
 _VALUE_COLUMNS = (
@@ -41,7 +41,7 @@ class ClaimRowMaker:
 
     provider_id: int
     snapshot: Snapshot
-    plan: Plan
+    plan: MirrorDiff
     owner_keys: Mapping[str, int]
     now: datetime
 

@@ -12,7 +12,7 @@ from registry_app.mirror.snapshot import Snapshot
 from registry_app.mirror.thresholds import Thresholds
 from registry_app.models import Claim, Owner, RecordSet
 from registry_app.reconcile.rows.beliefs import describe_beliefs
-from registry_app.reconcile.rows.plan import SAMPLE_SIZE, Plan, Tally
+from registry_app.reconcile.rows.mirror_diff import SAMPLE_SIZE, MirrorDiff, Tally
 from registry_app.reconcile.rows.record_digest import (
     compute_claim_digest,
     compute_claim_identity,
@@ -29,7 +29,7 @@ def compare_with_mirror(
     deleted: Collection[EndpointKey] = frozenset(),
     *,
     thresholds: Thresholds,
-) -> Plan:
+) -> MirrorDiff:
     """The plan that makes the mirror match. Reads rows, writes nothing.
 
     `excused` are the record sets that transfers of ours touched since the mirror was last true: that
@@ -39,7 +39,7 @@ def compare_with_mirror(
     records = _match_records(provider_id, snapshot, excused, deleted, tally)
     claims = _match_claims(provider_id, snapshot, tally)
     tally.lost_claims = fetch_lost_claims(provider_id, snapshot, (excused, deleted), thresholds)
-    return Plan(
+    return MirrorDiff(
         record_digests=records.digests,
         created=records.created,
         changed=records.changed,

@@ -22,7 +22,7 @@ def has_missing(provider_id: int) -> bool:
 def count_absence(provider_id: int) -> None:
     """One more accepted snapshot without them. Inside the transaction that accepts it.
 
-    Counting ends where purging may begin, or each visit would write every missing row again.
+    Counting ends where purging may begin, or each sync would write every missing row again.
     """
     RecordSet.objects.filter(
         provider_id=provider_id,

@@ -1,4 +1,4 @@
-"""What is compared at a visit, as 16 bytes a row. Pure.
+"""What is compared at a sync, as 16 bytes a row. Pure.
 
 blake2b and not a faster hash: what a provider says is hostile, and a change that collides is never seen.
 """

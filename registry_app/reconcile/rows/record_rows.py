@@ -12,7 +12,7 @@ from registry_app.models import RecordEvent, RecordSet
 from registry_app.reconcile.rows.beliefs import describe_beliefs
 from registry_app.reconcile.rows.bulk import Row, json_text, plain_text, stored_time
 from registry_app.reconcile.rows.comparison import resource_of
-from registry_app.reconcile.rows.plan import Plan
+from registry_app.reconcile.rows.mirror_diff import MirrorDiff
 
 _VALUE_COLUMNS = (
     "targets",
@@ -61,7 +61,7 @@ class RowMaker:
 
     provider_id: int
     snapshot: Snapshot
-    plan: Plan
+    plan: MirrorDiff
     owner_keys: Mapping[str, int]
     transfers: Mapping[EndpointKey, int]
     run_id: int

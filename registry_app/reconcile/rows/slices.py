@@ -27,7 +27,7 @@ def store_in_slices(
     """Run all writes, and `close` in the transaction of the last of them. Raises LeaseLost.
 
     A crash between two transactions leaves a mirror that is partly new; `close`, which says that it is
-    true now, was not run, so the next visit compares all of it again and stores the rest.
+    true now, was not run, so the next sync compares all of it again and stores the rest.
     """
     waiting: list[Write] = []
     for write in writes:

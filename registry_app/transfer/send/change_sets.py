@@ -1,6 +1,6 @@
-"""The changes of one leg of a batch, from the plan and from what was just read. Pure but for fresh nonces.
+"""The changes of one step of a batch, from the plan and from what was just read. Pure but for fresh nonces.
 
-`old` is always what was read. What stays at its place is updated; what is new is created in a first leg,
+`old` is always what was read. What stays at its place is updated; what is new is created in a first step,
 and what it replaces is deleted in a later one, so that no record set is ever without a claim.
 """
 
@@ -25,7 +25,7 @@ from registry_app.transfer.plan.claim_key import (
     parse_endpoint,
 )
 from registry_app.transfer.plan.provider_plan import EndpointDict
-from registry_app.transfer.send.item_plan import ItemPlan, Leg
+from registry_app.transfer.send.item_plan import ItemPlan, StepTarget
 from registry_app.transfer.send.live_zone import LiveZone
 from registry_app.transfer.send.standing import Moved, describe_moved, is_as_reviewed
 from registry_app.writes.read_back import Change, is_as_written
@@ -45,27 +45,27 @@ class Earlier:
 
 @dataclass
 class ChangeBuilder:
-    """Collects the changes of one leg against one reading of the zone and the stores.
+    """Collects the changes of one step against one reading of the zone and the stores.
 
     `profiles` seal what is to be encrypted; what was sealed once keeps its bytes.
     """
 
     zone: LiveZone
     profiles: Mapping[str, TxtProfile]
-    leg: Leg
+    step_target: StepTarget
     earlier: Earlier = field(default_factory=Earlier)
     changes: dict[ClaimKey, Change] = field(default_factory=dict)
 
     def add(self, plan: ItemPlan, *, is_under_way: bool = False) -> None:
-        """The item's changes of this leg, all or none. What stands as wanted already is left alone.
+        """The item's changes of this step, all or none. What stands as wanted already is left alone.
 
-        `is_under_way`: an earlier leg of the item was verified; what was verified is never sent again,
+        `is_under_way`: an earlier step of the item was verified; what was verified is never sent again,
         not even where it was reverted since. Raises Moved.
         """
-        if self.leg.phase == TransferStep.Phase.REMOVE:
+        if self.step_target.phase == TransferStep.Phase.REMOVE:
             self._raise_if_claimless(plan)
         built: dict[ClaimKey, Change] = {}
-        for key in plan.keys(self.leg):
+        for key in plan.keys(self.step_target):
             change = self.changes.get(key) or self._build(plan, key)
             if change is None:
                 continue
@@ -80,7 +80,7 @@ class ChangeBuilder:
         return build_change_set(((each.old, each.new) for each in self.changes.values()), self.zone.parts)
 
     def _build(self, plan: ItemPlan, key: ClaimKey) -> Change | None:
-        if self.leg.phase == TransferStep.Phase.REMOVE:
+        if self.step_target.phase == TransferStep.Phase.REMOVE:
             return self._build_removed(plan, key)
         return self._build_written(plan, key)
 

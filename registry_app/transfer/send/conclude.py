@@ -11,7 +11,7 @@ from registry_app.queries.late_arrivals import compute_watch_until
 from registry_app.queries.transfer_items import is_given_back
 from registry_app.reconcile.findings.draft import FindingDraft, compute_fingerprint
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
-from registry_app.reconcile.visit import visit_under_lease
+from registry_app.reconcile.sync import sync_under_lease
 from registry_app.transfer.advance import advance
 from registry_app.transfer.name_transfer import name_transfer
 from registry_app.transfer.send.item_outcomes import ARRIVED_LATE, judge_outstanding
@@ -108,7 +108,7 @@ def _visit(leased: LeasedTransfer) -> None:
     """Bring the mirror up to date. A visit that fails is told by its own leased, and changes nothing here."""
     leased.renew()
     leased.provider.refresh_from_db()
-    visit_under_lease(
+    sync_under_lease(
         leased.lease, leased.provider, trigger=SyncRun.Trigger.TRANSFER, transfer_id=leased.transfer.pk
     )
 

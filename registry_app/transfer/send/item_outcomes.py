@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from registry_app.models import TransferItem, TransferStep
 from registry_app.transfer.plan.claim_key import ClaimKey, describe_place
-from registry_app.transfer.send.item_plan import ItemPlan, Leg
+from registry_app.transfer.send.item_plan import ItemPlan, StepTarget
 from registry_app.transfer.send.live_zone import LiveZone
 from registry_app.transfer.send.read_back import Outcome, ReadBack
 from registry_app.transfer.send.review import key_of, plan_of
@@ -32,23 +32,23 @@ _HALF_WRITTEN = (
 
 
 def judge_items(
-    items: Iterable[TransferItem], kind: str, leg: Leg, found: ReadBack
+    items: Iterable[TransferItem], kind: str, step_target: StepTarget, found: ReadBack
 ) -> dict[int, ItemOutcome]:
-    """The status of each item after a step of `leg` was read back, with the reason.
+    """The status of each item after a step of `step_target` was read back, with the reason.
 
-    Items without anything in this leg are left out.
+    Items without anything in this step are left out.
     """
     outcomes: dict[int, ItemOutcome] = {}
     for item in items:
         plan = plan_of(item, kind)
-        keys = plan.keys(leg)
+        keys = plan.keys(step_target)
         if not keys:
             continue
         if item.record_before is not None and key_of(item) not in found.zone.endpoints:
             # Absent claims prove nothing beside an absent record set.
             outcomes[item.pk] = _ITEM.NEEDS_OPERATOR, _describe_gone(keys, found)
             continue
-        outcomes[item.pk] = _judge(plan, leg, found)
+        outcomes[item.pk] = _judge(plan, step_target, found)
     return outcomes
 
 
@@ -62,17 +62,17 @@ def mark_late(outcome: ItemOutcome) -> ItemOutcome:
     return (_ITEM.VERIFIED, ARRIVED_LATE) if outcome[0] == _ITEM.VERIFIED else outcome
 
 
-def _judge(plan: ItemPlan, leg: Leg, found: ReadBack) -> ItemOutcome:
-    keys, legs = plan.keys(leg), plan.legs
+def _judge(plan: ItemPlan, step_target: StepTarget, found: ReadBack) -> ItemOutcome:
+    keys, step_targets = plan.keys(step_target), plan.step_targets
     # What the step did not touch stood as wanted already.
     seen: set[Outcome] = {found.outcomes[key] for key in keys if key in found.outcomes}
     if seen <= {"new"}:
-        return (_ITEM.VERIFIED if leg == legs[-1] else _ITEM.SENDING), ""
+        return (_ITEM.VERIFIED if step_target == step_targets[-1] else _ITEM.SENDING), ""
     if seen != {"old"}:
         return _ITEM.NEEDS_OPERATOR, _describe(keys, found)
-    if leg == legs[0]:
+    if step_target == step_targets[0]:
         return _ITEM.FAILED, _AS_BEFORE
-    if leg.phase != _REMOVE:
+    if step_target.phase != _REMOVE:
         return _ITEM.NEEDS_OPERATOR, _HALF_WRITTEN
     return _ITEM.NEEDS_OPERATOR, _BOTH_STAND if plan.written else _HALF_REMOVED
 

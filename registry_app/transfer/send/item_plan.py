@@ -12,7 +12,7 @@ from registry_app.transfer.plan.provider_plan import EndpointDict
 _PHASE = TransferStep.Phase
 
 
-class Leg(NamedTuple):
+class StepTarget(NamedTuple):
     """What is sent to one place at a time: the claims written, or those removed, in one store."""
 
     phase: str
@@ -33,7 +33,7 @@ class ItemPlan:
 
     @cached_property
     def written(self) -> tuple[ClaimKey, ...]:
-        """Where claims are created or rewritten, in the first legs."""
+        """Where claims are created or rewritten, in the first steps."""
         return tuple(key for key, wanted in self.after.items() if _adds(self.before.get(key), wanted))
 
     @cached_property
@@ -46,15 +46,15 @@ class ItemPlan:
         )
 
     @cached_property
-    def legs(self) -> tuple[Leg, ...]:
+    def step_targets(self) -> tuple[StepTarget, ...]:
         """All writing before any removing: no record set is ever without a claim (I10)."""
-        legs = {Leg(_PHASE.WRITE, key.store) for key in self.written}
-        return sort_legs(legs | {Leg(_PHASE.REMOVE, key.store) for key in self.removed})
+        step_targets = {StepTarget(_PHASE.WRITE, key.store) for key in self.written}
+        return sort_targets(step_targets | {StepTarget(_PHASE.REMOVE, key.store) for key in self.removed})
 
-    def keys(self, leg: Leg) -> tuple[ClaimKey, ...]:
-        """The places that change in one leg."""
-        changed = self.written if leg.phase == _PHASE.WRITE else self.removed
-        return tuple(key for key in changed if key.store == leg.store)
+    def keys(self, step_target: StepTarget) -> tuple[ClaimKey, ...]:
+        """The places that change in one step."""
+        changed = self.written if step_target.phase == _PHASE.WRITE else self.removed
+        return tuple(key for key in changed if key.store == step_target.store)
 
     @cached_property
     def changed(self) -> tuple[ClaimKey, ...]:
@@ -69,9 +69,13 @@ def build_item_plan(before: list[EndpointDict], after: list[EndpointDict], *, is
     )
 
 
-def sort_legs(legs: Iterable[Leg]) -> tuple[Leg, ...]:
-    """The order in which legs are run: the zone before the stores, and all writing first."""
-    return tuple(sorted(set(legs), key=lambda leg: (leg.phase == _PHASE.REMOVE, leg.store)))
+def sort_targets(step_targets: Iterable[StepTarget]) -> tuple[StepTarget, ...]:
+    """The order in which steps are run: the zone before the stores, and all writing first."""
+    return tuple(
+        sorted(
+            set(step_targets), key=lambda step_target: (step_target.phase == _PHASE.REMOVE, step_target.store)
+        )
+    )
 
 
 def _adds(was: EndpointDict | None, wanted: EndpointDict) -> bool:

@@ -1,6 +1,6 @@
 """One batch: write the claims, read them back, then remove what they replace, and read back again.
 
-Each leg goes to one place, the zone or one registry store, and is read back before the next one.
+Each step goes to one place, the zone or one registry store, and is read back before the next one.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from registry_app.crash_point import crash_point
 from registry_app.models import TransferItem
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, claim_key_of
 from registry_app.transfer.send.allowed_claims import list_allowed_claims
-from registry_app.transfer.send.build_leg import LegItem, build_leg
+from registry_app.transfer.send.build_step import StepItem, build_step
 from registry_app.transfer.send.change_sets import ChangeBuilder
 from registry_app.transfer.send.item_outcomes import judge_items
-from registry_app.transfer.send.item_plan import ItemPlan, Leg, sort_legs
+from registry_app.transfer.send.item_plan import ItemPlan, StepTarget, sort_targets
 from registry_app.transfer.send.read_back import ReadBack, read_back
 from registry_app.transfer.send.review import plan_of
 from registry_app.transfer.send.session import ItemOutcome, TransferSession
-from registry_app.transfer.send.steps import load_earlier, settle_leg, store_leg
+from registry_app.transfer.send.steps import load_earlier, settle_transfer_step, store_transfer_step
 from registry_app.transfer.send.store_changes import encode_store_changes
 from registry_app.writes.allowed_changes import raise_if_not_allowed
 from registry_app.writes.step import send_step
@@ -52,8 +52,8 @@ def run_batch(session: TransferSession, items: Sequence[TransferItem], names: se
     if not items:
         return
     batch = _Batch(session, items, names)
-    for leg in batch.legs:
-        batch.run_leg(leg)
+    for step_target in batch.step_targets:
+        batch.run_step(step_target)
     batch.accept_unchanged()
 
 
@@ -66,40 +66,46 @@ class _Batch:
         self._names = names
         self._plans: dict[int, ItemPlan] = {item.pk: plan_of(item, session.transfer.kind) for item in items}
         self._earlier = load_earlier(session.transfer, items[0].batch)
-        self.legs = sort_legs(leg for plan in self._plans.values() for leg in plan.legs)
+        self.step_targets = sort_targets(
+            step_target for plan in self._plans.values() for step_target in plan.step_targets
+        )
 
-    def run_leg(self, leg: Leg) -> None:
-        """Store, send and settle one step for the items that have something in this leg."""
+    def run_step(self, step_target: StepTarget) -> None:
+        """Store, send and settle one step for the items that have something in this step."""
         session = self._session
-        builder = ChangeBuilder(session.zone, session.txt_profiles, leg, self._earlier)
+        builder = ChangeBuilder(session.zone, session.txt_profiles, step_target, self._earlier)
         fit = self._build(builder)
         if not builder.changes:
-            self._accept_standing(fit, leg)
+            self._accept_standing(fit, step_target)
             return
         raise_if_not_allowed(builder.changes, list_allowed_claims(self._plans[item.pk] for item in fit))
-        step = store_leg(session, leg, self._encode(builder), fit)
+        step = store_transfer_step(session, step_target, self._encode(builder), fit)
         try:
             send_step(session, step)
         except NothingSent:
             session.store_outcomes({item.pk: (item.status, "") for item in fit})
             raise
         found = read_back(session, builder.changes, self._names, since=fetch_now())
-        judged = judge_items(fit, session.transfer.kind, leg, found)
-        settle_leg(session, step, found, judged)
+        judged = judge_items(fit, session.transfer.kind, step_target, found)
+        settle_transfer_step(session, step, found, judged)
         self._note(judged)
         self._note_sent(builder, found)
         crash_point("transfer.leg_over")
 
     def accept_unchanged(self) -> None:
         """Items whose plan changes nothing stand as they are to stand."""
-        self._store({item.pk: (_ITEM.VERIFIED, "") for item in self._items if not self._plans[item.pk].legs})
+        self._store(
+            {item.pk: (_ITEM.VERIFIED, "") for item in self._items if not self._plans[item.pk].step_targets}
+        )
 
     def _build(self, builder: ChangeBuilder) -> list[TransferItem]:
         mine = [
-            item for item in self._items if item.status in _GOING and builder.leg in self._plans[item.pk].legs
+            item
+            for item in self._items
+            if item.status in _GOING and builder.step_target in self._plans[item.pk].step_targets
         ]
-        built = build_leg(
-            [LegItem(item, self._plans[item.pk]) for item in mine], builder, self._find_needed()
+        built = build_step(
+            [StepItem(item, self._plans[item.pk]) for item in mine], builder, self._find_needed()
         )
         self._store(built)
         return [item for item in mine if item.pk not in built]
@@ -114,13 +120,13 @@ class _Batch:
             for endpoint in before
         }
 
-    def _accept_standing(self, items: Sequence[TransferItem], leg: Leg) -> None:
+    def _accept_standing(self, items: Sequence[TransferItem], step_target: StepTarget) -> None:
         """Nothing is to be sent: all stands as wanted already, as the last reading shows."""
-        ends = {item.pk: self._plans[item.pk].legs[-1] == leg for item in items}
+        ends = {item.pk: self._plans[item.pk].step_targets[-1] == step_target for item in items}
         self._store({pk: (_ITEM.VERIFIED if is_over else _ITEM.SENDING, "") for pk, is_over in ends.items()})
 
     def _encode(self, builder: ChangeBuilder) -> bytes:
-        if builder.leg.store != ZONE:
+        if builder.step_target.store != ZONE:
             target = self._session.transfer.target_owner
             return encode_store_changes(builder.changes, builder.zone, target.owner_id if target else "")
         capitalized = self._session.provider.capitalized_changes

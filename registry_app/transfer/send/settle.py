@@ -6,7 +6,7 @@ from registry_app.transfer.send.read_back import read_back
 from registry_app.transfer.send.review import plan_of
 from registry_app.transfer.send.run_batch import names_of
 from registry_app.transfer.send.session import TransferSession, store_outcomes
-from registry_app.transfer.send.steps import changes_of_step, leg_of, load_earlier, settle_leg
+from registry_app.transfer.send.steps import changes_of_step, load_earlier, settle_transfer_step, target_of
 from registry_app.writes.step import resume_steps
 
 _ITEM = TransferItem.Status
@@ -44,7 +44,7 @@ def _settle(session: TransferSession, step: TransferStep) -> None:
     items = list(transfer.items.filter(batch=step.batch, status=_ITEM.SENDING).order_by("ordinal"))
     names = names_of(items) | {key.name for key in changes}
     found = read_back(session, changes, names, since=step.answered_at or step.stored_at)
-    judged = judge_items(items, transfer.kind, leg_of(step), found)
+    judged = judge_items(items, transfer.kind, target_of(step), found)
     if transfer.watch_until is not None:  # it had ended as failed before
         judged = {pk: mark_late(outcome) for pk, outcome in judged.items()}
-    settle_leg(session, step, found, judged)
+    settle_transfer_step(session, step, found, judged)

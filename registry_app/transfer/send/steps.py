@@ -10,7 +10,7 @@ from providers.wire.json_codec import decode_change_set_strict
 from registry_app.models import StepStatus, Transfer, TransferItem, TransferStep
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, format_endpoint
 from registry_app.transfer.send.change_sets import Earlier, changes_in
-from registry_app.transfer.send.item_plan import Leg
+from registry_app.transfer.send.item_plan import StepTarget
 from registry_app.transfer.send.read_back import ReadBack
 from registry_app.transfer.send.session import ItemOutcome, TransferSession, store_outcomes
 from registry_app.transfer.send.store_changes import store_changes_in
@@ -22,8 +22,10 @@ _STATUS = TransferStep.Status
 _MOST_ENDPOINTS = 1_000_000
 
 
-def store_leg(session: TransferSession, leg: Leg, body: bytes, items: Sequence[TransferItem]) -> TransferStep:
-    """Store what is about to be sent for a leg of a batch, and mark its items.
+def store_transfer_step(
+    session: TransferSession, step_target: StepTarget, body: bytes, items: Sequence[TransferItem]
+) -> TransferStep:
+    """Store what is about to be sent for a step of a batch, and mark its items.
 
     Raises LeaseLost, RightEnded.
     """
@@ -31,20 +33,24 @@ def store_leg(session: TransferSession, leg: Leg, body: bytes, items: Sequence[T
     def build() -> TransferStep:
         _raise_if_right_ended(session.transfer, items)
         store_outcomes({item.pk: (TransferItem.Status.SENDING, "") for item in items})
-        place = {"phase": leg.phase, "batch": items[0].batch, "registry_profile": _profile_of(leg)}
+        place = {
+            "phase": step_target.phase,
+            "batch": items[0].batch,
+            "registry_profile": _profile_of(step_target),
+        }
         earlier = session.transfer.steps.filter(**place).aggregate(last=Max("attempt"))["last"]
         return TransferStep(
             transfer=session.transfer,
-            phase=leg.phase,
+            phase=step_target.phase,
             batch=items[0].batch,
-            registry_profile_id=_profile_of(leg),
+            registry_profile_id=_profile_of(step_target),
             attempt=(earlier or 0) + 1,
         )
 
     return store_step(session, body, build)
 
 
-def settle_leg(
+def settle_transfer_step(
     session: TransferSession, step: TransferStep, found: ReadBack, outcomes: Mapping[int, ItemOutcome]
 ) -> None:
     """Store what is shown for a step, and what that means for each of its items. Raises LeaseLost."""
@@ -57,9 +63,9 @@ def settle_leg(
     )
 
 
-def leg_of(step: TransferStep) -> Leg:
+def target_of(step: TransferStep) -> StepTarget:
     """Where a stored step goes, and in which phase."""
-    return Leg(step.phase, step.store)
+    return StepTarget(step.phase, step.store)
 
 
 def changes_of_step(step: TransferStep) -> dict[ClaimKey, Change]:
@@ -92,8 +98,8 @@ def claim_key_of_row(row: Mapping[str, Any]) -> ClaimKey:
     return ClaimKey(row["store"], row["name"], row["record_type"], row["set_identifier"])
 
 
-def _profile_of(leg: Leg) -> int | None:
-    return None if leg.store == ZONE else int(leg.store)
+def _profile_of(step_target: StepTarget) -> int | None:
+    return None if step_target.store == ZONE else int(step_target.store)
 
 
 def _raise_if_right_ended(transfer: Transfer, items: Sequence[TransferItem]) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from registry_app.actor import SYSTEM
 from registry_app.models import Loop, Provider, RegistryProfile
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from tests.depth import REQUESTS
 from tests.factories import make_administrator, make_cluster, make_finding, make_owner, make_provider
 from tests.reference_server import ReferenceProvider, make_zone
@@ -106,7 +106,7 @@ def make_world() -> None:
         RegistryProfile.objects.create(pk=1, name="plain")
         Loop.objects.create(pk=1, owner=green, provider=provider)
         make_finding(pk=1, provider=provider)
-        visit_provider(provider.pk, actor=SYSTEM, trigger="person")
+        sync_provider(provider.pk, actor=SYSTEM, trigger="person")
     # Nobody listens there any more: what fuzzing asks for must not wait for anybody.
     Provider.objects.update(deadline_seconds=1)
 

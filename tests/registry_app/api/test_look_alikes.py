@@ -9,7 +9,7 @@ from providers.wire.endpoint import Endpoint
 from registry_app.actor import SYSTEM
 from registry_app.models import Finding, HeldSnapshot, Owner, Provider, Transfer
 from registry_app.queries.look_alike import build_skeleton, find_look_alikes
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from tests.factories import make_administrator, make_owner, make_provider, make_record_set
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.api.client import API, items, make_client, read
@@ -114,7 +114,7 @@ def test_thousands_of_owners_at_once_become_no_rows_and_one_finding() -> None:
         known = Owner.objects.count()
         world.reference.backend.apply(ChangeSet(create=tuple(_forge(2000))))
 
-        visit_provider(world.provider.pk, actor=SYSTEM, trigger="person")
+        sync_provider(world.provider.pk, actor=SYSTEM, trigger="person")
 
         assert Owner.objects.count() == known
         held = HeldSnapshot.objects.get()

@@ -24,7 +24,7 @@ from registry_app.models import (
     SyncRun,
     Transfer,
 )
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from tests.factories import make_administrator, make_finding, make_owner, make_provider
 from tests.reference_server import ReferenceProvider, make_claim, make_claim_encrypted_otherwise, make_record
 from tests.registry_app.api.client import API, items, make_client, read
@@ -61,7 +61,7 @@ def blue_zone() -> Provider:
     make_owner("edge-cluster", registry_profile=sealed)
     with ReferenceProvider(_build_zone()) as reference:
         provider = make_provider(url=reference.url, max_transfer_percent=100)
-        run = visit_provider(provider.pk, actor=SYSTEM, trigger="person")
+        run = sync_provider(provider.pk, actor=SYSTEM, trigger="person")
     assert run is not None
     assert run.status == "stored", run.error
     provider.refresh_from_db()

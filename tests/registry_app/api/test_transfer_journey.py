@@ -11,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 from providers.wire.change_set import ChangeSet
 from registry_app.actor import SYSTEM
 from registry_app.models import Provider, RecordSet, Transfer
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator, make_owner, make_provider
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
@@ -59,7 +59,7 @@ def blue_zone(zone: ReferenceProvider) -> Provider:
     """A provider whose mirror is true, and a green cluster that wants what blue has."""
     provider = make_provider("blue-zone", url=zone.url, read_back_seconds=5, max_transfer_percent=100)
     make_owner("green-cluster")
-    visit_provider(provider.pk, actor=SYSTEM, trigger="person")
+    sync_provider(provider.pk, actor=SYSTEM, trigger="person")
     return provider
 
 
@@ -99,7 +99,7 @@ def test_the_answer_lists_what_goes_along_and_leaving_it_is_confirmed(
     name = "app-00000.example.org"
     added = (make_record(name, "AAAA", ("2001:db8::1",)), make_claim(name, "AAAA"))
     zone.backend.apply(ChangeSet(create=added))
-    visit_provider(blue_zone.pk, actor=SYSTEM, trigger="person")
+    sync_provider(blue_zone.pk, actor=SYSTEM, trigger="person")
     asked = _request(selection={"names": [name], "types": ["A"]})
 
     plan = alice.post("/transfers/preview/", asked).json()["plans"][0]

@@ -15,7 +15,7 @@ from registry_app.models import AuditEntry, Provider
 from registry_app.models.audit_entry import AuditTail
 from registry_app.outside_copy import fetch_generation, fetch_knowledge
 from registry_app.queries.audit_checkpoint import default_checkpoint_file, find_fault_of_checkpoints
-from registry_app.reconcile.request_visit import request_visit
+from registry_app.reconcile.request_sync import request_sync
 from registry_app.restore.note_restore import note_restore, note_restore_if_any
 from registry_app.tasks import checkpoint_audit
 from tests.factories import make_provider
@@ -41,7 +41,7 @@ def _call(*arguments: str) -> tuple[int, str]:
 def _write_entries(provider: Provider, count: int) -> None:
     alice = make_alice()
     for _ in range(count):
-        request_visit(alice, provider.pk)
+        request_sync(alice, provider.pk)
 
 
 def _cut_off_after(sequence: int, *, tail: dict[str, Any] | None = None) -> None:

@@ -9,7 +9,7 @@ from registry_app.actor import SYSTEM
 from registry_app.loop.finish_run import finish_loop_run
 from registry_app.models import HeldSnapshot, LoopRun, LoopStep, SyncRun
 from registry_app.queries.loop import unfinished_loop_runs
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from tests.faults import read_faults, write_faults
 from tests.faults.fault import Fault
 from tests.reference_server import make_record
@@ -203,7 +203,7 @@ def test_a_response_that_a_sync_holds_plans_nothing(fault: Fault, count: int) ->
         world.reference.faults.plan("GET /records", fault, times=None)
 
         ended = run(world, [wanted(name) for name in names])
-        visit_provider(world.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
+        sync_provider(world.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
 
         assert ended.status == STATUS.FAILED
         assert "is implausible" in ended.reason

@@ -12,7 +12,7 @@ from registry_app.actor import SYSTEM
 from registry_app.errors import DnsadminError
 from registry_app.management.transfer_arguments import parse_fingerprints
 from registry_app.models import AuditEntry, Provider, RecordSet, Transfer
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from tests.factories import make_administrator, make_owner, make_provider, make_user
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.management.command import run_command, run_json
@@ -34,7 +34,7 @@ def blue_zone(zone: ReferenceProvider) -> Provider:
     make_administrator("bob")
     make_owner("green-cluster")
     provider = make_provider("blue-zone", url=zone.url, read_back_seconds=5, max_transfer_percent=100)
-    visit_provider(provider.pk, actor=SYSTEM, trigger="person")
+    sync_provider(provider.pk, actor=SYSTEM, trigger="person")
     return provider
 
 
@@ -77,7 +77,7 @@ def test_other_types_go_along_unless_they_are_to_be_left(
     name = "app-00000.example.org"
     added = (make_record(name, "AAAA", ("2001:db8::1",)), make_claim(name, "AAAA"))
     zone.backend.apply(ChangeSet(create=added))
-    visit_provider(blue_zone.pk, actor=SYSTEM, trigger="person")
+    sync_provider(blue_zone.pk, actor=SYSTEM, trigger="person")
     picked = (*_EVERYTHING, f"--name={name}", "--type=A")
 
     _, whole = run_command("dnsadmin_transfer", "plan", *picked)

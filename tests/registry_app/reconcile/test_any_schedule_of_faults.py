@@ -32,9 +32,9 @@ from registry_app.reconcile.lease import take_lease
 from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
 from registry_app.reconcile.note_silent_providers import note_silent_providers
 from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
-from registry_app.reconcile.request_visit import request_visit
+from registry_app.reconcile.request_sync import request_sync
+from registry_app.reconcile.sync import sync_provider
 from registry_app.reconcile.sync_run import open_run
-from registry_app.reconcile.visit import visit_provider
 from tests.depth import SEED, SYNC_SCHEDULES
 from tests.factories import make_provider
 from tests.faults.catalogue import POISONED_READS, READABLE_READS, REFUSED_READS
@@ -161,7 +161,7 @@ class Schedule:
         if self.dice.random() < 0.7:
             self._let_lease_pass()  # a worker that died may have it
         before = [row for row in mirrored(self.provider) if not row[-1]]
-        run = visit_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
+        run = sync_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
         if run is not None and run.status != SyncRun.Status.STORED:
             # I2 and I3: only what is believed changes the mirror.
             assert [row for row in mirrored(self.provider) if not row[-1]] == before
@@ -267,7 +267,7 @@ class Schedule:
     def _sweep(self) -> None:
         mark_abandoned_runs()
         note_silent_providers()
-        request_visit(SYSTEM, self.provider.pk)
+        request_sync(SYSTEM, self.provider.pk)
 
     def _is_held(self) -> bool:
         return Provider.objects.filter(pk=self.provider.pk, status=Provider.Status.HELD).exists()

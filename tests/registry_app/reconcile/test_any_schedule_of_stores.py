@@ -17,7 +17,7 @@ from registry_app.queries.mirror_invariants import MIRROR_INVARIANTS
 from registry_app.queries.registry_invariants import REGISTRY_INVARIANTS
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from tests.depth import STORE_SCHEDULES
 from tests.factories import make_provider
 from tests.faults import write_faults
@@ -125,7 +125,7 @@ class _World:
     def visit(self) -> SyncRun:
         """A visit whose outcome is one of two: the mirror as before, or exactly what both hold now."""
         before = self.mirror()
-        run = visit_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
+        run = sync_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
         assert run is not None
         if run.status in (SyncRun.Status.STORED, SyncRun.Status.UNCHANGED):
             assert self.mirror() == self.truth()
@@ -169,7 +169,7 @@ class _World:
             self.reference.faults.plan("GET /records", fault)
         before = self.mirror()
 
-        run = visit_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
+        run = sync_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
 
         assert run is not None
         assert run.status in (SyncRun.Status.FAILED, SyncRun.Status.HELD), fault.name

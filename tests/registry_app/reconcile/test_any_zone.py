@@ -18,7 +18,7 @@ from registry_app.models import Claim, Finding, HeldSnapshot, Provider, RecordSe
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.lease import release_lease, take_lease
 from registry_app.reconcile.rows.record_digest import compute_claim_identity
-from registry_app.reconcile.visit import visit_under_lease
+from registry_app.reconcile.sync import sync_under_lease
 from tests.depth import PARTIAL_SYNCS
 from tests.factories import make_provider
 
@@ -113,11 +113,11 @@ def _read(provider: Provider, zone: Sequence[Endpoint]) -> Snapshot:
 def _visit(provider: Provider, snapshot: Snapshot) -> SyncRun:
     lease = take_lease(provider.pk, "a worker")
     assert lease is not None
-    run = visit_under_lease(lease, provider, trigger=SyncRun.Trigger.SCHEDULE, snapshot=snapshot)
+    run = sync_under_lease(lease, provider, trigger=SyncRun.Trigger.SCHEDULE, snapshot=snapshot)
     if run.status == SyncRun.Status.HELD:
         # More than one in a hundred was set aside.
         accept_held_snapshot(SYSTEM, HeldSnapshot.objects.get(provider=provider).pk, reason="It is so.")
-        run = visit_under_lease(lease, provider, trigger=SyncRun.Trigger.SCHEDULE, snapshot=snapshot)
+        run = sync_under_lease(lease, provider, trigger=SyncRun.Trigger.SCHEDULE, snapshot=snapshot)
     release_lease(lease)
     return run
 

@@ -20,7 +20,7 @@ from registry_app.models import (
     SyncRun,
 )
 from registry_app.reconcile.lease import take_lease
-from registry_app.reconcile.visit import visit_under_lease
+from registry_app.reconcile.sync import sync_under_lease
 from tests.factories import make_provider
 from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
@@ -154,7 +154,7 @@ def test_a_transfers_own_reading_is_stored_without_asking_again() -> None:
             snapshot = fetch_snapshot(provider, client, fetch_txt_profiles(provider))
         asked = len(reference.history.requests())
 
-        run = visit_under_lease(
+        run = sync_under_lease(
             lease, provider, trigger=SyncRun.Trigger.TRANSFER, transfer_id=7, snapshot=snapshot
         )
 
@@ -179,6 +179,6 @@ def test_what_a_transfer_read_is_read_again_when_a_profile_came_in_between() -> 
     lease = take_lease(provider.pk, "a transfer")
     assert lease is not None
 
-    visit_under_lease(lease, provider, trigger=SyncRun.Trigger.TRANSFER, snapshot=snapshot)
+    sync_under_lease(lease, provider, trigger=SyncRun.Trigger.TRANSFER, snapshot=snapshot)
 
     assert RecordSet.objects.get(name="www.example.org").state == "owned"

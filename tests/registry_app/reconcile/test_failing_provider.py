@@ -9,8 +9,8 @@ from django.utils import timezone
 from registry_app.actor import SYSTEM
 from registry_app.models import Finding, Provider, SyncRun
 from registry_app.reconcile.note_silent_providers import note_silent_providers
-from registry_app.reconcile.request_visit import request_visit
-from registry_app.reconcile.schedule import LONGEST_BACKOFF, compute_next_try, compute_next_visit
+from registry_app.reconcile.request_sync import request_sync
+from registry_app.reconcile.schedule import LONGEST_BACKOFF, compute_next_sync, compute_next_try
 from tests.factories import make_provider
 from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_zone
@@ -82,7 +82,7 @@ def test_tries_after_one_failure_are_spread() -> None:
 def test_visits_of_one_interval_are_spread() -> None:
     now = timezone.now()
 
-    delays = {compute_next_visit(now, 60) - now for _ in range(50)}
+    delays = {compute_next_sync(now, 60) - now for _ in range(50)}
 
     assert len(delays) > 1
     assert all(timedelta(seconds=54) <= delay <= timedelta(seconds=66) for delay in delays)
@@ -126,7 +126,7 @@ def test_a_silent_provider_is_silent_no_more_when_a_person_has_it_visited() -> N
         visit(provider)
         Provider.objects.filter(pk=provider.pk).update(next_visit_at=long_ago, last_visit_at=long_ago)
         noted = note_silent_providers()
-        request_visit(SYSTEM, provider.pk)
+        request_sync(SYSTEM, provider.pk)
 
         visit(provider)
 

@@ -4,7 +4,7 @@ import pytest
 
 from registry_app.actor import SYSTEM
 from registry_app.models import AuditEntry, Claim, Owner, RecordEvent, RecordSet, SyncRun
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from tests.factories import make_provider
 from tests.reference_server import ReferenceProvider, make_record, make_zone
 
@@ -16,7 +16,7 @@ def test_it_stores_a_mirror_with_every_record_set_and_its_owner() -> None:
     with ReferenceProvider(zone) as reference:
         provider = make_provider(url=reference.url)
 
-        run = visit_provider(provider.pk, actor=SYSTEM, trigger="schedule")
+        run = sync_provider(provider.pk, actor=SYSTEM, trigger="schedule")
 
     assert run is not None
     assert (run.status, run.seen, run.created, run.claims) == (SyncRun.Status.STORED, 21, 21, 20)
@@ -29,7 +29,7 @@ def test_it_writes_no_history_for_a_baseline() -> None:
     with ReferenceProvider(make_zone("blue-cluster", 5)) as reference:
         provider = make_provider(url=reference.url)
 
-        visit_provider(provider.pk, actor=SYSTEM, trigger="schedule")
+        sync_provider(provider.pk, actor=SYSTEM, trigger="schedule")
 
     assert RecordSet.objects.count() == 5
     assert not RecordEvent.objects.exists()
@@ -40,7 +40,7 @@ def test_it_registers_the_owners_it_sees_as_discovered_with_one_audit_line() -> 
     with ReferenceProvider(zone) as reference:
         provider = make_provider(url=reference.url)
 
-        visit_provider(provider.pk, actor=SYSTEM, trigger="schedule")
+        sync_provider(provider.pk, actor=SYSTEM, trigger="schedule")
 
     assert set(Owner.objects.values_list("owner_id", "status")) == {
         ("blue-cluster", "discovered"),

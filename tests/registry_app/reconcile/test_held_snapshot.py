@@ -15,7 +15,7 @@ from registry_app.models import AuditEntry, Finding, HeldSnapshot, Provider, Rec
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.lease import take_lease
 from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
-from registry_app.reconcile.visit import visit_under_lease
+from registry_app.reconcile.sync import sync_under_lease
 from tests.factories import make_owner, make_provider
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.reconcile.interrupting import AfterReading
@@ -154,7 +154,7 @@ def test_accepting_while_a_visit_looks_is_not_undone_by_it() -> None:
         assert lease is not None
         snapshot = decode_snapshot(encode_endpoints(zone[:8]), [], max_items=100)
         with connection.execute_wrapper(AfterReading("heldsnapshot", partial(_accept, held))):
-            run = visit_under_lease(lease, provider, trigger="schedule", snapshot=snapshot)
+            run = sync_under_lease(lease, provider, trigger="schedule", snapshot=snapshot)
 
     held.refresh_from_db()
     assert run.status == SyncRun.Status.HELD

@@ -13,8 +13,8 @@ from registry_app.queries.provider import find_due
 from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease, renew_lease, take_lease
 from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
 from registry_app.reconcile.rows.slices import Write, store_in_slices
+from registry_app.reconcile.sync import sync_under_lease
 from registry_app.reconcile.sync_run import open_run
-from registry_app.reconcile.visit import visit_under_lease
 from tests.factories import make_provider
 from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_zone
@@ -125,7 +125,7 @@ def test_a_visit_that_lost_its_lease_stores_nothing() -> None:
         assert take_lease(provider.pk, "next worker") is not None
         provider.refresh_from_db()
 
-        run = visit_under_lease(lost, provider, trigger=SyncRun.Trigger.SCHEDULE)
+        run = sync_under_lease(lost, provider, trigger=SyncRun.Trigger.SCHEDULE)
 
     assert (run.status, run.error_code) == (SyncRun.Status.ABANDONED, "lease_lost")
     assert not RecordSet.objects.exists()
@@ -141,7 +141,7 @@ def test_a_lease_lost_just_before_the_store_stores_nothing() -> None:
         assert lost is not None
 
         with connection.execute_wrapper(AfterReading("registry_app_finding", lambda: _lose(provider))):
-            run = visit_under_lease(lost, provider, trigger=SyncRun.Trigger.SCHEDULE)
+            run = sync_under_lease(lost, provider, trigger=SyncRun.Trigger.SCHEDULE)
 
     assert (run.status, run.error_code) == (SyncRun.Status.ABANDONED, "lease_lost")
     assert not RecordSet.objects.exists()
@@ -158,7 +158,7 @@ def test_a_lease_lost_before_nothing_is_noted_as_new_notes_nothing() -> None:
         assert lost is not None
 
         with connection.execute_wrapper(AfterReading("registry_app_finding", lambda: _lose(provider))):
-            run = visit_under_lease(lost, provider, trigger=SyncRun.Trigger.SCHEDULE)
+            run = sync_under_lease(lost, provider, trigger=SyncRun.Trigger.SCHEDULE)
 
     assert (run.status, run.error_code) == (SyncRun.Status.ABANDONED, "lease_lost")
     provider.refresh_from_db()
@@ -177,7 +177,7 @@ def test_a_lease_lost_before_a_snapshot_is_held_holds_nothing() -> None:
         losing = AfterReading("registry_app_provider", lambda: _lose(provider), verb="UPDATE", times=4)
 
         with connection.execute_wrapper(losing):
-            run = visit_under_lease(lost, provider, trigger=SyncRun.Trigger.SCHEDULE)
+            run = sync_under_lease(lost, provider, trigger=SyncRun.Trigger.SCHEDULE)
 
     assert (run.status, run.error_code) == (SyncRun.Status.ABANDONED, "lease_lost")
     provider.refresh_from_db()

@@ -11,7 +11,7 @@ from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import NotAllowed, RefusedBySafety
 from registry_app.models import AuditEntry
 from registry_app.queries.provider import find_due
-from registry_app.reconcile.request_visit import request_visit
+from registry_app.reconcile.request_sync import request_sync
 from tests.factories import make_provider
 from tests.faults import read_faults
 from tests.faults.fault import Fault
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 def test_it_is_due_at_once() -> None:
     provider = make_provider(next_visit_at=timezone.now() + timedelta(hours=1))
 
-    request_visit(SYSTEM, provider.pk)
+    request_sync(SYSTEM, provider.pk)
 
     assert find_due(timezone.now()) == [provider.pk]
     assert AuditEntry.objects.get().action == "provider.visit_requested"
@@ -38,7 +38,7 @@ def test_what_is_asked_for_while_a_visit_goes_on_is_due_after_it(fault: Callable
         visit(provider)
         settled = find_due(timezone.now())
         reference.faults.plan("GET /records", fault())
-        asking = AfterReading("registry_app_claim", lambda: request_visit(SYSTEM, provider.pk))
+        asking = AfterReading("registry_app_claim", lambda: request_sync(SYSTEM, provider.pk))
 
         with connection.execute_wrapper(asking):
             visit(provider)
@@ -51,7 +51,7 @@ def test_one_that_is_switched_off_is_not_visited() -> None:
     provider = make_provider(is_enabled=False)
 
     with pytest.raises(RefusedBySafety):
-        request_visit(SYSTEM, provider.pk)
+        request_sync(SYSTEM, provider.pk)
 
     assert not AuditEntry.objects.exists()
 
@@ -61,6 +61,6 @@ def test_nobody_without_the_right_asks_for_it() -> None:
     dora = Actor(kind="user", name="dora", user_id=1)
 
     with pytest.raises(NotAllowed):
-        request_visit(dora, provider.pk)
+        request_sync(dora, provider.pk)
 
     assert not AuditEntry.objects.exists()

@@ -11,7 +11,7 @@ from django.utils import timezone
 from registry_app.actor import SYSTEM
 from registry_app.models import Owner, Provider, RecordSet, SyncRun
 from registry_app.queries.provider import find_due
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from tests.factories import make_provider
 from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_zone
@@ -61,7 +61,7 @@ def _visit_all_at_once(provider_ids: list[int]) -> None:
     def work() -> None:
         try:
             while True:
-                visit_provider(waiting.get_nowait(), actor=SYSTEM, trigger="schedule")
+                sync_provider(waiting.get_nowait(), actor=SYSTEM, trigger="schedule")
         except queue.Empty:
             connection.close()
 

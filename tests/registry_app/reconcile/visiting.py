@@ -2,12 +2,12 @@
 
 from registry_app.actor import SYSTEM
 from registry_app.models import Provider, RecordSet, SyncRun
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 
 
 def visit(provider: Provider) -> SyncRun:
     """Visit now and return the run; the provider is read again."""
-    run = visit_provider(provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
+    run = sync_provider(provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
     assert run is not None
     provider.refresh_from_db()
     return run

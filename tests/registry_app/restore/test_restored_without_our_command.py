@@ -23,8 +23,8 @@ from registry_app.models import (
 )
 from registry_app.outside_copy import fetch_knowledge, store_copy
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
-from registry_app.reconcile.request_visit import request_visit
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.request_sync import request_sync
+from registry_app.reconcile.sync import sync_provider
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored
 from registry_app.restore.note_restore import note_restore_if_any
 from registry_app.tasks import sweep
@@ -127,7 +127,7 @@ def test_nothing_is_sent_until_somebody_accepted_the_next_snapshot(tmp_path: Pat
 
 def _accept_what_was_held(world: World) -> None:
     """Beside the old mirror all has another owner by now: held, and a person's decision of its own."""
-    visit_provider(world.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
+    sync_provider(world.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
     with pytest.raises(RefusedBySafety, match="is held"):
         accept_restored(make_alice(), world.provider.pk, reason="Too early.")
     held = HeldSnapshot.objects.get(provider=world.provider)
@@ -191,7 +191,7 @@ def test_a_database_that_went_on_after_it_was_restored_is_known_too(tmp_path: Pa
         # More was written since than was lost: the numbers alone would not tell.
         Generation.objects.update(sends=copied.sends)
         while fetch_knowledge().sequence <= copied.sequence:
-            request_visit(make_alice(), world.provider.pk)
+            request_sync(make_alice(), world.provider.pk)
 
         assert note_restore_if_any()
 

@@ -8,7 +8,7 @@ from registry_app.actor import SYSTEM, Actor
 from registry_app.loop.finish_run import finish_loop_run
 from registry_app.loop.run_loop import run_loop
 from registry_app.models import SyncRun, Transfer
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from registry_app.resync.resync_registry import resync_registry
 from registry_app.transfer.approve_transfer import approve_transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
@@ -44,7 +44,7 @@ def _decide(user_id: int, transfer_id: int, decision: str) -> None:
 
 
 def _visit(provider_id: int) -> None:
-    visit_provider(provider_id, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
+    sync_provider(provider_id, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
 
 
 def _actor(user_id: int) -> Actor:

@@ -9,7 +9,7 @@ from registry_app.models import TransferStep
 from registry_app.transfer.plan.claim_key import ZONE, build_claim_dict, build_txt_key
 from registry_app.transfer.send.allowed_claims import list_allowed_claims
 from registry_app.transfer.send.change_sets import ChangeBuilder, changes_in
-from registry_app.transfer.send.item_plan import ItemPlan, Leg, build_item_plan
+from registry_app.transfer.send.item_plan import ItemPlan, StepTarget, build_item_plan
 from registry_app.transfer.send.live_zone import build_live_zone
 from registry_app.transfer.send.standing import Moved
 from registry_app.writes.allowed_changes import raise_if_not_allowed
@@ -17,7 +17,7 @@ from registry_app.writes.read_back import is_as_written
 from tests.reference_server import make_claim, make_record
 
 A_WWW = build_txt_key("a-www.example.org")
-WRITE = Leg(TransferStep.Phase.WRITE, ZONE)
+WRITE = StepTarget(TransferStep.Phase.WRITE, ZONE)
 BLUE = make_claim().targets[0]
 GREEN = make_claim(owner="green-cluster").targets[0]
 SPF = '"v=spf1 -all"'

@@ -19,7 +19,7 @@ from registry_app.transfer.plan.claim_key import (
 )
 from registry_app.transfer.send.allowed_claims import list_allowed_claims
 from registry_app.transfer.send.change_sets import ChangeBuilder, Earlier
-from registry_app.transfer.send.item_plan import ItemPlan, Leg, build_item_plan
+from registry_app.transfer.send.item_plan import ItemPlan, StepTarget, build_item_plan
 from registry_app.transfer.send.live_zone import LiveZone, build_live_zone
 from registry_app.transfer.send.standing import Moved
 from registry_app.transfer.send.store_changes import (
@@ -60,9 +60,9 @@ def test_a_claim_that_crosses_is_written_before_the_old_one_is_removed() -> None
     to_zone = plan_of({ROW: [BLUE]}, {TXT: [f'"{GREEN}"']})
     between = plan_of({ROW: [BLUE]}, {OTHER_ROW: [GREEN]})
 
-    assert to_store.legs == (Leg(WRITE, "7"), Leg(REMOVE, ZONE))
-    assert to_zone.legs == (Leg(WRITE, ZONE), Leg(REMOVE, "7"))
-    assert between.legs == (Leg(WRITE, "8"), Leg(REMOVE, "7"))
+    assert to_store.step_targets == (StepTarget(WRITE, "7"), StepTarget(REMOVE, ZONE))
+    assert to_zone.step_targets == (StepTarget(WRITE, ZONE), StepTarget(REMOVE, "7"))
+    assert between.step_targets == (StepTarget(WRITE, "8"), StepTarget(REMOVE, "7"))
 
 
 def test_a_claim_that_only_goes_from_a_place_that_stays_is_removed_last() -> None:
@@ -70,8 +70,8 @@ def test_a_claim_that_only_goes_from_a_place_that_stays_is_removed_last() -> Non
     mixed = plan_of({TXT: [f'"{BLUE}"', spf]}, {TXT: [spf], ROW: [GREEN]})
     conflict = plan_of({ROW: [BLUE, GREEN]}, {ROW: [GREEN]})
 
-    assert mixed.legs == (Leg(WRITE, "7"), Leg(REMOVE, ZONE))
-    assert conflict.legs == (Leg(REMOVE, "7"),)
+    assert mixed.step_targets == (StepTarget(WRITE, "7"), StepTarget(REMOVE, ZONE))
+    assert conflict.step_targets == (StepTarget(REMOVE, "7"),)
 
 
 def test_nothing_is_removed_while_the_claim_that_is_to_stay_does_not_stand() -> None:
@@ -81,13 +81,13 @@ def test_nothing_is_removed_while_the_claim_that_is_to_stay_does_not_stand() -> 
     taken = zone_of(make_claim(), rows={"7": [StoredClaim(WWW, BLUE)]})
     gone = zone_of(make_claim(), rows={"7": []})
 
-    builder = ChangeBuilder(standing, {}, Leg(REMOVE, ZONE), sent)
+    builder = ChangeBuilder(standing, {}, StepTarget(REMOVE, ZONE), sent)
     builder.add(plan)
 
     assert builder.change_set().delete == (make_claim(),)
     for zone in (taken, gone):
         with pytest.raises(Moved, match="store 7"):
-            ChangeBuilder(zone, {}, Leg(REMOVE, ZONE), sent).add(plan)
+            ChangeBuilder(zone, {}, StepTarget(REMOVE, ZONE), sent).add(plan)
 
 
 def test_what_was_verified_and_reverted_is_not_sent_again() -> None:
@@ -96,7 +96,7 @@ def test_what_was_verified_and_reverted_is_not_sent_again() -> None:
     sent = Earlier({ROW: build_row(ROW, [GREEN])}, frozenset({ROW}))
 
     with pytest.raises(Moved, match="read back"):
-        ChangeBuilder(reverted, {}, Leg(WRITE, "7"), sent).add(plan, is_under_way=True)
+        ChangeBuilder(reverted, {}, StepTarget(WRITE, "7"), sent).add(plan, is_under_way=True)
 
 
 def test_a_row_that_cannot_be_believed_is_never_written() -> None:
@@ -104,7 +104,7 @@ def test_a_row_that_cannot_be_believed_is_never_written() -> None:
     zone = zone_of(rows={"7": [StoredClaim(WWW, BLUE, "Its owner label is missing.")]})
 
     with pytest.raises(Moved, match="owner label"):
-        ChangeBuilder(zone, {}, Leg(WRITE, "7")).add(plan)
+        ChangeBuilder(zone, {}, StepTarget(WRITE, "7")).add(plan)
 
 
 def test_a_row_is_read_whatever_order_its_claims_come_in() -> None:

@@ -9,7 +9,7 @@ from registry_app.actor import SYSTEM
 from registry_app.errors import RefusedBySafety
 from registry_app.models import HeldSnapshot, SyncRun, Transfer
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
@@ -116,6 +116,6 @@ def test_it_disputes_nothing_that_was_given_away_since(*, is_seen: bool) -> None
 
 def _accept_whatever_is_said(world: World) -> None:
     """One owner of one changed is a suspicious share: a person looks, and says yes."""
-    visit_provider(world.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
+    sync_provider(world.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
     accept_held_snapshot(SYSTEM, HeldSnapshot.objects.get().pk, reason="Green has it.")
     world.visit()

@@ -17,7 +17,7 @@ from providers.wire.json_codec import decode_change_set_strict
 from registry_app.actor import SYSTEM, Actor
 from registry_app.inventory.owner import INSTANCE_FIELDS
 from registry_app.models import Grant, Owner, Provider, RecordSet, SyncRun, Transfer
-from registry_app.reconcile.visit import visit_provider
+from registry_app.reconcile.sync import sync_provider
 from registry_app.transfer.approve_transfer import approve_transfer
 from registry_app.transfer.plan.preview import ProviderPlan, preview_transfer
 from registry_app.transfer.plan.selection import Selection
@@ -46,7 +46,7 @@ class World:
 
     def visit(self) -> None:
         """Bring the mirror up to date, due or not."""
-        run = visit_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
+        run = sync_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
         assert run is not None
         assert run.status in (SyncRun.Status.STORED, SyncRun.Status.UNCHANGED), run.error
         self.provider.refresh_from_db()

@@ -1,4 +1,4 @@
-"""One visit to one provider: ask, decode, compare, believe or not, store."""
+"""One sync to one provider: ask, decode, compare, believe or not, store."""
 
 import os
 import socket
@@ -21,7 +21,7 @@ from registry_app.mirror.client import build_client
 from registry_app.mirror.domain_filter import NegotiatedFilter, fetch_domain_filter, is_negotiation_due
 from registry_app.mirror.open_stores import StoreAnswer, fetch_answers, open_stores
 from registry_app.mirror.reading import Reading, compute_accepted_digest, fetch_reading
-from registry_app.mirror.snapshot import Snapshot, compute_heard_digest, decode_answer, decode_snapshot
+from registry_app.mirror.snapshot import Snapshot, compute_response_digest, decode_answer, decode_snapshot
 from registry_app.models import Provider, SyncRun
 from registry_app.models.provider import MEBIBYTE
 from registry_app.queries.loop_items import deleted_since
@@ -29,17 +29,17 @@ from registry_app.queries.provider import is_visit_due, last_snapshot
 from registry_app.queries.transfer_items import touched_since
 from registry_app.reconcile.failure import mark_lost, store_failure
 from registry_app.reconcile.hold import note_still_held, store_held
-from registry_app.reconcile.judge import compute_sighting, is_still_held, judge, known_filter_of
+from registry_app.reconcile.judge import compute_snapshot_fingerprint, is_still_held, judge, known_filter_of
 from registry_app.reconcile.lease import Lease, release_lease, renew_lease, take_lease
-from registry_app.reconcile.look import Look, Visit
 from registry_app.reconcile.rows.comparison import compare_with_mirror
 from registry_app.reconcile.store_findings import has_passing_findings
 from registry_app.reconcile.store_snapshot import note_unchanged, store_snapshot
+from registry_app.reconcile.sync_context import SyncContext, SyncResult
 from registry_app.reconcile.sync_run import open_run
 
 
-def visit_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun | None:
-    """Visit once, if the lease is to be had; None if it is not (somebody else is there), and None where
+def sync_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun | None:
+    """Sync once, if the lease is to be had; None if it is not (somebody else is there), and None where
     the schedule asks for a provider that is not due any more: another task was first, or it was switched
     off. A provider that asked for time gets it, however many tasks are left over.
 
@@ -53,12 +53,12 @@ def visit_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun |
         if trigger == SyncRun.Trigger.SCHEDULE and not is_visit_due(provider_id, lease.taken_at):
             return None
         provider = Provider.objects.get(pk=provider_id)
-        return _visit_in_a_run(lease, provider, trigger, actor.name, None, lease.taken_at)
+        return _sync_in_a_run(lease, provider, trigger, actor.name, None, lease.taken_at)
     finally:
         release_lease(lease)
 
 
-def visit_under_lease(
+def sync_under_lease(
     lease: Lease,
     provider: Provider,
     *,
@@ -67,14 +67,14 @@ def visit_under_lease(
     snapshot: Snapshot | None = None,
     requested_by: str = "",
 ) -> SyncRun:
-    """Visit under a lease the caller has and keeps. With `snapshot`, what the caller just read is taken
+    """Sync under a lease the caller has and keeps. With `snapshot`, what the caller just read is taken
     for the answer and nothing is asked.
 
     A lease lost on the way ends in an abandoned run that stored nothing. `provider` is read again.
     """
     provider.refresh_from_db()
     requested_by = requested_by or (f"transfer #{transfer_id}" if transfer_id else "")
-    return _visit_in_a_run(lease, provider, trigger, requested_by, snapshot, fetch_now())
+    return _sync_in_a_run(lease, provider, trigger, requested_by, snapshot, fetch_now())
 
 
 def name_holder() -> str:
@@ -83,7 +83,7 @@ def name_holder() -> str:
     return f"{where}:{uuid.uuid4().hex[:8]}"
 
 
-def _visit_in_a_run(
+def _sync_in_a_run(
     lease: Lease,
     provider: Provider,
     trigger: str,
@@ -99,7 +99,7 @@ def _visit_in_a_run(
     except (ProviderError, WireError, SecretUnavailable) as error:
         return _fail(lease, provider, run, error)
     except Exception as error:
-        # The one place for it: whatever is wrong with one visit must not stop the others (I17).
+        # The one place for it: whatever is wrong with one sync must not stop the others (I17).
         _fail(lease, provider, run, error)
         raise
 
@@ -110,49 +110,49 @@ def _visit(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | 
     reading = fetch_reading(provider)
     known_filter = known_filter_of(provider, held)
     if snapshot is None:
-        heard = _ask(lease, provider, known_filter, reading, run.started_at)
+        fetched = _ask(lease, provider, known_filter, reading, run.started_at)
     else:
-        heard = Heard(known_filter, snapshot=snapshot)
-    run.fetch_milliseconds, run.body_bytes = int(heard.seconds * 1000), heard.size
-    run.body_digest = heard.digest
+        fetched = FetchResult(known_filter, snapshot=snapshot)
+    run.fetch_milliseconds, run.body_bytes = int(fetched.seconds * 1000), fetched.size
+    run.body_digest = fetched.digest
     crash_point("visit.fetched")
-    visit = Visit(lease, provider, run, reading, held, {})
+    context = SyncContext(lease, provider, run, reading, held, {})
     now = fetch_now()
-    if heard.is_filter_as(known_filter) and _is_known_answer(visit, heard, now):
-        return note_unchanged(visit, heard.domain_filter, now)
-    sighting = compute_sighting(heard.digest, reading.digest, heard.domain_filter)
-    if held is not None and is_still_held(held, sighting):
-        return note_still_held(visit, held)
-    return _look_closely(visit, heard, known_filter, sighting)
+    if fetched.is_filter_as(known_filter) and _is_known_answer(context, fetched, now):
+        return note_unchanged(context, fetched.domain_filter, now)
+    fingerprint = compute_snapshot_fingerprint(fetched.digest, reading.digest, fetched.domain_filter)
+    if held is not None and is_still_held(held, fingerprint):
+        return note_still_held(context, held)
+    return _sync_changed(context, fetched, known_filter, fingerprint)
 
 
-def _look_closely(
-    visit: Visit, heard: "Heard", known_filter: NegotiatedFilter | None, sighting: str
+def _sync_changed(
+    context: SyncContext, fetched: "FetchResult", known_filter: NegotiatedFilter | None, fingerprint: str
 ) -> SyncRun:
-    provider = visit.provider
+    provider = context.provider
     # Reading and comparing a MiB takes about a tenth of a second; ten times that is allowed for.
-    seconds = (heard.size + heard.stored_size) / MEBIBYTE
-    renew_lease(visit.lease, seconds=seconds)
-    snapshot = heard.decode(visit.reading, provider.max_items)
-    renew_lease(visit.lease, seconds=seconds)
-    visit = replace(
-        visit,
+    seconds = (fetched.size + fetched.stored_size) / MEBIBYTE
+    renew_lease(context.lease, seconds=seconds)
+    snapshot = fetched.decode(context.reading, provider.max_items)
+    renew_lease(context.lease, seconds=seconds)
+    context = replace(
+        context,
         transfers=touched_since(provider.pk, provider.accepted_at),
         deleted=deleted_since(provider.pk, provider.accepted_at),
     )
     plan = compare_with_mirror(
-        provider.pk, snapshot, visit.transfers, visit.deleted.keys, thresholds=thresholds_of(provider)
+        provider.pk, snapshot, context.transfers, context.deleted.keys, thresholds=thresholds_of(provider)
     )
-    renew_lease(visit.lease)
-    look = Look(snapshot, plan, heard.domain_filter, known_filter)
-    reasons = judge(visit, look)
+    renew_lease(context.lease)
+    result = SyncResult(snapshot, plan, fetched.domain_filter, known_filter)
+    reasons = judge(context, result)
     if reasons:
-        return store_held(visit, look, reasons, sighting)
-    return store_snapshot(visit, look)
+        return store_held(context, result, reasons, fingerprint)
+    return store_snapshot(context, result)
 
 
 @dataclass(frozen=True)
-class Heard:
+class FetchResult:
     """What a provider said, and the registry stores beside it: answers not decoded yet, or a snapshot that
     somebody decoded before."""
 
@@ -163,10 +163,10 @@ class Heard:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of all that was heard, in hexadecimal."""
+        """The digest of all that was fetched, in hexadecimal."""
         if self.snapshot is not None:
             return self.snapshot.body_digest
-        return compute_heard_digest(self.answer.digest.hex(), self.stores) if self.answer else ""
+        return compute_response_digest(self.answer.digest.hex(), self.stores) if self.answer else ""
 
     @property
     def content_type(self) -> str:
@@ -231,13 +231,13 @@ class Heard:
             reading.registries,
             self.contents,
             max_items=max_items,
-            heard_digest=self.digest,
+            response_digest=self.digest,
         )
 
 
 def _ask(
     lease: Lease, provider: Provider, known: NegotiatedFilter | None, reading: Reading, now: datetime
-) -> Heard:
+) -> FetchResult:
     """What the provider says now. Raises ProviderError, SecretUnavailable, LeaseLost."""
     with build_client(provider) as client:
         said = known
@@ -251,12 +251,12 @@ def _ask(
         stores = open_stores(provider, client) if reading.registries.are_any else {}
         if stores:
             renew_lease(lease, seconds=provider.deadline_seconds * len(stores))
-        return Heard(said, answer, fetch_answers(stores.values()))
+        return FetchResult(said, answer, fetch_answers(stores.values()))
 
 
-def _is_known_answer(visit: Visit, heard: Heard, now: datetime) -> bool:
-    provider = visit.provider
-    said = compute_accepted_digest(heard.digest, heard.content_type, visit.reading)
+def _is_known_answer(context: SyncContext, fetched: FetchResult, now: datetime) -> bool:
+    provider = context.provider
+    said = compute_accepted_digest(fetched.digest, fetched.content_type, context.reading)
     if provider.accepted_digest != said:
         return False
     return not has_passing_findings(provider.pk, now)

@@ -53,7 +53,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Plan:
+class MirrorDiff:
     """Row ids of the mirror and indexes into the snapshot. `changed` pairs both; a missing record set
     that is there again is among them. `record_digests` and `claim_digests` go by the snapshot's indexes."""
 

@@ -1,4 +1,4 @@
-"""A person wants a provider visited now: it is due at once, and a worker finds it."""
+"""A person wants a provider synced now: it is due at once, and a worker finds it."""
 
 from django.db import transaction
 
@@ -11,8 +11,8 @@ from registry_app.queries.access import may_operate
 from registry_app.reconcile.find_subject import find_provider
 
 
-def request_visit(actor: Actor, provider_id: int) -> Provider:
-    """Make the next visit due. Raises NotFound, NotAllowed, RefusedBySafety (it is switched off)."""
+def request_sync(actor: Actor, provider_id: int) -> Provider:
+    """Make the next sync due. Raises NotFound, NotAllowed, RefusedBySafety (it is switched off)."""
     provider = find_provider(provider_id)
     if not may_operate(actor, provider):
         raise NotAllowed(

@@ -1,4 +1,4 @@
-"""Which items of a batch can take part in a leg, and what becomes of the others. Pure."""
+"""Which items of a batch can take part in a step, and what becomes of the others. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -15,15 +15,15 @@ from registry_app.transfer.send.standing import Moved
 _ITEM = TransferItem.Status
 
 
-class LegItem(NamedTuple):
-    """An item with something to do in the leg."""
+class StepItem(NamedTuple):
+    """An item with something to do in the step."""
 
     item: TransferItem
     plan: ItemPlan
 
 
-def build_leg(
-    items: Sequence[LegItem], builder: ChangeBuilder, needed: Mapping[ClaimKey, str]
+def build_step(
+    items: Sequence[StepItem], builder: ChangeBuilder, needed: Mapping[ClaimKey, str]
 ) -> dict[int, ItemOutcome]:
     """Fill `builder` with the changes of the items that are fit; the outcomes of the others.
 
@@ -45,14 +45,14 @@ def build_leg(
     return outcomes
 
 
-def _add(each: LegItem, builder: ChangeBuilder, needed: Mapping[ClaimKey, str]) -> str:
+def _add(each: StepItem, builder: ChangeBuilder, needed: Mapping[ClaimKey, str]) -> str:
     """Add the item's changes; why not, if they cannot be."""
     item, plan = each
     try:
         if item.status == _ITEM.PENDING:
             _raise_if_record_moved(each, builder)
-        # What is not begun is not begun in vain: its later legs count, too.
-        for key in plan.changed if item.status == _ITEM.PENDING else plan.keys(builder.leg):
+        # What is not begun is not begun in vain: its later steps count, too.
+        for key in plan.changed if item.status == _ITEM.PENDING else plan.keys(builder.step_target):
             if key in needed:
                 place = describe_place(key, builder.zone.stores)
                 raise Moved(f"Its claim in {place} also covers {needed[key]}, which is left out.")
@@ -62,13 +62,13 @@ def _add(each: LegItem, builder: ChangeBuilder, needed: Mapping[ClaimKey, str]) 
     return ""
 
 
-def _judge_unfit(each: LegItem, builder: ChangeBuilder, problem: str) -> ItemOutcome:
+def _judge_unfit(each: StepItem, builder: ChangeBuilder, problem: str) -> ItemOutcome:
     was_sent = any(key in builder.earlier.sent for key in each.plan.changed)
     was_sent = was_sent or each.item.status == _ITEM.SENDING
     return (_ITEM.NEEDS_OPERATOR if was_sent else _ITEM.STALE), problem
 
 
-def _raise_if_record_moved(each: LegItem, builder: ChangeBuilder) -> None:
+def _raise_if_record_moved(each: StepItem, builder: ChangeBuilder) -> None:
     if any(key in builder.earlier.sent for key in each.plan.written):
         return  # sent once already: its claims are what counts now
     record = builder.zone.endpoints.get(key_of(each.item))

@@ -10,13 +10,13 @@ from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import HeldSnapshot, Provider, SyncRun
 from registry_app.queries.loop_items import NOTHING_DELETED, DeletedByLoops
 from registry_app.reconcile.lease import Lease
-from registry_app.reconcile.rows.plan import Plan
+from registry_app.reconcile.rows.mirror_diff import MirrorDiff
 
 
 @dataclass(frozen=True)
-class Visit:
+class SyncContext:
     """Who looks, under which lease, and with what knowledge. `held` is the provider's last held snapshot,
-    unless all was well at the last visit. `transfers` maps each record set that a transfer of ours touched
+    unless all was well at the last sync. `transfers` maps each record set that a transfer of ours touched
     since the mirror was last true to that transfer; `deleted` is what loops of ours deleted since then."""
 
     lease: Lease
@@ -29,11 +29,11 @@ class Visit:
 
 
 @dataclass(frozen=True)
-class Look:
+class SyncResult:
     """What was seen: the snapshot, how the mirror differs from it, and the filter as negotiated last."""
 
     snapshot: Snapshot
-    plan: Plan
+    plan: MirrorDiff
     domain_filter: NegotiatedFilter | None
     known_filter: NegotiatedFilter | None
 
