@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import structlog
 
@@ -112,7 +113,7 @@ def _run(work: _Work) -> End | None:
     run = work.run
     try:
         raise_if_unplannable(work.request)
-        with open_session(work.leased, LoopSession) as session:
+        with open_session(work.leased, partial(LoopSession, run_id=run.pk)) as session:
             finish_left_behind(session, run)
             plan = plan_loop(session, work.request)
             note_plan(run, plan)

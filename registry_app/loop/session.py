@@ -26,10 +26,11 @@ _MOST_QUESTIONS = 1_000
 class LoopSession(WriteSession):
     """The write session of a run.
 
-    `removed` counts what this run had deleted, or may have: it is not missed. `asked` are the pairs of
-    property values that the provider was asked about.
+    `removed` counts what the run `run_id` had deleted, or may have: it is not missed. `asked` are the pairs
+    of property values that the provider was asked about.
     """
 
+    run_id: int | None = None
     removed: Counts = NOTHING
     asked: set[ValuePair] = field(default_factory=set)
     _equal: frozenset[ValuePair] = frozenset()
@@ -60,6 +61,7 @@ class LoopSession(WriteSession):
             snapshot.item_count,
             self.removed,
             compares_claims=not has_stores,
+            run_id=self.run_id,
         )
         raise_if_implausible(self.provider, found)
         if has_stores:

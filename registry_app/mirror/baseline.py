@@ -46,12 +46,27 @@ def compare_with_known(
     removed: Counts = NOTHING,
     *,
     compares_claims: bool = False,
+    run_id: int | None = None,
 ) -> Comparison:
     """The numbers of a response beside the mirror's. Database read.
 
-    `removed` is what the caller deleted since the mirror was last true. Claims are compared only where all
-    of them are in the zone: those of registry stores have their own comparison.
+    `removed` is what the caller deleted in this run of a loop, `run_id`; what earlier runs deleted since the
+    mirror was last true is known here. Claims are compared only where all of them are in the zone: those of
+    registry stores have their own comparison.
     """
+    found = _compare(provider, shown, item_count, removed, compares_claims=compares_claims)
+    if not find_reasons(found, thresholds_of(provider)):
+        return found
+    # Read only where it matters.
+    earlier = deleted_since(provider.pk, provider.accepted_at, except_run=run_id)
+    texts = sum(key.record_type == "TXT" for key in earlier.keys)
+    removed = removed.plus(Counts(len(earlier.keys) - texts, texts, earlier.claims))
+    return _compare(provider, shown, item_count, removed, compares_claims=compares_claims)
+
+
+def _compare(
+    provider: Provider, shown: Counts, item_count: int, removed: Counts, *, compares_claims: bool
+) -> Comparison:
     claims = provider.claim_count - removed.claims if compares_claims else 0
     known = Counts(provider.record_set_count - removed.record_sets, 0, claims)
     thresholds = thresholds_of(provider)

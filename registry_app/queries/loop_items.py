@@ -1,4 +1,4 @@
-"""What loops of ours did at a provider, as a visit needs to know it."""
+"""What loops of ours did at a provider since the mirror was last true."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,11 +18,15 @@ class DeletedByLoops:
 NOTHING_DELETED = DeletedByLoops()
 
 
-def deleted_since(provider_id: int, since: datetime | None) -> DeletedByLoops:
+def deleted_since(
+    provider_id: int, since: datetime | None, *, except_run: int | None = None
+) -> DeletedByLoops:
     """What loops deleted, and read back as gone, since the mirror was last true."""
     steps = LoopStep.objects.filter(
         run__provider_id=provider_id, read_back_at__isnull=False, registry_profile__isnull=True
     )
+    if except_run is not None:
+        steps = steps.exclude(run=except_run)
     if since is not None:
         steps = steps.filter(read_back_at__gte=since)
     gone = [

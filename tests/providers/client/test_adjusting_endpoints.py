@@ -54,5 +54,5 @@ def test_a_refusal_is_an_error() -> None:
     with raw_server(answer(b"no", status="400 Bad Request")) as server:
         client = make_client(server.url)
 
-        with pytest.raises(RefusedByProvider, match="answered 400: no"):
+        with pytest.raises(RefusedByProvider, match="responded with 400: no"):
             client.adjust_endpoints([WWW])

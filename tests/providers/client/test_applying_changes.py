@@ -73,7 +73,7 @@ def test_anything_but_success_after_sending_leaves_the_outcome_unknown(
 
     assert type(caught.value.reason) is reason
     assert server.connections == 1
-    assert "do not send the change again" in caught.value.hint
+    assert "Do not send the change again" in caught.value.hint
 
 
 def test_a_server_that_stops_reading_in_the_middle_leaves_the_outcome_unknown() -> None:

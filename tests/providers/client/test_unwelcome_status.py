@@ -45,7 +45,7 @@ def test_each_status_has_its_error(status: int, expected: type[UnwelcomeStatus],
 
     assert type(error) is expected
     assert (error.code, error.status) == (code, status)
-    assert f"answered {status}" in str(error)
+    assert f"responded with {status}" in str(error)
     assert error.hint
 
 
@@ -55,7 +55,7 @@ def test_a_redirect_is_named_and_not_followed(status: int, location: str) -> Non
     error = refusal_of(answer(b"", f"Location: {location}", status=f"{status} Elsewhere"))
 
     assert isinstance(error, Redirected)
-    assert (location or "nowhere") in str(error)
+    assert (location or "no address") in str(error)
 
 
 def test_a_redirect_shows_no_login_and_no_query() -> None:
@@ -77,7 +77,7 @@ def test_an_explanation_is_shown_short_and_printable() -> None:
 
     error = refusal_of(answer(body, status="500 Oh"))
 
-    said = str(error).partition("answered 500: ")[2]
+    said = str(error).partition("responded with 500: ")[2]
     assert said.startswith("zone [31mexample.org is \N{REPLACEMENT CHARACTER} locked zzz")
     assert said.isprintable()
     assert len(said) == 200

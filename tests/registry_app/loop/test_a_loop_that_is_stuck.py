@@ -61,7 +61,7 @@ def _take_nothing(world: World) -> None:
         (_hold_snapshot, STATUS.REFUSED, Severity.ERROR, "Look at the held snapshot"),
         (_freeze, STATUS.REFUSED, Severity.INFO, "change stop"),
         (_take_down, STATUS.FAILED, Severity.WARNING, "nothing was sent"),
-        (_take_nothing, STATUS.INCOMPLETE, Severity.WARNING, "Look at the run"),
+        (_take_nothing, STATUS.INCOMPLETE, Severity.WARNING, "The run shows"),
     ],
 )
 def test_what_keeps_a_loop_from_its_work_is_told_once_and_ends_with_the_next_good_run(
