@@ -22,6 +22,8 @@ IS_REPEATABLE = DEPTH in ("quick", "services") or "CI" in os.environ
 SEED = int(os.environ.get("DNSADMIN_TEST_SEED", "0")) or (
     1 if IS_REPEATABLE else random.SystemRandom().randrange(1, 2**32)
 )
+# The processes of a parallel run inherit it: all of them must name the same tests.
+os.environ["DNSADMIN_TEST_SEED"] = str(SEED)
 
 
 def _choose(quick: int, services: int, deep: int, full: int) -> int:
