@@ -6,12 +6,12 @@ from bench.plan import measure_plan
 from bench.rfc2136 import measure_rfc2136_read
 from bench.route53 import measure_route53_read
 from bench.serve import measure_serve
+from bench.sync import measure_syncs
 from bench.transfer import measure_transfer
-from bench.visit import measure_visits
 
 if __name__ == "__main__":
     count = int(os.environ.get("BENCH_RECORDS", "100000"))
-    measure_visits(count)
+    measure_syncs(count)
     measure_plan(min(count, 100_000))
     measure_serve(min(count, 100_000))
     measure_rfc2136_read()

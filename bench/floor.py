@@ -1,4 +1,4 @@
-"""The least a visit could cost: decode the same bytes into typed values, and hand the same number of rows
+"""The least a sync could cost: decode the same bytes into typed values, and hand the same number of rows
 to the database without an index, a check or a thought."""
 
 import sqlite3

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
-from bench.visit import prepare, run_apart, write_body
+from bench.sync import prepare, run_apart, write_body
 
 _ROOT = Path(__file__).parents[1]
 _PACKAGES = ("dnsadmin", "providers", "registry_app")

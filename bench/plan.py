@@ -1,7 +1,7 @@
 """What a plan costs: 100,000 desired endpoints against 100,000 owned record sets, 1 % of them changed.
 
 The floor is the typed decode of the same bytes: the desired endpoints, and the zone with its claims. Pairing
-the zone is part of a visit, and measured there. Bar: 3.0 times the floor.
+the zone is part of a sync, and measured there. Bar: 3.0 times the floor.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from bench.floor import measure_decode
-from bench.visit import write_body
+from bench.sync import write_body
 from providers.planning.claim_changes import build_change_set
 from providers.planning.plan import PlanSettings, compute_plan
 from providers.registries.claim import DEFAULT_PROFILE

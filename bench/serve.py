@@ -12,7 +12,7 @@ from pathlib import Path
 
 import requests
 
-from bench.visit import MEDIA_TYPE, serve, write_body
+from bench.sync import MEDIA_TYPE, serve, write_body
 
 _RUNS = 7
 

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 import requests
 
-from bench.visit import MEDIA_TYPE, prepare, run_apart, write_body
+from bench.sync import MEDIA_TYPE, prepare, run_apart, write_body
 from providers.wire.endpoint import Endpoint
 
 _SOURCE, _TARGET = "cluster-0", "green-cluster"
@@ -29,7 +29,7 @@ _PATIENCE = 3600
 
 
 def measure_transfer_run(provider_id: int, said: Connection) -> None:
-    """Visit, preview, request and run a transfer, in this process."""
+    """Sync, preview, request and run a transfer, in this process."""
     import django
 
     django.setup()

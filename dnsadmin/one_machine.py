@@ -36,7 +36,7 @@ def is_running(state_dir: Path) -> bool:
 
 def assume_what_runs(state_dir: Path, environment: MutableMapping[str, str]) -> None:
     """For a command: see what the `make run` of this folder sees. With other settings the same provider
-    would be refused here and visited there."""
+    would be refused here and read there."""
     if is_running(state_dir):
         for name, value in ASSUMED.items():
             environment.setdefault(name, value)

@@ -258,7 +258,7 @@ DNSADMIN_AUDIT_KEY = fetch_secret("DNSADMIN_AUDIT_KEY")
 DNSADMIN_CREDENTIAL_ENV_PREFIX = "DNSADMIN_CREDENTIAL_"
 DNSADMIN_CREDENTIALS_DIR = env.str("DNSADMIN_CREDENTIALS_DIR", default="")
 
-# Where providers may be visited. Loopback is where ExternalDNS's own sidecars listen; it is allowed by
+# The addresses that providers may have. Loopback is where ExternalDNS's own sidecars listen; it is allowed by
 # default only where dnsadmin is embedded on one machine.
 DNSADMIN_ALLOW_LOOPBACK = env.bool("DNSADMIN_ALLOW_LOOPBACK", default=False)
 DNSADMIN_ALLOWED_NETWORKS = fetch_networks("DNSADMIN_ALLOWED_NETWORKS")
@@ -272,7 +272,7 @@ DNSADMIN_PURGE_MISSING_AFTER = timedelta(hours=24)
 DNSADMIN_PURGE_MISSING_SNAPSHOTS = 3
 
 # A run of a transfer or loop gives way after this time, and goes on when others had their turn: with as many
-# long ones as workers, visits would wait for all of them.
+# long ones as workers, syncs would wait for all of them.
 DNSADMIN_LONGEST_RUN = timedelta(minutes=5)
 DNSADMIN_LEASE = timedelta(seconds=env.int("DNSADMIN_LEASE_SECONDS", default=120))
 DNSADMIN_REGISTRY_RESYNC = timedelta(seconds=env.int("DNSADMIN_REGISTRY_RESYNC_SECONDS", default=600))

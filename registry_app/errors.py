@@ -77,7 +77,7 @@ class StateMoved(DnsadminError):
 
 
 class LeaseLost(DnsadminError):
-    """The right to visit a provider ended or was never had; another run has it."""
+    """The right to sync a provider ended or was never had; another run has it."""
 
     code = "lease_lost"
 

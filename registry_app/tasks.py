@@ -30,8 +30,8 @@ from registry_app.transfer import late_arrivals as late
 from registry_app.transfer.send import note_unfinished_transfers as unfinished
 from registry_app.transfer.send import run_transfer as running
 
-# A visit that nobody began by then is asked for again by a later tick.
-VISIT_EXPIRES_SECONDS = 60
+# A sync that nobody began by then is asked for again by a later tick.
+TASK_EXPIRES_SECONDS = 60
 
 
 @shared_task
@@ -39,23 +39,23 @@ def tick() -> None:
     """Every few seconds: find what is due and enqueue a task for each. It does nothing else, so that no work
     can keep other work from being enqueued."""
     for provider_id in find_due(fetch_now()):
-        visit.apply_async((provider_id,), expires=VISIT_EXPIRES_SECONDS)
+        run_sync.apply_async((provider_id,), expires=TASK_EXPIRES_SECONDS)
     for provider_id in providers_with_late_arrivals(fetch_now()):
-        reopen_late_arrivals.apply_async((provider_id,), expires=VISIT_EXPIRES_SECONDS)
+        reopen_late_arrivals.apply_async((provider_id,), expires=TASK_EXPIRES_SECONDS)
     for transfer_id in due_transfers():
-        run_transfer.apply_async((transfer_id,), expires=VISIT_EXPIRES_SECONDS)
+        run_transfer.apply_async((transfer_id,), expires=TASK_EXPIRES_SECONDS)
     for run_id in unfinished_loop_runs():
-        finish_loop_run.apply_async((run_id,), expires=VISIT_EXPIRES_SECONDS)
+        finish_loop_run.apply_async((run_id,), expires=TASK_EXPIRES_SECONDS)
     for profile_id in due_resyncs():
-        resync_registry.apply_async((profile_id,), expires=VISIT_EXPIRES_SECONDS)
+        resync_registry.apply_async((profile_id,), expires=TASK_EXPIRES_SECONDS)
     for loop_id in due_loops():
-        run_loop.apply_async((loop_id,), expires=VISIT_EXPIRES_SECONDS)
+        run_loop.apply_async((loop_id,), expires=TASK_EXPIRES_SECONDS)
 
 
 @shared_task
 def sweep() -> None:
-    """Now and then: see whether the database was restored, end the visits of workers that died, say which
-    providers nobody visits, which are registered twice and which transfers nobody finishes, and let approval
+    """Now and then: see whether the database was restored, end the syncs of workers that died, say which
+    providers nobody syncs, which are registered twice and which transfers nobody finishes, and let approval
     policies hold whose time has come."""
     clock_check.note_clock()
     restoring.note_restore_if_any()
@@ -73,8 +73,8 @@ def expire_transfers() -> None:
 
 
 @shared_task
-def visit(provider_id: int) -> None:
-    """Visit one provider, if its lease is to be had."""
+def run_sync(provider_id: int) -> None:
+    """Sync one provider, if its lease is to be had."""
     if clock_check.note_clock():
         sync_provider(provider_id, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
 

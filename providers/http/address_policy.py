@@ -1,6 +1,6 @@
-"""Which addresses this deployment lets us visit, and the one look-up that decides it.
+"""Which addresses this deployment lets us connect to, and the one look-up that decides it.
 
-A name is resolved once per visit, every address it has is checked, and the connection is made to a
+A name is resolved once per connection, every address it has is checked, and the connection is made to a
 checked address: whoever controls a name cannot show us one address and have us dial another.
 """
 
@@ -83,14 +83,14 @@ class AddressPolicy:
     resolve: Resolver = resolve_by_system
     settings: PolicySettings = PolicySettings()
 
-    def may_visit_host(self, host: str) -> bool:
+    def may_connect_to_host(self, host: str) -> bool:
         """Tell whether the host, as written in the URL, is allowed."""
         if self.hosts is None:
             return True
         name = host.lower().removesuffix(".")
         return any(name == h or (h.startswith(".") and name.endswith(h)) for h in self.hosts)
 
-    def may_visit(self, address: IPAddress) -> bool:
+    def may_connect_to(self, address: IPAddress) -> bool:
         """Tell whether an address is allowed."""
         if _is_always_refused(address):
             return False
@@ -120,10 +120,10 @@ def fetch_checked_addresses(
     said = policy.settings
     if address.scheme not in policy.schemes:
         raise _forbidden(address, f"Add {address.scheme} to {said.schemes}.")
-    if not policy.may_visit_host(address.host):
+    if not policy.may_connect_to_host(address.host):
         raise _forbidden(address, f"Add {address.host} to {said.hosts}.")
     found = _fetch_addresses(address, policy.resolve, seconds)
-    if not all(policy.may_visit(each) for each in found):
+    if not all(policy.may_connect_to(each) for each in found):
         raise _forbidden(address, _say_network(address, found, said))
     return found
 
@@ -166,7 +166,7 @@ def _fetch_addresses(address: ProviderAddress, resolve: Resolver, seconds: float
 def _resolve_within(address: ProviderAddress, resolve: Resolver, seconds: float) -> Sequence[str]:
     """Ask in a thread of its own: the system's resolver takes no deadline.
 
-    A thread left behind ends by itself when the system gives up, and there is at most one per visit.
+    A thread left behind ends by itself when the system gives up, and there is at most one per connection.
     """
     outcome: queue.SimpleQueue[Sequence[str] | None] = queue.SimpleQueue()
 

@@ -24,7 +24,7 @@ class ProviderError(Exception):
 
 
 class InvalidAddress(ProviderError):
-    """The text is not a URL we are ready to visit."""
+    """The text is not a URL we are ready to connect to."""
 
     code = "invalid_address"
 
@@ -43,7 +43,7 @@ class AddressForbidden(ProviderError):
 
 
 class Unreachable(ProviderError):
-    """No HTTP answer came, from an address that may be visited: the connection could not be made, or what
+    """No HTTP answer came, from an address that we may connect to: the connection could not be made, or what
     came was not HTTP. What can be told more exactly is one of the classes below."""
 
     code = "unreachable"

@@ -86,8 +86,8 @@ class FindingPageAdmin(OwnerList[Finding]):
         return super().get_queryset(request).select_related("provider", "owner").defer(*PROVIDER_SECRETS)
 
     def empty_reason(self, request: HttpRequest) -> str:
-        last = Provider.objects.order_by("-last_visit_at").values_list("last_visit_at", flat=True)
-        seen = last.filter(last_visit_at__isnull=False).first()
+        last = Provider.objects.order_by("-last_sync_at").values_list("last_sync_at", flat=True)
+        seen = last.filter(last_sync_at__isnull=False).first()
         if seen is None:
             return "No findings. No provider was synced yet."
         return format_html("No findings. The last sync was {}.", format_ago(seen))

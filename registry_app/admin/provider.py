@@ -81,7 +81,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
     def urls_beside(self) -> list[URLPattern]:
         return [
             *super().urls_beside(),
-            self.page_path("<int:pk>/visit/", self.visit_view, "visit"),
+            self.page_path("<int:pk>/sync/", self.sync_view, "sync"),
             self.page_path("<int:pk>/test/", self.test_view, "test"),
             self.page_path("<int:pk>/accept-restored/", self.accept_restored_view, "accept_restored"),
             self.page_path("accept-restored/", self.accept_all_view, "accept_all_restored"),
@@ -123,7 +123,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
 
     @admin.display(description="next sync")
     def next_shown(self, row: Provider) -> SafeString | str:
-        return format_due(row.next_visit_at) if row.is_enabled else NOTHING
+        return format_due(row.next_sync_at) if row.is_enabled else NOTHING
 
     @admin.display(description="approval")
     def approval_shown(self, row: Provider) -> str:
@@ -149,7 +149,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
     def find_dependents(self, row: Provider) -> list[str]:
         return find_provider_dependents(row)
 
-    def visit_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def sync_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         back = self.url_of("change", pk)
         done = "Sync requested. It starts within seconds. Reload the page to see it."
         return answer_act(request, lambda actor: request_sync(actor, pk), done=done, back=back)
@@ -236,7 +236,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
             ("Authentication", self._describe_credentials(row)),
             ("Sync", f"every {row.interval_seconds} s" if row.is_enabled else "off"),
             ("Next sync", self.next_shown(row)),
-            ("Last sync", format_ago(row.last_visit_at)),
+            ("Last sync", format_ago(row.last_sync_at)),
             ("Lease", lease if row.lease_holder else "free"),
             ("Domain filter", _describe_filter(row.domain_filter)),
             ("Writes", f"{row.get_write_mode_display()}; {row.effective_batch_size} record sets at a time"),

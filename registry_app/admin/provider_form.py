@@ -12,7 +12,7 @@ _WHERE = ("name", "url", "protocol", "description", "is_enabled")
 _SHOWN_CREDENTIALS = ("authentication", "username", "ca_certificate", "client_certificate")
 _QUERY = ("url_query", "forget_url_query")
 _CERTIFICATES = ("ca_certificate", "client_certificate", "client_key", "forget_client_key")
-_VISITS = (
+_SYNCS = (
     "interval_seconds",
     "deadline_seconds",
     "max_body_bytes",
@@ -62,11 +62,11 @@ class ProviderForm(ConfigForm):
     sections = (
         ("Where it is", _WHERE),
         ("Credentials", ("authentication", "username", "secret", "forget_secret", *_QUERY, *_CERTIFICATES)),
-        ("How it is read", _VISITS),
+        ("How it is read", _SYNCS),
         ("How it is written to", _WRITES),
     )
 
     class Meta:
         model = Provider
-        fields = (*_WHERE, *_SHOWN_CREDENTIALS, *_VISITS, *_WRITES)
+        fields = (*_WHERE, *_SHOWN_CREDENTIALS, *_SYNCS, *_WRITES)
         widgets = {"url": AddressInput}

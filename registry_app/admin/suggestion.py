@@ -132,7 +132,7 @@ def _transfer_address(finding: Finding, suggestion: Mapping[str, Any]) -> str:
 
 
 def _find_claims(finding: Finding, references: Sequence[object]) -> tuple[int, ...]:
-    """Claims are named by their identity: rows come and go with visits, what they say does not."""
+    """Claims are named by their identity: rows come and go with syncs, what they say does not."""
     identities = [bytes.fromhex(str(reference)) for reference in references]
     rows = Claim.objects.filter(provider=finding.provider_id, identity__in=identities)
     return tuple(rows.values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""Visits: what each read, stored, or failed at."""
+"""Syncs: what each read, stored, or failed at."""
 
 from typing import Any
 

@@ -33,7 +33,7 @@ _TONES: Final = {
     "orphan": "warn",
     "unreadable": "bad",
     "missing": "warn",
-    # providers and visits
+    # providers and syncs
     "new": "plain",
     "ok": "good",
     "failing": "bad",
@@ -142,7 +142,7 @@ def format_targets(targets: Sequence[str]) -> str:
 
 
 def describe_trigger(run: SyncRun | LoopRun) -> str:
-    """What began a visit or a run, and who, if it was a person's word."""
+    """What began a sync or a run, and who, if it was a person's word."""
     trigger = run.get_trigger_display()
     return f"{trigger} ({format_foreign(run.requested_by)})" if run.requested_by else trigger
 

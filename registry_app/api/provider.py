@@ -1,7 +1,7 @@
 """Providers: webhook servers that we sync. Secrets are write-only."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema, extend_schema_field, extend_schema_view
 from rest_framework import serializers
@@ -64,10 +64,14 @@ class ApprovalChangeAnswer(RowSerializer[ApprovalChange]):
 class ProviderAnswer(RowSerializer[Provider]):
     """A provider: its settings and how it is; of its secrets only whether they are set."""
 
+    renamed: ClassVar = {"next_visit_at": "next_sync_at", "last_visit_at": "last_sync_at"}
+
     has_secret = serializers.BooleanField()
     has_url_query = serializers.BooleanField()
     has_client_key = serializers.BooleanField()
     domain_filter = serializers.DictField()
+    next_visit_at = serializers.DateTimeField(source="next_sync_at", allow_null=True)
+    last_visit_at = serializers.DateTimeField(source="last_sync_at", allow_null=True)
     pending_approval_change = serializers.SerializerMethodField(
         help_text="A looser approval policy that was asked for and does not hold yet."
     )
@@ -82,6 +86,8 @@ class ProviderAnswer(RowSerializer[Provider]):
             "has_url_query",
             "has_client_key",
             "status",
+            "next_sync_at",
+            "last_sync_at",
             "next_visit_at",
             "last_visit_at",
             "accepted_at",
@@ -142,11 +148,14 @@ class ProviderParameters(StrictSerializer):
     status = serializers.ChoiceField(choices=Provider.Status.choices, required=False)
 
 
-class VisitRequestAnswer(serializers.Serializer[Any]):
+class SyncRequestAnswer(serializers.Serializer[Any]):
     """A sync was requested; a worker runs it."""
 
+    renamed: ClassVar = {"next_visit_at": "next_sync_at"}
+
     provider = RowIdField()
-    next_visit_at = serializers.DateTimeField()
+    next_sync_at = serializers.DateTimeField()
+    next_visit_at = serializers.DateTimeField(source="next_sync_at")
     sync_runs = serializers.CharField(help_text="Where the sync appears.")
 
 
@@ -192,7 +201,7 @@ class AcceptedAnswer(serializers.Serializer[Any]):
 @describe(
     list="List providers by name.",
     retrieve="One provider.",
-    create="Register a provider. It is visited at once.",
+    create="Register a provider. It is synced at once.",
     partial_update="Change a provider. Its credentials change only if sent, and are cleared when its origin "
     "changes. A looser `approval_policy` is only asked for: it is in `pending_approval_change` until another "
     "administrator confirms it, or, where there is no other, for a day.",
@@ -217,6 +226,7 @@ class ProviderViews(ConfigurationViewSet):
     mutations = Mutations(register_provider, change_provider, delete_provider)
     scopes = {
         **ConfigurationViewSet.scopes,
+        "syncs": "admin",
         "visits": "admin",
         "accept_restored": "admin",
         "accept_all_restored": "admin",
@@ -230,18 +240,30 @@ class ProviderViews(ConfigurationViewSet):
         answer.data["warnings"] = list_warnings(row, said)
         return answer
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses={202: VisitRequestAnswer})
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses={202: SyncRequestAnswer})
+    @action(detail=True, methods=["post"])
+    @idempotent()
+    def syncs(self, request: Request, pk: str) -> Response:
+        """Request a sync now."""
+        return self._request_sync(request)
+
+    @extend_schema(
+        deprecated=True, parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses={202: SyncRequestAnswer}
+    )
     @action(detail=True, methods=["post"])
     @idempotent()
     def visits(self, request: Request, pk: str) -> Response:
-        """Request a sync now."""
+        """The old path of `syncs`."""
+        return self._request_sync(request)
+
+    def _request_sync(self, request: Request) -> Response:
         read_body(EmptyBody, request)
         provider_id = self.get_object().pk
         request_sync(self.actor, provider_id)
         runs = request.build_absolute_uri(f"/api/v1/sync-runs/?provider={provider_id}")
-        next_visit_at = self.get_object().next_visit_at
-        answer = {"provider": provider_id, "next_visit_at": next_visit_at, "sync_runs": runs}
-        return Response(VisitRequestAnswer(answer).data, status=202, headers={"Location": runs})
+        next_sync_at = self.get_object().next_sync_at
+        answer = {"provider": provider_id, "next_sync_at": next_sync_at, "sync_runs": runs}
+        return Response(SyncRequestAnswer(answer).data, status=202, headers={"Location": runs})
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=ProviderAnswer)
     @action(detail=True, methods=["post"], url_path="accept-restored")

@@ -49,8 +49,8 @@ class SyncRunAnswer(RowSerializer[SyncRun]):
 
 
 @describe(
-    list="List visits, newest first.",
-    retrieve="One visit.",
+    list="List syncs, newest first.",
+    retrieve="One sync.",
 )
 class SyncRunViews(NounViewSet):
     """Syncs."""

@@ -32,7 +32,7 @@ _CREDENTIALS = ("secret", "client_key", "url_query", "username")
 
 
 def register_provider(actor: Actor, values: Mapping[str, Any]) -> Provider:
-    """Store a provider; the scheduler visits it at its next tick. At the address of another one a
+    """Store a provider; the scheduler syncs it at its next tick. At the address of another one a
     finding tells of it, and `list_warnings` does.
 
     Raises NotAllowed, RefusedBySafety (another provider at this address asks for more approval), or

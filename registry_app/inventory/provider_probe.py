@@ -23,7 +23,7 @@ from registry_app.reconcile.lease import raise_if_lost, release_lease, renew_lea
 from registry_app.reconcile.sync import name_holder
 
 SAMPLE_SIZE = 20
-# Long enough for every question with a patient provider; a run that dies holds up visits no longer.
+# Long enough for every question with a patient provider; a run that dies holds up syncs no longer.
 _LEASE_SECONDS = 600
 
 
@@ -65,7 +65,7 @@ def probe_provider(actor: Actor, provider_id: int) -> ConnectionReport:
     Raises NotAllowed or NotFound; whatever the provider does wrong is told in the report.
     """
     provider = fetch_row(Provider, provider_id)
-    _raise_if_may_not_visit(actor, provider)
+    _raise_if_may_not_connect(actor, provider)
     try:
         with build_client(provider) as client:
             return _ask(client, provider.max_items)
@@ -81,17 +81,17 @@ def check_conformance(actor: Actor, provider_id: int, *, zone: str = "") -> Repo
     """A report of what the provider does. Nothing is written unless `zone` names where it may be: then
     under a label made for it, cleaned up at the end, under the provider's lease, with an audit line before.
 
-    Raises NotAllowed, NotFound, SecretUnavailable, ProviderError for an address that must not be visited,
-    RefusedBySafety in a freeze, and LeaseLost where a visit or a transfer is under way.
+    Raises NotAllowed, NotFound, SecretUnavailable, ProviderError for an address that we must not connect to,
+    RefusedBySafety in a freeze, and LeaseLost where a sync or a transfer is under way.
     """
     provider = fetch_row(Provider, provider_id)
     if zone:
         return _check_by_writing(actor, provider, zone)
-    _raise_if_may_not_visit(actor, provider)
+    _raise_if_may_not_connect(actor, provider)
     return run_conformance(build_subject(provider))
 
 
-def _raise_if_may_not_visit(actor: Actor, provider: Provider) -> None:
+def _raise_if_may_not_connect(actor: Actor, provider: Provider) -> None:
     if not may_operate(actor, provider):
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not read {provider}.",

@@ -46,7 +46,7 @@ def finish_left_behind(session: LoopSession, beside: LoopRun) -> None:
     nobody is at them. Raises ProviderError, WireError, LeaseLost."""
     left = LoopRun.objects.filter(provider=session.provider, status=LoopRun.Status.RUNNING)
     for run in left.exclude(pk=beside.pk).order_by("pk"):
-        moved = _find_moved_place(run, session.provider)
+        moved = _find_changed_url(run, session.provider)
         if moved and _has_unsettled(run):
             _give_up(run, session, moved)
         else:
@@ -61,7 +61,7 @@ def postpone(run: LoopRun, leased: LeasedProvider, problem: str) -> None:
         return
     LoopRun.objects.filter(pk=run.pk, status=LoopRun.Status.RUNNING).update(
         attempt=run.attempt + 1,
-        next_look_at=fetch_now() + compute_pause(run.attempt),
+        next_attempt_at=fetch_now() + compute_pause(run.attempt),
         reason=f"It was sent, or may have been, and cannot be read back now: {problem}"[:2_000],
     )
 
@@ -76,7 +76,7 @@ def _finish_alone(run: LoopRun, leased: LeasedProvider) -> None:
             resume_steps(leased, run.steps.all(), lambda _: None)  # there is nothing to settle
             _close_stopped(run, leased.lease)
             return
-        moved = _find_moved_place(run, leased.provider)
+        moved = _find_changed_url(run, leased.provider)
         if moved:
             _give_up(run, leased, moved)
             return
@@ -113,7 +113,7 @@ def _give_up(run: LoopRun, leased: LeasedProvider, problem: str) -> None:
     close_run(run, leased.lease, SYSTEM, End(LoopRun.Status.INCOMPLETE, reason))
 
 
-def _find_moved_place(run: LoopRun, provider: Provider) -> str:
+def _find_changed_url(run: LoopRun, provider: Provider) -> str:
     """Why nothing may be read where the provider is now; another address is another server: what stands there
     proves nothing about what was sent. Raises SecretUnavailable."""
     if not provider.is_enabled:

@@ -102,7 +102,7 @@ class End(NamedTuple):
 
 
 def close_run(run: LoopRun, lease: Lease, actor: Actor, end: End) -> None:
-    """End a run: its counts, its audit line, its finding, when its loop runs next; the provider is visited
+    """End a run: its counts, its audit line, its finding, when its loop runs next; the provider is synced
     soon.
 
     One transaction, fenced by the lease. Raises LeaseLost, also where somebody else ended it.
@@ -115,7 +115,7 @@ def close_run(run: LoopRun, lease: Lease, actor: Actor, end: End) -> None:
         "status": status,
         "reason": reason[:_LONGEST_REASON],
         "finished_at": now,
-        "next_look_at": None,
+        "next_attempt_at": None,
         **_count(items),
     }
     with transaction.atomic():
@@ -125,7 +125,7 @@ def close_run(run: LoopRun, lease: Lease, actor: Actor, end: End) -> None:
         _reschedule(run, status, now)
         _note_end(run, end, now)
         if items:
-            Provider.objects.filter(pk=run.provider_id).update(next_visit_at=now)
+            Provider.objects.filter(pk=run.provider_id).update(next_sync_at=now)
             counts = {name: values[name] for name in (*_PAST.values(), "not_as_wanted")}
             record_audit(actor, f"loop_run.{status}", run, reason=reason[:500], after=counts)
     run.refresh_from_db()

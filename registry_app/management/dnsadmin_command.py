@@ -119,7 +119,7 @@ def actor_named(username: str, noun: str = "--as") -> Actor:
 
 
 def actor_of_shell() -> Actor:
-    """Who is at the shell, for what needs no right: looking, visiting, going on with approved work."""
+    """Who is at the shell, for what needs no right: looking, syncing, going on with approved work."""
     return Actor(kind="command", name=f"{getpass.getuser()} (shell)")
 
 

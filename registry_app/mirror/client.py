@@ -24,7 +24,7 @@ _SETTINGS = PolicySettings(
 
 
 def build_client(provider: Provider) -> ProviderClient:
-    """A client for one visit or transfer, in the protocol the provider speaks.
+    """A client for one sync or transfer, in the protocol the provider speaks.
 
     Raises SecretUnavailable or a ProviderError; sends nothing.
     """

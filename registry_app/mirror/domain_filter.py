@@ -47,7 +47,7 @@ def read_known_filter(value: dict[str, object]) -> NegotiatedFilter | None:
 
 
 def is_negotiation_due(provider: Provider, known: NegotiatedFilter | None, now: datetime) -> bool:
-    """Whether the next visit should negotiate before it asks for the records."""
+    """Whether the next sync should negotiate before it asks for the records."""
     at = parse_datetime(known.negotiated_at) if known and known.negotiated_at else None
     is_restless = provider.consecutive_failures > 0 or provider.status == Provider.Status.HELD
     return at is None or is_restless or now - at >= NEGOTIATION_INTERVAL

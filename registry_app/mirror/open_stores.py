@@ -1,4 +1,4 @@
-"""The registry stores of a provider, opened for one visit or one run of a transfer."""
+"""The registry stores of a provider, opened for one sync or one run of a transfer."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager

@@ -12,7 +12,7 @@ class Claim(models.Model):
 
     It speaks for (`record_name`, `record_type`, `set_identifier`) of its provider; an empty record type
     is the legacy format, which speaks for every type but AAAA. `identity` (16 bytes) is the digest of
-    where it stands and its raw text; `digest` covers what is compared at a visit.
+    where it stands and its raw text; `digest` covers what is compared at a sync.
     """
 
     class Format(models.TextChoices):

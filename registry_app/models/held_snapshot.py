@@ -9,7 +9,7 @@ from registry_app.models.sync_run import SyncRun
 class HeldSnapshot(models.Model):
     """What a provider said that was not believed. The mirror stays as it was.
 
-    Accepting it makes this snapshot the baseline for the next visit: what the provider then says is
+    Accepting it makes this snapshot the baseline for the next sync: what the provider then says is
     stored if it is not suspicious beside this one.
     """
 

@@ -161,7 +161,7 @@ class LoopRun(models.Model):
     )
     epoch = models.PositiveBigIntegerField()
     attempt = models.PositiveIntegerField(default=0, help_text="How often somebody tried to finish it.")
-    next_look_at = models.DateTimeField(null=True, blank=True)
+    next_attempt_at = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
     planned = models.PositiveIntegerField(default=0)

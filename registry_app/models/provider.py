@@ -1,4 +1,4 @@
-"""Provider: one webhook or plugin server we visit."""
+"""Provider: one webhook or plugin server we sync."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -136,8 +136,8 @@ class Provider(models.Model):
     )
 
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.NEW)
-    next_visit_at = models.DateTimeField(null=True, blank=True)
-    last_visit_at = models.DateTimeField(null=True, blank=True)
+    next_sync_at = models.DateTimeField(null=True, blank=True)
+    last_sync_at = models.DateTimeField(null=True, blank=True)
     accepted_at = models.DateTimeField(
         null=True, blank=True, help_text="When the mirror last matched the provider."
     )
@@ -172,7 +172,7 @@ class Provider(models.Model):
         ordering = ("name",)
         base_manager_name = "with_deleted"  # reached through a foreign key: history names what was deleted
         indexes = [
-            models.Index(fields=["next_visit_at"], name="provider_due", condition=models.Q(is_enabled=True))
+            models.Index(fields=["next_sync_at"], name="provider_due", condition=models.Q(is_enabled=True))
         ]
         constraints = [
             build_unique_name("name", "provider_name_once", "A provider"),

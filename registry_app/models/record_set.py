@@ -19,7 +19,7 @@ class RecordSet(models.Model):
     """One record set of one provider, and whose it is. Written only by reconcile (I2).
 
     `name` is canonical; `name_reversed` is its labels reversed, so that a suffix is a prefix scan.
-    `digest` (16 bytes) covers everything that is compared at a visit. A missing one keeps its last values.
+    `digest` (16 bytes) covers everything that is compared at a sync. A missing one keeps its last values.
     `beliefs` say which registry profile finds which owner, and where:
     {"profile_id": <null: ExternalDNS's default settings>, "owner", "source": "claim" or "label", "place"}.
     They are empty where every claim is obeyed and all name one owner.

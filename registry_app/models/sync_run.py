@@ -1,4 +1,4 @@
-"""SyncRun: one visit to one provider."""
+"""SyncRun: one sync to one provider."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from registry_app.models.provider import Provider
 
 
 class SyncRun(models.Model):
-    """What one visit found and did. `epoch` is the lease it ran under."""
+    """What one sync found and did. `epoch` is the lease it ran under."""
 
     class Trigger(models.TextChoices):
         SCHEDULE = "schedule", "Schedule"

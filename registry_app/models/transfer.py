@@ -70,7 +70,7 @@ class Transfer(models.Model):
     confirmation = models.CharField(max_length=255, blank=True, default="", help_text="As it was typed.")
     reason = models.TextField()
     ticket = models.CharField(max_length=200, blank=True, default="")
-    premises = models.JSONField(
+    preconditions = models.JSONField(
         default=dict,
         editable=False,
         help_text="What the plan depends on besides the zone: the provider's address, the owners' settings.",
@@ -105,7 +105,7 @@ class Transfer(models.Model):
     )
     epoch = models.PositiveBigIntegerField(default=0, help_text="The lease it last ran under.")
     attempt = models.PositiveIntegerField(default=0)
-    next_look_at = models.DateTimeField(null=True, blank=True)
+    next_attempt_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     watch_until = models.DateTimeField(
@@ -125,7 +125,7 @@ class Transfer(models.Model):
         ordering = ("-id",)
         indexes = [
             models.Index(
-                fields=["status", "next_look_at"],
+                fields=["status", "next_attempt_at"],
                 name="transfer_unfinished",
                 condition=Q(status__in=["requested", "approved", "sending", "sent"]),
             ),

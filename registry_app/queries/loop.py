@@ -13,7 +13,7 @@ _LONGEST_WAIT = timedelta(days=2)
 
 
 def due_loops() -> list[int]:
-    """Loops whose next run is due, the longest waiting first, and whose provider nobody visits right now."""
+    """Loops whose next run is due, the longest waiting first, and whose provider nobody syncs right now."""
     return list(_due().order_by("next_run_at", "pk").values_list("pk", flat=True)[:_MOST_DUE])
 
 
@@ -26,7 +26,9 @@ def unfinished_loop_runs() -> list[int]:
     """Runs whose worker is gone: nobody holds their provider, and they have not ended."""
     now = fetch_now()
     is_time = (
-        Q(next_look_at__isnull=True) | Q(next_look_at__lte=now) | Q(next_look_at__gt=now + _LONGEST_WAIT)
+        Q(next_attempt_at__isnull=True)
+        | Q(next_attempt_at__lte=now)
+        | Q(next_attempt_at__gt=now + _LONGEST_WAIT)
     )
     left = LoopRun.objects.filter(is_time, _is_provider_free(), status=LoopRun.Status.RUNNING)
     return list(left.order_by("pk").values_list("pk", flat=True)[:_MOST_DUE])

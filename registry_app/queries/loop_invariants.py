@@ -51,7 +51,7 @@ def find_abandoned_runs() -> Violation | None:
     now = fetch_now()
     live = Provider.objects.filter(lease_until__gt=now)
     left = LoopRun.objects.filter(
-        Q(next_look_at__isnull=True) | Q(next_look_at__lt=now - 2 * settings.DNSADMIN_LEASE),
+        Q(next_attempt_at__isnull=True) | Q(next_attempt_at__lt=now - 2 * settings.DNSADMIN_LEASE),
         status=LoopRun.Status.RUNNING,
         started_at__lt=now - 2 * settings.DNSADMIN_LEASE,
     ).exclude(provider__in=live)

@@ -1,4 +1,4 @@
-"""I1, I2, I4, I7, I14 and I20, as far as the rows of the mirror and its visits show them."""
+"""I1, I2, I4, I7, I14 and I20, as far as the rows of the mirror and its syncs show them."""
 
 from datetime import timedelta
 
@@ -52,8 +52,8 @@ def find_half_missing() -> Violation | None:
     return violation_of(rows, "The missing time and the missing count of a record set do not agree.")
 
 
-def find_abandoned_visits() -> Violation | None:
-    """I7. A visit that is over its lease twice was not picked up."""
+def find_abandoned_syncs() -> Violation | None:
+    """I7. A sync that is over its lease twice was not picked up."""
     before = fetch_now() - 2 * settings.DNSADMIN_LEASE
     live = Provider.objects.filter(lease_until__gt=fetch_now())
     rows = SyncRun.objects.filter(status=SyncRun.Status.RUNNING, started_at__lt=before).exclude(
@@ -65,7 +65,7 @@ def find_abandoned_visits() -> Violation | None:
 
 
 def find_double_leases() -> Violation | None:
-    """I14. Two visits that run at one provider, or one under a lease that was never given."""
+    """I14. Two syncs that run at one provider, or one under a lease that was never given."""
     running = SyncRun.objects.filter(status=SyncRun.Status.RUNNING)
     same_epoch = (
         running.values("provider", "epoch").annotate(copies=Count("id")).filter(copies__gt=1).order_by()
@@ -81,16 +81,16 @@ def find_double_leases() -> Violation | None:
 
 
 def find_late_providers() -> Violation | None:
-    """I20. A provider nobody has visited, failing or not, long after it was due."""
+    """I20. A provider nobody has synced, failing or not, long after it was due."""
     now = fetch_now()
-    due = Provider.objects.filter(is_enabled=True, next_visit_at__lt=now).only(
-        "id", "next_visit_at", "interval_seconds", "lease_until"
+    due = Provider.objects.filter(is_enabled=True, next_sync_at__lt=now).only(
+        "id", "next_sync_at", "interval_seconds", "lease_until"
     )
     late = [
         provider.pk
         for provider in due
-        if provider.next_visit_at is not None
-        and now - provider.next_visit_at > _allowed(provider)
+        if provider.next_sync_at is not None
+        and now - provider.next_sync_at > _allowed(provider)
         and (provider.lease_until is None or provider.lease_until < now)
     ]
     rows = Provider.objects.filter(pk__in=late)
@@ -107,7 +107,7 @@ MIRROR_INVARIANTS = (
     Invariant("I1", "one row and one ownership state for each mirror key", find_double_states),
     Invariant("I2", "the mirror comes from accepted snapshots", find_unexplained_mirrors),
     Invariant("I4", "missing is not deleted", find_half_missing),
-    Invariant("I7", "every unfinished sync is picked up", find_abandoned_visits),
+    Invariant("I7", "every unfinished sync is picked up", find_abandoned_syncs),
     Invariant("I14", "at most one run holds the lease of a provider", find_double_leases),
     Invariant("I20", "every provider is synced when it is due", find_late_providers),
 )

@@ -17,28 +17,28 @@ _LONGEST_LEASE = timedelta(days=1)
 
 
 def find_due(now: datetime, *, limit: int = 500) -> list[int]:
-    """Providers whose next visit is due and that nobody visits right now, the longest waiting first.
+    """Providers whose next sync is due and that nobody syncs right now, the longest waiting first.
 
-    Nothing is marked: whoever gets the lease visits, everybody else leaves.
+    Nothing is marked: whoever gets the lease syncs, everybody else leaves.
     """
     due = _due(now).filter(build_free_query(now))
-    return list(due.order_by("next_visit_at", "pk").values_list("pk", flat=True)[:limit])
+    return list(due.order_by("next_sync_at", "pk").values_list("pk", flat=True)[:limit])
 
 
-def is_visit_due(provider_id: int, now: datetime) -> bool:
-    """Whether its next visit is due: a task may start when another one has done the work already."""
+def is_sync_due(provider_id: int, now: datetime) -> bool:
+    """Whether its next sync is due: a task may start when another one has done the work already."""
     return _due(now).filter(pk=provider_id).exists()
 
 
 def find_silent(now: datetime) -> list[Provider]:
-    """Providers that should have been visited and were not, for five intervals. One that failed last is
+    """Providers that should have been synced and were not, for five intervals. One that failed last is
     among them: whoever should try again does not. One whose lease somebody has is not: a long transfer
-    keeps visits waiting."""
+    keeps syncs waiting."""
     silent: list[Provider] = []
-    overdue = Provider.objects.filter(is_enabled=True, next_visit_at__lt=now - SHORTEST_SILENCE)
+    overdue = Provider.objects.filter(is_enabled=True, next_sync_at__lt=now - SHORTEST_SILENCE)
     for provider in overdue.filter(build_free_query(now)):
         patience = max(provider.interval_seconds * SILENT_INTERVALS, SHORTEST_SILENCE.seconds)
-        last = provider.last_visit_at or provider.created_at
+        last = provider.last_sync_at or provider.created_at
         if (now - last).total_seconds() > patience:
             silent.append(provider)
     return silent
@@ -66,7 +66,7 @@ def last_stored_set_aside(provider_id: int) -> int:
 
 
 def _due(now: datetime) -> "QuerySet[Provider]":
-    is_time = Q(next_visit_at__isnull=True) | Q(next_visit_at__lte=now)
+    is_time = Q(next_sync_at__isnull=True) | Q(next_sync_at__lte=now)
     # A clock that was wrong put these off: nobody was there in the future, and none waits that long.
-    is_put_off = Q(last_visit_at__gt=now + _CLOCKS_DIFFER_BY) | Q(next_visit_at__gt=now + _LONGEST_WAIT)
+    is_put_off = Q(last_sync_at__gt=now + _CLOCKS_DIFFER_BY) | Q(next_sync_at__gt=now + _LONGEST_WAIT)
     return Provider.objects.filter(is_time | is_put_off, is_enabled=True)

@@ -12,9 +12,9 @@ STRIP_LENGTH = 40
 
 @dataclass(frozen=True)
 class ProviderPage:
-    """Newest visits last, as a strip is read."""
+    """Newest syncs last, as a strip is read."""
 
-    visits: list[SyncRun]
+    syncs: list[SyncRun]
     held: HeldSnapshot | None
     freezes: list[Freeze]
     findings: list[Finding]
@@ -38,7 +38,7 @@ def fetch_provider_page(provider: Provider, now: datetime) -> ProviderPage:
     states = RecordSet.objects.filter(provider=provider.pk).values_list("state").annotate(amount=Count("id"))
     findings = Finding.objects.filter(provider=provider.pk, state=Finding.State.OPEN)
     return ProviderPage(
-        visits=list(SyncRun.objects.filter(provider=provider.pk)[:STRIP_LENGTH])[::-1],
+        syncs=list(SyncRun.objects.filter(provider=provider.pk)[:STRIP_LENGTH])[::-1],
         held=held.defer("body").first(),
         freezes=list(active_freezes(now).filter(Q(provider=provider.pk) | Q(provider=None))[:20]),
         findings=list(findings[:20]),
@@ -81,11 +81,11 @@ def describe_freshness(provider: Provider, now: datetime) -> str:
 
 
 def is_late(provider: Provider, now: datetime) -> bool:
-    """Whether a healthy provider was not visited for several of its intervals."""
+    """Whether a healthy provider was not synced for several of its intervals."""
     if not provider.is_enabled or provider.accepted_at is None:
         return False
     allowed = max(timedelta(seconds=provider.interval_seconds * _LATE_AFTER_INTERVALS), timedelta(minutes=2))
-    seen = max(filter(None, (provider.accepted_at, provider.last_visit_at)))
+    seen = max(filter(None, (provider.accepted_at, provider.last_sync_at)))
     return now - seen > allowed
 
 

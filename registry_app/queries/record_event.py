@@ -28,7 +28,7 @@ _MOST_HISTORIES = 500
 
 
 def count_changing_runs(provider_id: int, since: datetime, *, at_least: int) -> dict[EndpointKey, int]:
-    """In how many visits since then each record set had another value or owner, where at least so many. What
+    """In how many syncs since then each record set had another value or owner, where at least so many. What
     transfers of ours changed is nobody's quarrel."""
     rows = (
         RecordEvent.objects.filter(
@@ -48,7 +48,7 @@ def count_changing_runs(provider_id: int, since: datetime, *, at_least: int) -> 
 def fetch_histories(
     provider_id: int, since: datetime, *, at_least: int
 ) -> dict[EndpointKey, tuple[PastValue, ...]]:
-    """The values each record set had since then, first to last, where at least so many visits saw another
+    """The values each record set had since then, first to last, where at least so many syncs saw another
     value, or that it came or went. The first 500 by name; two queries."""
     events = RecordEvent.objects.filter(provider_id=provider_id, at__gte=since)
     changing = (

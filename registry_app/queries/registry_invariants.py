@@ -23,7 +23,7 @@ def find_claims_from_nowhere() -> Violation | None:
             registryprofile_id=OuterRef("registry_profile"), provider_id=OuterRef("provider")
         )
     )
-    # Until the next visit the mirror tells what was true under the settings of before.
+    # Until the next sync the mirror tells what was true under the settings of before.
     read_since = Q(
         provider__status=Provider.Status.OK, provider__accepted_at__gt=F("registry_profile__updated_at")
     )
@@ -42,8 +42,10 @@ def find_unreviewed_stores() -> Violation | None:
     """I8. Nothing is written into a store whose place was not reviewed with the plan."""
     written = TransferStep.objects.filter(registry_profile__isnull=False).order_by()
     pairs = set(written.values_list("transfer_id", "registry_profile_id").distinct())
-    rows = Transfer.objects.filter(pk__in=written.values("transfer_id")).values_list("pk", "premises")
-    reviewed = {(pk, int(store)) for pk, premises in rows.iterator() for store in premises.get("stores", {})}
+    rows = Transfer.objects.filter(pk__in=written.values("transfer_id")).values_list("pk", "preconditions")
+    reviewed = {
+        (pk, int(store)) for pk, reviewed_with in rows.iterator() for store in reviewed_with.get("stores", {})
+    }
     found = sorted({pk for pk, _ in pairs - reviewed})
     if not found:
         return None

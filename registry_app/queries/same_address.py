@@ -28,7 +28,7 @@ def find_namesakes(url: str, *, besides: int | None = None) -> list[Provider]:
 
 
 def find_duplicates() -> dict[int, tuple[str, list[str]]]:
-    """Of the providers that are visited: each that is not the first at its address by primary key, with its
+    """Of the providers that are synced: each that is not the first at its address by primary key, with its
     name and those of all others there. One query."""
     groups: dict[str, list[tuple[int, str]]] = {}
     rows = Provider.objects.filter(is_enabled=True).order_by("pk").values_list("pk", "name", "url")

@@ -88,7 +88,7 @@ def _find_spilled() -> Violation | None:
         (RegistryProfile.objects.all(), ("endpoint_url", "access_key_id")),
         (Cluster.objects.all(), ("api_url", "description")),
         (Finding.objects.all(), ("explanation", "details", "suggestion")),
-        (Transfer.objects.all(), ("status_reason", "premises")),
+        (Transfer.objects.all(), ("status_reason", "preconditions")),
         (TransferStep.objects.all(), ("answer",)),
         (IdempotencyKey.objects.all(), ("answer",)),
     )

@@ -106,7 +106,9 @@ def due_transfers() -> list[int]:
     now = fetch_now()
     # One that waits for longer than any does was put off by a clock that was wrong.
     is_time = (
-        Q(next_look_at__isnull=True) | Q(next_look_at__lte=now) | Q(next_look_at__gt=now + _LONGEST_WAIT)
+        Q(next_attempt_at__isnull=True)
+        | Q(next_attempt_at__lte=now)
+        | Q(next_attempt_at__gt=now + _LONGEST_WAIT)
     )
     due = Transfer.objects.filter(is_time, build_free_query(now, "provider__"), status__in=_MOVING)
     # What only waits and is over its time is expired, not begun.

@@ -1,4 +1,4 @@
-"""What transfers of ours did at a provider, as a visit needs to know it."""
+"""What transfers of ours did at a provider, as a sync needs to know it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -53,7 +53,7 @@ def count_claims_removed_since(provider_id: int, since: datetime | None) -> int:
 def verified_since(provider_id: int, since: datetime) -> list[VerifiedItem]:
     """The last verified item of each record set since then.
 
-    A transfer that visits before it ends counts as the last of all: what it just wrote is what is wanted,
+    A transfer that syncs before it ends counts as the last of all: what it just wrote is what is wanted,
     and the mirror it brings up to date must not call it a change behind its predecessor's back.
     """
     is_running = Q(transfer__finished_at__isnull=True, transfer__status__in=_RUNNING)

@@ -20,4 +20,4 @@ def accept_held_snapshot(actor: Actor, held_id: int, *, reason: str, seen: str =
 
 
 def _make_due(held: HeldSnapshot, now: datetime) -> None:
-    Provider.objects.filter(pk=held.provider_id).update(next_visit_at=now)
+    Provider.objects.filter(pk=held.provider_id).update(next_sync_at=now)

@@ -35,8 +35,8 @@ def store_failure(lease: Lease, provider: Provider, run: SyncRun, error: Excepti
             consecutive_failures=F("consecutive_failures") + 1,
             last_error_code=code,
             last_error=text,
-            last_visit_at=now,
-            next_visit_at=compute_next_try(now, provider.interval_seconds, failures, retry_after),
+            last_sync_at=now,
+            next_sync_at=compute_next_try(now, provider.interval_seconds, failures, retry_after),
         )
         close_run(run, SyncRun.Status.FAILED, now, error_code=code, error=text)
         if failures >= FAILURES_BEFORE_FINDING:
@@ -81,7 +81,7 @@ def resolve_failing(provider: Provider, now: datetime) -> None:
     was_failing = provider.status == Provider.Status.FAILING
     # Only one that nobody synced for a while can have been called silent: most syncs need no statement
     # here. When it was due tells nothing, since a person may have asked for this sync.
-    last = provider.last_visit_at or provider.created_at
+    last = provider.last_sync_at or provider.created_at
     if was_failing or last < now - SHORTEST_SILENCE:
         resolve_finding(failing_fingerprint(provider.pk), now)
 

@@ -17,7 +17,7 @@ from registry_app.queries.provider import last_snapshot
 from registry_app.reconcile.failure import resolve_failing
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity, compute_fingerprint
 from registry_app.reconcile.lease import raise_if_lost
-from registry_app.reconcile.plan_next_visit import build_next_visit
+from registry_app.reconcile.plan_next_sync import build_next_sync
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
 from registry_app.reconcile.sync_run import close_run
@@ -134,14 +134,14 @@ def _store_provider(context: SyncContext, now: datetime) -> None:
         consecutive_failures=0,
         last_error_code="",
         last_error="",
-        last_visit_at=now,
-        next_visit_at=build_next_visit(context.provider, now),
+        last_sync_at=now,
+        next_sync_at=build_next_sync(context.provider, now),
     )
     resolve_failing(context.provider, now)
 
 
 def _describe(result: SyncResult, fingerprint: str) -> dict[str, object]:
-    said: dict[str, object] = {**result.plan.tally.to_json(), "sighting": fingerprint}
+    said: dict[str, object] = {**result.plan.tally.to_json(), "fingerprint": fingerprint}
     if result.is_filter_changed and result.known_filter and result.domain_filter:
         said["domain_filter"] = {
             "before": result.known_filter.to_json(),

@@ -96,7 +96,7 @@ def compute_snapshot_fingerprint(
 def is_still_held(held: HeldSnapshot, fingerprint: str) -> bool:
     """Whether what is seen is what waits for a person already, or what a person rejected."""
     is_undecided = held.status in {HeldSnapshot.Status.OPEN, HeldSnapshot.Status.REJECTED}
-    return is_undecided and bool(held.difference.get("sighting") == fingerprint)
+    return is_undecided and bool(held.difference.get("fingerprint") == fingerprint)
 
 
 def _decode_held(context: SyncContext, held: HeldSnapshot) -> Snapshot | None:

@@ -27,7 +27,7 @@ def request_sync(actor: Actor, provider_id: int) -> Provider:
         )
     now = fetch_now()
     with transaction.atomic():
-        Provider.objects.filter(pk=provider.pk).update(next_visit_at=now)
+        Provider.objects.filter(pk=provider.pk).update(next_sync_at=now)
         record_audit(actor, "provider.visit_requested", provider)
-    provider.next_visit_at = now
+    provider.next_sync_at = now
     return provider

@@ -22,7 +22,7 @@ from registry_app.reconcile.findings.find_all import find_all
 from registry_app.reconcile.findings.scene import fetch_scene
 from registry_app.reconcile.hold import settle_waiting
 from registry_app.reconcile.lease import store_under_lease
-from registry_app.reconcile.plan_next_visit import build_next_visit
+from registry_app.reconcile.plan_next_sync import build_next_sync
 from registry_app.reconcile.rows.bulk import rows_per_transaction
 from registry_app.reconcile.rows.claim_rows import ClaimRowMaker
 from registry_app.reconcile.rows.mirror_writes import iterate_claim_writes, iterate_record_writes
@@ -38,14 +38,14 @@ def store_snapshot(context: SyncContext, result: SyncResult) -> SyncRun:
     """Make the mirror match. One transaction for a small difference, several for a large one; what says
     that the mirror is true comes with the last. Raises LeaseLost."""
     started, now = monotonic(), fetch_now()
-    crash_point("visit.before_store")
+    crash_point("sync.before_store")
     store_in_slices(
         context.lease,
         _iterate_writes(context, result, now),
         lambda: _accept(context, result, now, started),
         rows_per_transaction=rows_per_transaction(),
     )
-    crash_point("visit.after_store")
+    crash_point("sync.after_store")
     _purge(context, now)
     return context.run
 
@@ -136,8 +136,8 @@ def _store_provider(context: SyncContext, now: datetime, **values: object) -> No
         consecutive_failures=0,
         last_error_code="",
         last_error="",
-        last_visit_at=now,
-        next_visit_at=build_next_visit(provider, now),
+        last_sync_at=now,
+        next_sync_at=build_next_sync(provider, now),
         **values,
     )
     resolve_failing(provider, now)

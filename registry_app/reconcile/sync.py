@@ -25,7 +25,7 @@ from registry_app.mirror.snapshot import Snapshot, compute_response_digest, deco
 from registry_app.models import Provider, SyncRun
 from registry_app.models.provider import MEBIBYTE
 from registry_app.queries.loop_items import deleted_since
-from registry_app.queries.provider import is_visit_due, last_snapshot
+from registry_app.queries.provider import is_sync_due, last_snapshot
 from registry_app.queries.transfer_items import touched_since
 from registry_app.reconcile.failure import mark_lost, store_failure
 from registry_app.reconcile.hold import note_still_held, store_held
@@ -50,7 +50,7 @@ def sync_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun | 
     if lease is None:
         return None
     try:
-        if trigger == SyncRun.Trigger.SCHEDULE and not is_visit_due(provider_id, lease.taken_at):
+        if trigger == SyncRun.Trigger.SCHEDULE and not is_sync_due(provider_id, lease.taken_at):
             return None
         provider = Provider.objects.get(pk=provider_id)
         return _sync_in_a_run(lease, provider, trigger, actor.name, None, lease.taken_at)
@@ -93,7 +93,7 @@ def _sync_in_a_run(
 ) -> SyncRun:
     run = open_run(lease, trigger, requested_by, now)
     try:
-        return _visit(lease, provider, run, snapshot)
+        return _sync(lease, provider, run, snapshot)
     except LeaseLost as error:
         return mark_lost(run, error, fetch_now())
     except (ProviderError, WireError, SecretUnavailable) as error:
@@ -104,7 +104,7 @@ def _sync_in_a_run(
         raise
 
 
-def _visit(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | None) -> SyncRun:
+def _sync(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | None) -> SyncRun:
     # A held provider may fail in between: what was held then still waits.
     held = last_snapshot(provider.pk) if provider.status != Provider.Status.OK else None
     reading = fetch_reading(provider)
@@ -115,7 +115,7 @@ def _visit(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | 
         fetched = FetchResult(known_filter, snapshot=snapshot)
     run.fetch_milliseconds, run.body_bytes = int(fetched.seconds * 1000), fetched.size
     run.body_digest = fetched.digest
-    crash_point("visit.fetched")
+    crash_point("sync.fetched")
     context = SyncContext(lease, provider, run, reading, held, {})
     now = fetch_now()
     if fetched.is_filter_as(known_filter) and _is_known_answer(context, fetched, now):

@@ -84,7 +84,7 @@ def _stop_sending(now: datetime) -> None:
         lease_epoch=F("lease_epoch") + 1,
         lease_holder="",
         lease_until=None,
-        next_visit_at=now,
+        next_sync_at=now,
     )
     # What a person confirmed was confirmed for another state.
     Loop.objects.exclude(requested_by="", confirmation="").update(requested_by="", confirmation="")

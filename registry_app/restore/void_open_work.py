@@ -40,7 +40,7 @@ def _void_transfer(actor: Actor, transfer: Transfer) -> None:
         actor=actor,
         reason=_VOID,
         status_reason=reason,
-        next_look_at=None,
+        next_attempt_at=None,
     )
     resolve_stuck_finding(transfer)
 
@@ -61,6 +61,6 @@ def _void_run(actor: Actor, run: LoopRun, now: datetime) -> None:
     status = LoopRun.Status.INCOMPLETE if was_sent else LoopRun.Status.FAILED
     reason = f"{_VOID} {_UNKNOWN} The next run plans from that."
     LoopRun.objects.filter(pk=run.pk, status=LoopRun.Status.RUNNING).update(
-        status=status, reason=reason, finished_at=now, next_look_at=None
+        status=status, reason=reason, finished_at=now, next_attempt_at=None
     )
     record_audit(actor, f"loop_run.{status.value}", run, reason=_VOID)

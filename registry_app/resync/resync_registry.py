@@ -53,9 +53,9 @@ def resync_registry(profile_id: int) -> None:
     resolve the finding that tells the difference; where the profile says so, make it good first.
 
     Nothing happens if it is not due, if somebody else has the provider, or while a person has to say whether
-    what it shows is to be believed (I3). A registry that lost claims no visit has believed to be gone is not
+    what it shows is to be believed (I3). A registry that lost claims no sync has believed to be gone is not
     rebuilt. Whose a row is never changes here, and record sets at the provider are only read. A store or a
-    provider that cannot be read is told by the visits, which read both too.
+    provider that cannot be read is told by the syncs, which read both too.
     """
     profile = RegistryProfile.objects.filter(pk=profile_id, kind=RegistryProfile.Kind.CONFIGMAP).first()
     provider = profile.providers.filter(is_enabled=True).first() if profile else None
@@ -130,7 +130,7 @@ def _read_all(profile: RegistryProfile, provider: Provider, store: ConfigMapStor
 
 
 def _find_losers(profile: RegistryProfile, provider: Provider, snapshot: Snapshot) -> set[str]:
-    """Owners whose registry lost claims that no visit has believed to be gone: rebuilt now, it would say of
+    """Owners whose registry lost claims that no sync has believed to be gone: rebuilt now, it would say of
     their record sets that they are nobody's."""
     if not profile.is_rebuilt:
         return set()

@@ -12,7 +12,7 @@ from registry_app.queries.transfer import needs_other_person
 from registry_app.queries.transfer_access import may_act_on_transfer
 from registry_app.transfer.advance import advance
 from registry_app.transfer.find_transfer import find_transfer
-from registry_app.transfer.plan.premises import find_moved_place, find_moved_premise
+from registry_app.transfer.plan.preconditions import find_changed_precondition, find_changed_url
 from registry_app.transfer.plan.stored_fingerprint import compute_stored_fingerprint
 
 _OTHER_PERSON = Provider.ApprovalPolicy.OTHER_PERSON
@@ -28,7 +28,9 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
     """
     transfer = find_transfer(public_id)
     raise_if_may_not_approve(actor, transfer)
-    moved = find_moved_place(transfer, transfer.provider) or find_moved_premise(transfer, transfer.provider)
+    moved = find_changed_url(transfer, transfer.provider) or find_changed_precondition(
+        transfer, transfer.provider
+    )
     if moved:
         raise StateMoved(moved, todo="Request it again, to review what is true now.", code="plan_moved")
     # The stored rows are what will be sent: it is they that must be what was reviewed (I8).
@@ -55,7 +57,7 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
         approved_by_name=actor.name[:200],
         approved_fingerprint=fingerprint,
         approved_at=fetch_now(),
-        next_look_at=None,
+        next_attempt_at=None,
     )
 
 

@@ -60,7 +60,7 @@ def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str,
             reason=f"{decision}: {reason.strip()}",
             status_reason=f"{actor.name} decided: {decision.replace('_', ' ')} ({reason.strip()}).",
             attempt=0,
-            next_look_at=None,
+            next_attempt_at=None,
             **_watch_if_over(transfer, decision),
         )
         _move_rows(decided, decision)

@@ -20,7 +20,7 @@ from registry_app.queries.late_arrivals import find_watched
 from registry_app.transfer.advance import advance
 from registry_app.transfer.plan.load_subjects import load_shown
 from registry_app.transfer.plan.lock_key import compute_lock_key
-from registry_app.transfer.plan.premises import find_moved_place
+from registry_app.transfer.plan.preconditions import find_changed_url
 from registry_app.transfer.send.review import key_of, plan_of
 from registry_app.transfer.send.steps import load_earlier
 from registry_app.writes.read_back import is_same_text
@@ -43,7 +43,7 @@ def reopen_late_arrivals(provider_id: int) -> int:
     provider = Provider.objects.get(pk=provider_id)
     reopened = 0
     for transfer in find_watched(fetch_now()).filter(provider=provider).order_by("-pk"):
-        arrived = [] if find_moved_place(transfer, provider) else _find_arrived(transfer)
+        arrived = [] if find_changed_url(transfer, provider) else _find_arrived(transfer)
         if arrived and _reopen(transfer, arrived):
             reopened += 1
         else:
@@ -96,7 +96,7 @@ def _reopen(transfer: Transfer, arrived: list[TransferItem]) -> bool:
                 reason="A sync found that the provider applied it late.",
                 status_reason="A sync found that the provider applied a part of it late. It is read back.",
                 attempt=0,
-                next_look_at=None,
+                next_attempt_at=None,
                 finished_at=None,
                 watched_at=transfer.provider.accepted_at,
             )

@@ -72,7 +72,7 @@ def _insert(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transfer:
         confirmation=purpose.confirmation,
         reason=purpose.reason,
         ticket=purpose.ticket,
-        premises=plan.premises,
+        preconditions=plan.preconditions,
         plan_fingerprint=plan.fingerprint,
         approval_policy=plan.approval_policy,
         requested_by_id=actor.user_id,

@@ -23,7 +23,7 @@ from registry_app.transfer.plan.fingerprint import PlanHead, compute_fingerprint
 from registry_app.transfer.plan.group import assign_batches, find_stores_of_items
 from registry_app.transfer.plan.instance_verdicts import InstanceVerdicts
 from registry_app.transfer.plan.load_subjects import load_shown, to_record_facts
-from registry_app.transfer.plan.premises import build_premises
+from registry_app.transfer.plan.preconditions import build_preconditions
 from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
 from registry_app.transfer.plan.refusals import (
     find_provider_refusals,
@@ -81,7 +81,7 @@ def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> Pro
     items = assign_batches(items, original.provider.effective_batch_size)
     included = [item for item in items if not item.problem]
     source, target = _swap_owners(original)
-    premises = build_premises(
+    preconditions = build_preconditions(
         original.provider,
         _KIND.UNDO,
         list(Owner.objects.filter(owner_id__in=former)) or ([target] if target else []),
@@ -94,7 +94,7 @@ def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> Pro
         source_owner_id=source.owner_id if source else "",
         target_owner_id=target.owner_id if target else "",
         target_intent=target_intent,
-        premises=premises,
+        preconditions=preconditions,
     )
     return ProviderPlan(
         provider=original.provider,
@@ -106,11 +106,11 @@ def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> Pro
         verdict_counts=dict(Counter(item.verdict for item in included)),
         source_owner=source,
         target_owner=target,
-        premises=premises,
+        preconditions=preconditions,
         warnings=(
             *find_stop_warnings(original.provider),
-            *find_registry_warnings(premises),
-            *find_cache_warnings(premises),
+            *find_registry_warnings(preconditions),
+            *find_cache_warnings(preconditions),
         ),
     )
 

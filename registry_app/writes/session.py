@@ -45,7 +45,7 @@ class LeasedProvider:
 
     def sync_soon(self) -> None:
         """Have the scheduler sync the provider at its next tick: the mirror may be behind."""
-        Provider.objects.filter(pk=self.provider.pk).update(next_visit_at=fetch_now())
+        Provider.objects.filter(pk=self.provider.pk).update(next_sync_at=fetch_now())
 
     @contextmanager
     def fenced(self) -> Iterator[None]:

@@ -98,14 +98,14 @@ class RunningDnsadmin:
         return wait_until(look, f"transfer {transfer_id} to end", seconds=seconds)
 
     def register_provider(self, name: str, url: str) -> int:
-        """Register a provider whose transfers need no approval; returns its id after its first visit."""
+        """Register a provider whose transfers need no approval; returns its id after its first sync."""
         values = {"name": name, "url": url, "approval_policy": "none"}
         provider_id = int(self.call("POST", "providers/", values)["id"])
 
-        def visited() -> bool:
+        def synced() -> bool:
             return bool(self.call("GET", f"providers/{provider_id}/")["status"] == "ok")
 
-        wait_until(visited, f"the first visit of {name}")
+        wait_until(synced, f"the first sync of {name}")
         return provider_id
 
     def request_reviewed(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class RunningDnsadmin:
 
 @contextmanager
 def running_dnsadmin(state_dir: Path, **settings: str) -> Iterator[RunningDnsadmin]:
-    """Start everything in an empty folder, wait for the first visits, stop it at the end."""
+    """Start everything in an empty folder, wait for the first syncs, stop it at the end."""
     with _database() as database:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("DNSADMIN_")},
@@ -203,11 +203,11 @@ def _wait_until_up(system: RunningDnsadmin, log: Path) -> None:
     system.password = (system.state_dir / "admin-password").read_text().strip()
     system.token = _issue_token(system)
 
-    def visited() -> bool:
+    def synced() -> bool:
         rows = system.call("GET", "providers/")["items"]
         return len(rows) == 3 and all(row["status"] == "ok" for row in rows)
 
-    wait_until(visited, "the first visit of every provider", seconds=START_SECONDS)
+    wait_until(synced, "the first sync of every provider", seconds=START_SECONDS)
 
 
 def log_in(system: RunningDnsadmin, username: str, password: str) -> requests.Session:

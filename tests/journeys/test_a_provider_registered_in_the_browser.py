@@ -1,4 +1,4 @@
-"""A provider is registered, tested and visited, by somebody who mistypes its address first."""
+"""A provider is registered, tested and synced, by somebody who mistypes its address first."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -10,12 +10,12 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.browser
 
 
-def _count_visits(page: Page, address: str) -> int:
+def _count_syncs(page: Page, address: str) -> int:
     page.goto(address)
-    return page.locator(".dn-visit").count()
+    return page.locator(".dn-sync").count()
 
 
-def test_a_provider_is_registered_tested_visited_and_its_records_are_there(desk: Desk) -> None:
+def test_a_provider_is_registered_tested_synced_and_its_records_are_there(desk: Desk) -> None:
     with ReferenceProvider(make_zone("blue-cluster", 12, domain="fresh.example.org")) as reference:
         page = desk.open_logged_in(refusals={422})
         choose_screen(page, "Providers")
@@ -40,7 +40,7 @@ def test_a_provider_is_registered_tested_visited_and_its_records_are_there(desk:
         page.get_by_role("link", name="Back to the provider").click()
         page.get_by_role("button", name="Sync now").click()
         expect(page.get_by_text("Sync requested")).to_be_visible()
-        wait_until(lambda: _count_visits(page, address), "the visit to be on the page")
+        wait_until(lambda: _count_syncs(page, address), "the sync to be on the page")
 
         choose_screen(page, "Record sets")
         narrow_list(page, provider_name="fresh-dns")

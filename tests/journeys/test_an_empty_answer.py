@@ -16,7 +16,7 @@ def test_an_empty_list_is_held_until_somebody_accepts_it(dnsadmin: RunningDnsadm
     with ReferenceProvider(make_zone("blue-cluster", 25)) as reference:
         values = {"name": "empty-dns", "url": reference.url, "interval_seconds": 5}
         provider_id = dnsadmin.call("POST", "providers/", values)["id"]
-        wait_until(lambda: _provider(dnsadmin, provider_id)["status"] == "ok", "the first visit")
+        wait_until(lambda: _provider(dnsadmin, provider_id)["status"] == "ok", "the first sync")
         seen = dnsadmin.fetch_all("record-sets/", provider="empty-dns")
         assert len(seen) == 25
 
@@ -40,7 +40,7 @@ def test_a_held_snapshot_clears_when_the_provider_answers_normally_again(dnsadmi
     with ReferenceProvider(make_zone("blue-cluster", 25)) as reference:
         values = {"name": "recovering-dns", "url": reference.url, "interval_seconds": 5}
         provider_id = dnsadmin.call("POST", "providers/", values)["id"]
-        wait_until(lambda: _provider(dnsadmin, provider_id)["status"] == "ok", "the first visit")
+        wait_until(lambda: _provider(dnsadmin, provider_id)["status"] == "ok", "the first sync")
         reference.faults.plan("GET /records", empty_list(), times=1)
         wait_until(lambda: _provider(dnsadmin, provider_id)["status"] == "held", "the hold")
 

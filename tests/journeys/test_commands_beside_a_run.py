@@ -13,7 +13,7 @@ def _run_command(system: RunningDnsadmin, *words: str) -> "subprocess.CompletedP
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_a_provider_on_this_machine_is_visited_by_a_command_too(dnsadmin: RunningDnsadmin) -> None:
+def test_a_provider_on_this_machine_is_synced_by_a_command_too(dnsadmin: RunningDnsadmin) -> None:
     done = _run_command(dnsadmin, "dnsadmin_sync", "public-dns")
 
     assert done.returncode == 0, done.stdout + done.stderr

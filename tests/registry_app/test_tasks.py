@@ -20,12 +20,12 @@ def test_every_entry_of_the_schedule_is_a_task() -> None:
 
 
 @pytest.mark.django_db
-def test_a_visit_that_rings_twice_is_the_same_as_once() -> None:
+def test_a_sync_that_rings_twice_is_the_same_as_once() -> None:
     with ReferenceProvider(make_zone(count=5)) as reference:
         provider = make_provider(url=reference.url)
 
-        tasks.visit(provider.pk)
-        tasks.visit(provider.pk)
+        tasks.run_sync(provider.pk)
+        tasks.run_sync(provider.pk)
 
         assert len(reference.history.requests("GET /records")) == 1
     assert RecordSet.objects.count() == 5
@@ -38,26 +38,26 @@ def test_a_provider_that_asked_for_time_gets_it_whatever_still_rings() -> None:
         provider = make_provider(url=reference.url)
         reference.faults.plan("GET /records", read_faults.too_many_requests("3600"))
 
-        tasks.visit(provider.pk)
-        tasks.visit(provider.pk)
+        tasks.run_sync(provider.pk)
+        tasks.run_sync(provider.pk)
 
         assert len(reference.history.requests("GET /records")) == 1
     assert list(SyncRun.objects.values_list("error_code", flat=True)) == ["too_many_requests"]
 
 
 @pytest.mark.django_db
-def test_a_visit_of_a_provider_that_was_removed_is_nothing() -> None:
-    tasks.visit(4711)
+def test_a_sync_of_a_provider_that_was_removed_is_nothing() -> None:
+    tasks.run_sync(4711)
 
     assert not SyncRun.objects.exists()
 
 
 @pytest.mark.django_db
-def test_a_visit_that_rings_after_its_provider_was_switched_off_asks_nothing() -> None:
+def test_a_sync_that_rings_after_its_provider_was_switched_off_asks_nothing() -> None:
     with ReferenceProvider(make_zone(count=5)) as reference:
         provider = make_provider(url=reference.url, is_enabled=False)
 
-        tasks.visit(provider.pk)
+        tasks.run_sync(provider.pk)
 
         assert reference.history.requests() == ()
     assert not SyncRun.objects.exists()
@@ -73,7 +73,7 @@ def _at_once() -> Iterator[None]:
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("_at_once")
-def test_a_tick_has_every_provider_visited_that_is_due() -> None:
+def test_a_tick_has_every_provider_synced_that_is_due() -> None:
     with ReferenceProvider(make_zone(count=5)) as reference:
         due = [make_provider(name, url=reference.url) for name in ("blue-zone", "green-zone")]
         make_provider("off", url=reference.url, is_enabled=False)

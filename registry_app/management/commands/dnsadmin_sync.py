@@ -1,4 +1,4 @@
-"""Visit providers now, in this process."""
+"""Sync providers now, in this process."""
 
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
@@ -27,8 +27,8 @@ _LOG = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class VisitResult:
-    """What came of one visit. `status` is the run's, or busy (another worker is there), or broken."""
+class ProviderResult:
+    """What came of one sync. `status` is the run's, or busy (another worker is there), or broken."""
 
     provider: str
     status: str
@@ -61,21 +61,22 @@ class Command(DnsadminCommand):
 
     def run(self, options: dict[str, Any]) -> ExitCode:
         providers = find_providers(options["providers"], want_all=options["all"])
-        results: list[VisitResult] = []
+        results: list[ProviderResult] = []
         with ThreadPoolExecutor(max_workers=options["jobs"]) as pool:
             actor = actor_of_shell()
-            visits = {pool.submit(_visit, provider, actor): provider for provider in providers}
-            for visit in as_completed(visits):
-                results.append(_build_result(visits[visit], visit))
+            syncs = {pool.submit(_sync, provider, actor): provider for provider in providers}
+            for sync in as_completed(syncs):
+                results.append(_build_result(syncs[sync], sync))
                 self.show_progress(f"{len(results)} of {len(providers)}: {results[-1].provider}")
         results.sort(key=lambda result: result.provider)
         if options["json"]:
-            write_json(self.stdout, {"visits": [asdict(result) for result in results]})
+            rows = [asdict(result) for result in results]
+            write_json(self.stdout, {"syncs": rows, "visits": rows})  # "visits" is the old name
         else:
             self._write_table(results)
         return compute_exit_code(results)
 
-    def _write_table(self, results: list[VisitResult]) -> None:
+    def _write_table(self, results: list[ProviderResult]) -> None:
         width = max((len(printable(result.provider)) for result in results), default=0)
         for result in results:
             counts = (
@@ -86,27 +87,27 @@ class Command(DnsadminCommand):
             self.stdout.write(f"{printable(result.provider):{width}}  {result.status:10}  {told}")
 
 
-def _visit(provider: Provider, actor: Actor) -> SyncRun | None:
+def _sync(provider: Provider, actor: Actor) -> SyncRun | None:
     try:
         return sync_provider(provider.pk, actor=actor, trigger=SyncRun.Trigger.PERSON)
     finally:
         connection.close()  # this thread's own
 
 
-def _build_result(provider: Provider, visit: Future[SyncRun | None]) -> VisitResult:
+def _build_result(provider: Provider, sync: Future[SyncRun | None]) -> ProviderResult:
     """One bad provider never stops the others (I17): what it raised becomes its line."""
-    error = visit.exception()
+    error = sync.exception()
     if isinstance(error, ClockOff):
-        return VisitResult(provider.name, _BROKEN, error_code=error.code, error=str(error))
+        return ProviderResult(provider.name, _BROKEN, error_code=error.code, error=str(error))
     if error is not None:
         _LOG.error("sync.broken", provider=provider.pk, exc_info=error)
         reason = f"The sync failed unexpectedly ({type(error).__name__}); see the log."
-        return VisitResult(provider.name, _BROKEN, error_code="internal_error", error=reason)
-    run = visit.result()
+        return ProviderResult(provider.name, _BROKEN, error_code="internal_error", error=reason)
+    run = sync.result()
     if run is None:
         reason = "Another worker syncs it right now, or a transfer runs there."
-        return VisitResult(provider.name, _BUSY, error_code=_BUSY, error=reason)
-    return VisitResult(
+        return ProviderResult(provider.name, _BUSY, error_code=_BUSY, error=reason)
+    return ProviderResult(
         provider=provider.name,
         status=run.status,
         seen=run.seen,
@@ -121,7 +122,7 @@ def _build_result(provider: Provider, visit: Future[SyncRun | None]) -> VisitRes
     )
 
 
-def compute_exit_code(results: list[VisitResult]) -> ExitCode:
+def compute_exit_code(results: list[ProviderResult]) -> ExitCode:
     """The worst that came of any of them."""
     statuses = {result.status for result in results}
     if statuses & {_BUSY, _BROKEN, SyncRun.Status.FAILED, SyncRun.Status.ABANDONED, SyncRun.Status.RUNNING}:

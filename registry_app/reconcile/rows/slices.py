@@ -35,14 +35,14 @@ def store_in_slices(
             with transaction.atomic():
                 lease = renew_lease(lease)
                 _store_all(waiting)
-            crash_point("visit.between_slices")
+            crash_point("sync.between_slices")
             waiting = []
         waiting.append(write)
     with transaction.atomic():
         raise_if_lost(lease)
         _store_all(waiting)
         close()
-        crash_point("visit.before_commit")
+        crash_point("sync.before_commit")
 
 
 def in_chunks(items: Iterable[_T], size: int) -> Iterator[Sequence[_T]]:

@@ -40,7 +40,7 @@ from registry_app.transfer.plan.load_subjects import (
     load_txt_record_sets,
 )
 from registry_app.transfer.plan.lock_key import compute_lock_key
-from registry_app.transfer.plan.premises import Premises, build_premises
+from registry_app.transfer.plan.preconditions import Preconditions, build_preconditions
 from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
 from registry_app.transfer.plan.refusals import (
     find_item_refusals,
@@ -75,10 +75,10 @@ def build_provider_plan(asked: PlanRequest) -> ProviderPlan:
     """Items, fingerprint and refusals; the confirmation text is counted over all providers, elsewhere."""
     refusals: list[Refusal] = []
     items: tuple[PlannedItem, ...] = ()
-    premises: Premises = {}
+    preconditions: Preconditions = {}
     try:
         items = _build_items(asked)
-        premises = _build_premises(asked, items)
+        preconditions = _build_preconditions(asked, items)
     except SecretUnavailable as error:
         refusals.append(Refusal(error.code, error.happened, error.now, error.todo))
     items = leave_out_locked(asked.provider, items)
@@ -96,7 +96,7 @@ def build_provider_plan(asked: PlanRequest) -> ProviderPlan:
         items=items,
         target=asked.target,
         intent=asked.request.target_intent,
-        premises=premises,
+        preconditions=preconditions,
         refusals=tuple(refusals),
     )
 
@@ -108,7 +108,7 @@ def build_plan_value(
     items: tuple[PlannedItem, ...],
     target: Owner | None,
     intent: str,
-    premises: Premises,
+    preconditions: Preconditions,
     refusals: tuple[Refusal, ...],
 ) -> ProviderPlan:
     """The plan with its fingerprint and, where all items have the same one, its source owner."""
@@ -120,7 +120,7 @@ def build_plan_value(
         source_owner_id=source.owner_id if source else "",
         target_owner_id=target.owner_id if target else "",
         target_intent=intent,
-        premises=premises,
+        preconditions=preconditions,
     )
     return ProviderPlan(
         provider=provider,
@@ -132,11 +132,11 @@ def build_plan_value(
         verdict_counts={},
         source_owner=source,
         target_owner=target,
-        premises=premises,
+        preconditions=preconditions,
         warnings=(
             *find_stop_warnings(provider),
-            *find_registry_warnings(premises),
-            *find_cache_warnings(premises),
+            *find_registry_warnings(preconditions),
+            *find_cache_warnings(preconditions),
         ),
     )
 
@@ -193,7 +193,7 @@ def _find_new_owner(asked: PlanRequest, context: PlanContext) -> Callable[[Plann
     return lambda item: instances.build_new_owner(key_of_item(item), context.declared)
 
 
-def _build_premises(asked: PlanRequest, items: Sequence[PlannedItem]) -> Premises:
+def _build_preconditions(asked: PlanRequest, items: Sequence[PlannedItem]) -> Preconditions:
     owners = [asked.target] if asked.target is not None else []
     if asked.request.kind == _KIND.REFORMAT:
         owner_ids = {item.source_owner_id for item in items if not item.problem}
@@ -204,7 +204,7 @@ def _build_premises(asked: PlanRequest, items: Sequence[PlannedItem]) -> Premise
         former = {owner_id for item in included for owner_id in item.source_owner_id.split(",")}
     kept = {owner.owner_id for owner in owners} | {""}
     stores = find_stores_of_items(items)
-    return build_premises(asked.provider, asked.request.kind, owners, stores, sorted(former - kept))
+    return build_preconditions(asked.provider, asked.request.kind, owners, stores, sorted(former - kept))
 
 
 def _load_whole_contents(provider: Provider, claims: Sequence[ClaimFacts]) -> dict[ClaimKey, tuple[str, ...]]:

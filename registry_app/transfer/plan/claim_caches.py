@@ -44,10 +44,10 @@ class FormerOwners:
         return " ".join(sentences)
 
 
-def find_cache_warnings(premises: Mapping[str, Any]) -> list[Refusal]:
-    """What instances that cache claims mean for a plan, whose premises these are."""
-    former: Mapping[str, Mapping[str, int]] = premises.get("former owners", {})
-    owners: Mapping[str, Mapping[str, Any]] = premises.get("owners", {})
+def find_cache_warnings(preconditions: Mapping[str, Any]) -> list[Refusal]:
+    """What instances that cache claims mean for a plan, whose preconditions these are."""
+    former: Mapping[str, Mapping[str, int]] = preconditions.get("former owners", {})
+    owners: Mapping[str, Mapping[str, Any]] = preconditions.get("owners", {})
     new = {owner_id: said.get("claim cache", {}) for owner_id, said in owners.items()}
     found = []
     if told := _name_caches(former):

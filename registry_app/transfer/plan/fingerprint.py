@@ -37,14 +37,14 @@ class PlanHead:
     source_owner_id: str
     target_owner_id: str
     target_intent: str
-    premises: Mapping[str, Any]
+    preconditions: Mapping[str, Any]
 
 
 def compute_fingerprint(head: PlanHead, items: Iterable[Reviewed]) -> str:
     """SHA-256 over the canonical JSON of the head and every item, in their order."""
     digest = hashlib.sha256()
     digest.update(_canonical_json([head.kind, head.provider_id, head.source_owner_id]))
-    digest.update(_canonical_json([head.target_owner_id, head.target_intent, head.premises]))
+    digest.update(_canonical_json([head.target_owner_id, head.target_intent, head.preconditions]))
     for item in items:
         values = [
             [item.name, item.record_type, item.set_identifier],

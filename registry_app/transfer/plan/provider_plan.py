@@ -64,7 +64,7 @@ class ProviderPlan:
     verdict_counts: dict[str, int]
     source_owner: Owner | None = None
     target_owner: Owner | None = None
-    premises: dict[str, Any] = field(default_factory=dict)
+    preconditions: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[Refusal, ...] = field(default=())
 
     @property

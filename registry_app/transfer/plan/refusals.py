@@ -43,7 +43,7 @@ def find_provider_refusals(provider: Provider) -> list[Refusal]:
     allowed = max(
         provider.interval_seconds * _STALE_AFTER_INTERVALS * timedelta(seconds=1), _STALE_AFTER_AT_LEAST
     )
-    seen = max(filter(None, (provider.accepted_at, provider.last_visit_at)))
+    seen = max(filter(None, (provider.accepted_at, provider.last_sync_at)))
     if fetch_now() - seen > allowed:
         happened = (
             f"The mirror of {provider.name} is of {seen:%Y-%m-%d %H:%M} UTC, which is too old for a plan."
@@ -65,9 +65,9 @@ def find_stop_warnings(provider: Provider) -> list[Refusal]:
     ]
 
 
-def find_registry_warnings(premises: Mapping[str, Any]) -> list[Refusal]:
-    """What the instances at the registries of a plan, whose premises these are, do not notice."""
-    kinds = {described["kind"] for described in premises.get("stores", {}).values()}
+def find_registry_warnings(preconditions: Mapping[str, Any]) -> list[Refusal]:
+    """What the instances at the registries of a plan, whose preconditions these are, do not notice."""
+    kinds = {described["kind"] for described in preconditions.get("stores", {}).values()}
     if RegistryProfile.Kind.DYNAMODB not in kinds:
         return []
     # From ExternalDNS's source: labels are read once, and again only after a failed write.

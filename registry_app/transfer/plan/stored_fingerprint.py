@@ -12,6 +12,6 @@ def compute_stored_fingerprint(transfer: Transfer) -> str:
         source_owner_id=transfer.source_owner.owner_id if transfer.source_owner else "",
         target_owner_id=transfer.target_owner.owner_id if transfer.target_owner else "",
         target_intent=transfer.target_intent,
-        premises=transfer.premises,
+        preconditions=transfer.preconditions,
     )
     return compute_fingerprint(head, transfer.items.order_by("ordinal").iterator(chunk_size=2_000))

@@ -21,10 +21,10 @@ _STATUS = Transfer.Status
 _ITEM = TransferItem.Status
 
 
-def conclude(leased: LeasedTransfer, stop_reason: str = "", *, visits: bool = True) -> None:
+def conclude(leased: LeasedTransfer, stop_reason: str = "", *, syncs: bool = True) -> None:
     """End the transfer. What was not sent stays so, for `stop_reason`. Raises LeaseLost.
 
-    Without the visit the mirror catches up with the provider's next one.
+    Without the sync the mirror catches up with the provider's next one.
     """
     was_sent = leased.transfer.steps.exclude(status__in=NEVER_SENT).exists()
     with leased.fenced():
@@ -38,9 +38,9 @@ def conclude(leased: LeasedTransfer, stop_reason: str = "", *, visits: bool = Tr
                 reason=stop_reason,
             )
     crash_point("transfer.closed")
-    if was_sent and visits:
-        _visit(leased)
-        crash_point("transfer.visited")
+    if was_sent and syncs:
+        _sync(leased)
+        crash_point("transfer.synced")
     counts = Counter(leased.transfer.items.values_list("status", flat=True).order_by())
     _end(leased, _compute_status(counts, was_sent=was_sent), counts, stop_reason)
     crash_point("transfer.ended")
@@ -78,7 +78,7 @@ def withdraw_approval(leased: LeasedTransfer, reason: str) -> None:
             approved_by_name="",
             approved_fingerprint="",
             approved_at=None,
-            next_look_at=None,
+            next_attempt_at=None,
         )
 
 
@@ -104,8 +104,8 @@ def _close_items(transfer: Transfer, stop_reason: str) -> None:
     store_outcomes(dict.fromkeys(outstanding, judge_outstanding()))
 
 
-def _visit(leased: LeasedTransfer) -> None:
-    """Bring the mirror up to date. A visit that fails is told by its own leased, and changes nothing here."""
+def _sync(leased: LeasedTransfer) -> None:
+    """Bring the mirror up to date. A sync that fails is told by its own leased, and changes nothing here."""
     leased.renew()
     leased.provider.refresh_from_db()
     sync_under_lease(
@@ -137,7 +137,7 @@ def _end(leased: LeasedTransfer, status: str, counts: Counter[str], stop_reason:
             reason=reason,
             counts=dict(counts),
             status_reason=reason,
-            next_look_at=None,
+            next_attempt_at=None,
             watch_until=watch_until,
         )
         resolve_stuck_finding(transfer)
@@ -155,7 +155,7 @@ def _roll_back_original(original: Transfer, undo: Transfer) -> None:
             after=_STATUS.ROLLED_BACK,
             actor=SYSTEM,
             reason=f"Undone by {name_transfer(undo)}.",
-            # It was over before its undo was: the order of the two is what later visits go by.
+            # It was over before its undo was: the order of the two is what later syncs go by.
             finished_at=original.finished_at,
             status_reason=f"Undone by {name_transfer(undo)}.",
         )

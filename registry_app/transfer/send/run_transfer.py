@@ -20,7 +20,7 @@ from registry_app.models import Transfer, TransferItem
 from registry_app.queries.send_gate import find_send_stops
 from registry_app.transfer.advance import advance
 from registry_app.transfer.find_transfer import find_transfer
-from registry_app.transfer.plan.premises import find_moved_place, find_moved_premise
+from registry_app.transfer.plan.preconditions import find_changed_precondition, find_changed_url
 from registry_app.transfer.plan.stored_fingerprint import compute_stored_fingerprint
 from registry_app.transfer.send.conclude import conclude, end_stale, withdraw_approval
 from registry_app.transfer.send.known_beside import count_shown_in
@@ -73,13 +73,13 @@ def _run(leased: LeasedTransfer) -> None:
     _note_attempt(leased)
     crash_point("transfer.attempt_noted")
     try:
-        moved = find_moved_place(leased.transfer, leased.provider)
+        moved = find_changed_url(leased.transfer, leased.provider)
         if moved:
             _give_up(leased, moved)
             return
         with open_session(leased, partial(TransferSession, transfer=leased.transfer)) as session:
             # Once more: what was opened is what was reviewed, whoever changed a profile in between.
-            moved = find_moved_place(leased.transfer, leased.provider)
+            moved = find_changed_url(leased.transfer, leased.provider)
             if moved:
                 _give_up(leased, moved)
                 return
@@ -115,7 +115,7 @@ def _begin(leased: LeasedTransfer) -> bool:
             epoch=leased.lease.epoch,
             started_at=fetch_now(),
             status_reason="",
-            next_look_at=None,
+            next_attempt_at=None,
         )
     crash_point("transfer.begun")
     return True
@@ -128,7 +128,7 @@ def _note_attempt(leased: LeasedTransfer) -> None:
     Transfer.objects.filter(pk=transfer.pk, status__in=_RUNNABLE).update(
         attempt=transfer.attempt,
         epoch=leased.lease.epoch,
-        next_look_at=fetch_now() + settings.DNSADMIN_LEASE,
+        next_attempt_at=fetch_now() + settings.DNSADMIN_LEASE,
     )
 
 
@@ -139,7 +139,7 @@ def _send_all(session: TransferSession) -> str | None:
     settle_unfinished(session)
     if transfer.status == _STATUS.SENT:
         return ""
-    moved = find_moved_premise(transfer, session.provider)
+    moved = find_changed_precondition(transfer, session.provider)
     if moved:
         return moved
     if not transfer.steps.exists() and not _is_as_reviewed(session):
@@ -217,7 +217,7 @@ def _waits_for_send_gate(transfer: Transfer) -> bool:
     for stop in find_send_stops(transfer.provider):
         Transfer.objects.filter(pk=transfer.pk, status=_STATUS.APPROVED).update(
             status_reason=f"{stop.happened} It is sent when this no longer applies.",
-            next_look_at=fetch_now() + _STOPPED_AGAIN,
+            next_attempt_at=fetch_now() + _STOPPED_AGAIN,
         )
         return True
     return False
@@ -238,8 +238,8 @@ def _give_up(leased: LeasedTransfer, problem: str) -> None:
     reason = f"It was sent, or may have been, and could not be read back: {problem}"
     with leased.fenced():
         store_outcomes(dict.fromkeys(unsettled, (_ITEM.NEEDS_OPERATOR, reason)))
-    # Without a visit: should it be the visit that fails, and not as visits do, it must not fail for ever.
-    conclude(leased, problem, visits=False)
+    # Without a sync: should it be the sync that fails, and not as syncs do, it must not fail for ever.
+    conclude(leased, problem, syncs=False)
 
 
 def _postpone(transfer: Transfer, problem: str, *, at_once: bool = False) -> None:
@@ -247,5 +247,5 @@ def _postpone(transfer: Transfer, problem: str, *, at_once: bool = False) -> Non
     Transfer.objects.filter(pk=transfer.pk, status__in=_RUNNABLE).update(
         status_reason=f"{problem} It is tried again." if problem else "",
         attempt=0 if at_once else transfer.attempt,
-        next_look_at=fetch_now() + pause,
+        next_attempt_at=fetch_now() + pause,
     )

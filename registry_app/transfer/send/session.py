@@ -76,7 +76,7 @@ class TransferSession(WriteSession, LeasedTransfer):
         if decoded.endpoints:
             self.known_zone.raise_if_implausible(count_shown_zone(decoded.endpoints))
         zone = build_live_zone(decoded.endpoints, names)
-        for reference in self.transfer.premises.get("stores", {}):
+        for reference in self.transfer.preconditions.get("stores", {}):
             self.renew()
             opened = self.stores[reference]
             claims = opened.store.fetch_claims()

@@ -17,5 +17,5 @@ def make_client(
     policy: AddressPolicy = LOOPBACK,
     credentials: Credentials = NO_CREDENTIALS,
 ) -> WebhookClient:
-    """A client that may visit loopback."""
+    """A client that may connect to loopback."""
     return WebhookClient(url, policy=policy, credentials=credentials, limits=limits)

@@ -1,4 +1,4 @@
-"""Which addresses may be visited: every address a name has is checked, some are never allowed."""
+"""Which addresses we may connect to: every address a name has is checked, some are never allowed."""
 
 import ipaddress
 
@@ -76,15 +76,15 @@ def test_other_addresses_are_allowed_where_nothing_is_said(text: str) -> None:
 
     _check(f"http://{host}:8888", AddressPolicy())
 
-    assert AddressPolicy().may_visit(ipaddress.ip_address(text))
+    assert AddressPolicy().may_connect_to(ipaddress.ip_address(text))
 
 
-def test_only_the_allowed_networks_are_visited() -> None:
+def test_only_the_allowed_networks_are_synced() -> None:
     policy = AddressPolicy(networks=(ipaddress.ip_network("192.0.2.0/24"),))
 
-    assert policy.may_visit(ipaddress.ip_address("192.0.2.1"))
-    assert not policy.may_visit(ipaddress.ip_address("198.51.100.1"))
-    assert not policy.may_visit(ipaddress.ip_address("2001:db8::1"))
+    assert policy.may_connect_to(ipaddress.ip_address("192.0.2.1"))
+    assert not policy.may_connect_to(ipaddress.ip_address("198.51.100.1"))
+    assert not policy.may_connect_to(ipaddress.ip_address("2001:db8::1"))
 
 
 @pytest.mark.parametrize("text", ["127.0.0.1", "127.8.8.8", "::1"])
@@ -92,11 +92,11 @@ def test_loopback_needs_its_flag_or_its_network(text: str) -> None:
     address = ipaddress.ip_address(text)
     others = (ipaddress.ip_network("192.0.2.0/24"),)
 
-    assert not AddressPolicy().may_visit(address)
-    assert not AddressPolicy(networks=others).may_visit(address)
-    assert AddressPolicy(allow_loopback=True).may_visit(address)
-    assert AddressPolicy(networks=others, allow_loopback=True).may_visit(address)
-    assert AddressPolicy(networks=(ipaddress.ip_network(text),)).may_visit(address)
+    assert not AddressPolicy().may_connect_to(address)
+    assert not AddressPolicy(networks=others).may_connect_to(address)
+    assert AddressPolicy(allow_loopback=True).may_connect_to(address)
+    assert AddressPolicy(networks=others, allow_loopback=True).may_connect_to(address)
+    assert AddressPolicy(networks=(ipaddress.ip_network(text),)).may_connect_to(address)
 
 
 def test_one_forbidden_address_of_a_name_forbids_the_name() -> None:
@@ -124,10 +124,10 @@ def test_one_forbidden_address_of_a_name_forbids_the_name() -> None:
         ("192.0.2.1", False),
     ],
 )
-def test_only_the_allowed_hosts_are_visited(host: str, allowed: bool) -> None:
+def test_only_the_allowed_hosts_are_synced(host: str, allowed: bool) -> None:
     policy = AddressPolicy(hosts=frozenset({"dns.example.org", ".blue.example.org"}))
 
-    assert policy.may_visit_host(host) is allowed
+    assert policy.may_connect_to_host(host) is allowed
 
 
 def test_a_scheme_that_is_not_allowed_is_refused() -> None:

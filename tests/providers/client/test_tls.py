@@ -29,7 +29,7 @@ AT_LOOPBACK = AddressPolicy(allow_loopback=True, resolve=lambda host, port: ["12
 
 
 def tls_failure(port: int, credentials: Credentials, host: str = NAME) -> TlsFailed:
-    """The TLS error of a visit to that host, which is on loopback."""
+    """The TLS error of a connection to that host, which is on loopback."""
     client = make_client(f"https://{host}:{port}", policy=AT_LOOPBACK, credentials=credentials)
     with pytest.raises(TlsFailed) as caught:
         client.records()
@@ -105,7 +105,7 @@ def test_our_own_authority_replaces_the_public_ones(authority: Authority) -> Non
     assert len(publicly) > 50
 
 
-def test_a_visit_does_not_add_the_public_authorities_to_our_own(authority: Authority) -> None:
+def test_a_sync_does_not_add_the_public_authorities_to_our_own(authority: Authority) -> None:
     context = build_tls_context(Credentials(ca_pem=authority.pem))
     with raw_server(answer(b"[]"), tls=authority.server_context(NAME)) as server:
         client = make_client(

@@ -41,7 +41,7 @@ def resolve_nothing(host: str, port: int) -> Sequence[str]:
 
 
 def failure_of(port: int, scheme: str = "http", limits: Limits = HASTY) -> ProviderError:
-    """What a visit to that port of loopback fails with."""
+    """What a connection to that port of loopback fails with."""
     with pytest.raises(ProviderError) as caught:
         make_client(f"{scheme}://127.0.0.1:{port}", limits=limits).records()
     return caught.value

@@ -67,17 +67,17 @@ def test_a_connection_that_fails_is_explained() -> None:
     assert 'class="dn-alert"' in read_text(response)
 
 
-def test_an_operator_has_a_provider_visited() -> None:
+def test_an_operator_has_a_provider_synced() -> None:
     provider = make_fresh_provider()
-    before = provider.next_visit_at
+    before = provider.next_sync_at
     client = sign_in(make_member("alice", make_team("team-blue", Grant.Action.OPERATE)))
 
-    response = client.post(address("provider_visit", provider.pk), follow=True)
+    response = client.post(address("provider_sync", provider.pk), follow=True)
 
     provider.refresh_from_db()
-    assert provider.next_visit_at is not None
+    assert provider.next_sync_at is not None
     assert before is not None
-    assert provider.next_visit_at < before
+    assert provider.next_sync_at < before
     assert "Sync requested" in read_text(response)
 
 
@@ -253,7 +253,7 @@ def test_the_chain_of_the_audit_is_verified_at_the_press_of_a_button() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "provider_visit",
+        "provider_sync",
         "provider_test",
         "heldsnapshot_accept",
         "heldsnapshot_reject",
@@ -276,7 +276,7 @@ def test_a_link_does_nothing(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "provider_visit",
+        "provider_sync",
         "provider_test",
         "heldsnapshot_accept",
         "heldsnapshot_reject",
@@ -298,7 +298,7 @@ def test_the_auditor_presses_in_vain(name: str) -> None:
 
 def _state_of_things() -> list[object]:
     return [
-        list(Provider.objects.values_list("next_visit_at", flat=True)),
+        list(Provider.objects.values_list("next_sync_at", flat=True)),
         list(HeldSnapshot.objects.values_list("status", flat=True)),
         list(Freeze.objects.values_list("ends_at", flat=True)),
         AuditEntry.objects.count(),

@@ -86,18 +86,18 @@ def test_record_sets_are_counted_by_state() -> None:
 def test_freshness_is_one_line(values: dict[str, object], line: str) -> None:
     now = timezone.now().replace(hour=14, minute=14, second=0, microsecond=0)
     seen = now - timedelta(minutes=12)
-    provider = Provider(**{"accepted_at": seen, "last_visit_at": now, **values})
+    provider = Provider(**{"accepted_at": seen, "last_sync_at": now, **values})
 
     described = describe_freshness(provider, now)
 
     assert described == line
 
 
-def test_a_provider_nobody_visits_any_more_is_late() -> None:
+def test_a_provider_nobody_syncs_any_more_is_late() -> None:
     now = timezone.now().replace(hour=14, minute=14, second=0, microsecond=0)
     seen = now - timedelta(minutes=12)
 
-    described = describe_freshness(Provider(accepted_at=seen, last_visit_at=seen), now)
+    described = describe_freshness(Provider(accepted_at=seen, last_sync_at=seen), now)
 
     assert described == "mirror of 14:02, late by its schedule (12 min old)"
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 def test_the_difference_is_told_in_words_and_figures() -> None:
     tally = Tally(known=12_000, seen=5, still_there=4)
     tally.sample("vanished", "www.example.org A")
-    held = _hold({**tally.to_json(), "sighting": "c0ffee"})
+    held = _hold({**tally.to_json(), "fingerprint": "c0ffee"})
 
     page = read_text(sign_in(make_administrator()).get(address("heldsnapshot_change", held.pk)))
 

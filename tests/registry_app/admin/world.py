@@ -104,8 +104,8 @@ def make_fresh_provider(name: str = "blue-zone", **values: Any) -> Provider:
     fresh: dict[str, Any] = {
         "status": Provider.Status.OK,
         "accepted_at": now,
-        "last_visit_at": now,
-        "next_visit_at": now + timedelta(minutes=1),
+        "last_sync_at": now,
+        "next_sync_at": now + timedelta(minutes=1),
         "accepted_snapshots": 1,
         "approval_policy": Provider.ApprovalPolicy.NONE,
         "max_transfer_percent": 100,

@@ -82,6 +82,7 @@ WRITES: dict[str, Write] = {
     ),
     "POST /providers/": Write({"name": "green-zone", "url": "http://127.0.0.1:9"}),
     "PATCH /providers/{id}/": Write({"description": "Ours."}, {"id": "provider"}, "/providers/{id}/"),
+    "POST /providers/{id}/syncs/": Write({}, {"id": "provider"}),
     "POST /providers/{id}/visits/": Write({}, {"id": "provider"}),
     "POST /providers/{id}/accept-restored/": Write(_REASON, {"id": "restored"}),
     "POST /providers/accept-all-restored/": Write(_REASON),

@@ -139,7 +139,7 @@ def test_its_last_use_is_written_once_a_minute() -> None:
         ("post", "/transfers/00000000-0000-0000-0000-000000000000/decide/", "apply"),
         ("post", "/providers/", "admin"),
         ("patch", "/providers/1/", "admin"),
-        ("post", "/providers/1/visits/", "admin"),
+        ("post", "/providers/1/syncs/", "admin"),
         ("post", "/providers/1/connection-tests/", "admin"),
         ("post", "/registry-profiles/1/connection-tests/", "admin"),
         ("post", "/clusters/1/connection-tests/", "admin"),

@@ -272,16 +272,18 @@ def test_a_held_snapshot_is_accepted_once_and_shows_no_body() -> None:
     assert read(first)["status"] == "accepted"
 
 
-def test_a_visit_is_asked_for_and_not_waited_for() -> None:
+@pytest.mark.parametrize("path", ["syncs", "visits"])  # the second is the old one
+def test_a_sync_is_asked_for_and_not_waited_for(path: str) -> None:
     provider = make_provider()
     client = make_client(make_administrator())
 
-    response = client.post(f"{API}/providers/{provider.pk}/visits/", {})
+    response = client.post(f"{API}/providers/{provider.pk}/{path}/", {})
 
     provider.refresh_from_db()
     assert response.status_code == 202
     assert response["Location"].endswith(f"/sync-runs/?provider={provider.pk}")
-    assert provider.next_visit_at is not None
+    assert provider.next_sync_at is not None
+    assert read(response)["next_sync_at"] == read(response)["next_visit_at"]
 
 
 def test_one_sees_and_revokes_only_ones_own_tokens() -> None:

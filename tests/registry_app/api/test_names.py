@@ -29,11 +29,11 @@ def test_an_address_takes_a_provider_by_id_or_name(client: APIClient, blue_zone:
     changed = client.patch(
         f"{API}/providers/blue-zone/", {"name": "azure-zone"}, headers={"If-Match": by_name["ETag"]}
     )
-    visited = client.post(f"{API}/providers/azure-zone/visits/", {})
+    synced = client.post(f"{API}/providers/azure-zone/syncs/", {})
 
     assert read(by_id) == read(by_name)
     assert (changed.status_code, read(changed)["name"]) == (200, "azure-zone")
-    assert (visited.status_code, read(visited)["provider"]) == (202, blue_zone.pk)
+    assert (synced.status_code, read(synced)["provider"]) == (202, blue_zone.pk)
     assert client.get(f"{API}/providers/blue-zone/").status_code == 404
     assert client.get(f"{API}/providers/a%00b/").status_code == 404
 
@@ -152,4 +152,13 @@ def test_the_document_marks_the_old_names_and_no_others() -> None:
     }
 
     assert parameters == {(f"{API}/record-sets/", "name__suffix")}
-    assert fields == {("SelectionBody", "types"), ("SelectionBody", "states")}
+    assert fields == {
+        ("SelectionBody", "types"),
+        ("SelectionBody", "states"),
+        ("SyncRequestAnswer", "next_visit_at"),
+        *(
+            (shape, old)
+            for shape in ("ProviderAnswer", "SavedProviderAnswer")
+            for old in ("next_visit_at", "last_visit_at")
+        ),
+    }

@@ -79,7 +79,7 @@ def test_the_finding_stays_until_one_of_them_is_deleted_changed_or_switched_off(
     assert (again, _told()) == (["second-2"], [])
 
 
-def test_a_visit_leaves_the_finding_and_a_sweep_finds_what_nobody_registered_here() -> None:
+def test_a_sync_leaves_the_finding_and_a_sweep_finds_what_nobody_registered_here() -> None:
     first, second = make_provider("first", url=URL), make_provider("second", url=URL)
 
     tasks.sweep()

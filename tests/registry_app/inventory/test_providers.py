@@ -51,7 +51,7 @@ def test_it_stores_a_provider_with_one_audit_line() -> None:
         "http://user:pa:ss@@dns.example.org",
     ],
 )
-def test_it_refuses_a_url_it_cannot_visit_and_says_which_field(url: str) -> None:
+def test_it_refuses_a_url_it_cannot_sync_and_says_which_field(url: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         _register(url=url)
 

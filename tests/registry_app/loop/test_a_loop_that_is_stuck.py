@@ -97,12 +97,12 @@ def test_the_same_trouble_again_is_the_same_finding() -> None:
         assert _found().suggestion["loop_run_id"] == str(again.public_id)
 
 
-def test_a_visit_of_the_provider_does_not_end_it() -> None:
+def test_a_sync_of_the_provider_does_not_end_it() -> None:
     with open_parking(owned(WWW)) as world:
         run(world, [])
         before = _open_findings()
 
-        world.visit()
+        world.sync()
 
         assert len(before) == 1
         assert _open_findings() == before

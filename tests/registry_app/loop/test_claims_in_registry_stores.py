@@ -80,7 +80,7 @@ def test_record_sets_come_change_and_go_with_their_rows(kind: str) -> None:
         expected = {(each.dns_name, each.record_type) for each in BYSTANDERS}
         assert set(parking.records()) == expected | {(WWW, "A"), (API, "A")}
         assert len(parking.world.change_sets()) == 1
-        parking.world.visit()
+        parking.world.sync()
         assert parking.world.owner_of(API) == PARKED
 
 

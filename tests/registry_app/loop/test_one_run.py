@@ -60,15 +60,15 @@ def test_what_stands_as_wanted_is_left_as_it_is_and_nothing_is_sent() -> None:
 
 def test_a_run_that_sends_has_its_audit_lines_and_the_mirror_follows() -> None:
     with open_parking() as world:
-        Provider.objects.update(next_visit_at=None)
+        Provider.objects.update(next_sync_at=None)
 
         ended = run(world, [wanted(WWW)])
 
         entries = AuditEntry.objects.filter(object_type="looprun", object_id=str(ended.pk))
         actions = list(entries.order_by("sequence").values_list("action", "actor_name"))
         assert actions == [("loop_run.sending", "alice (shell)"), ("loop_run.verified", "alice (shell)")]
-        assert Provider.objects.get().next_visit_at is not None
-        world.visit()
+        assert Provider.objects.get().next_sync_at is not None
+        world.sync()
         assert RecordSet.objects.get(name=WWW).owner.owner_id == PARKED  # type: ignore[union-attr]  # owned
 
 

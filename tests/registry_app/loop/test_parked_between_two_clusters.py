@@ -30,7 +30,7 @@ RECORDS = [each for each in SHOP if each.record_type != "TXT"]
 
 
 def _move(world: World, source: str, target: str) -> Transfer:
-    world.visit()
+    world.sync()
     selection = Selection(owner_id=source, name_suffix="old-shop.example.org")
     transfer = request(make_alice(), ask(selection=selection, target_owner_id=target))
     run_transfer(transfer.pk)
@@ -86,7 +86,7 @@ def test_what_was_handed_on_is_no_longer_the_loops_to_delete() -> None:
 
 
 def _plan_for_parked(world: World) -> dict[str, tuple[str, str]]:
-    world.visit()
+    world.sync()
     selection = Selection(owner_id=BLUE, name_suffix="old-shop.example.org")
     found = plan(make_alice(), ask(selection=selection, target_owner_id=PARKED))
     return {item.name.partition(".")[0]: (item.verdict, item.verdict_reason) for item in found.items}
@@ -126,7 +126,7 @@ def test_what_no_loop_runs_for_is_judged_by_a_persons_word() -> None:
 def test_what_a_loop_declares_is_part_of_what_was_approved() -> None:
     with open_parking(SHOP, max_transfer_percent=100) as world:
         loop = declare(world, [wanted(each.dns_name, *each.targets) for each in RECORDS])
-        world.visit()
+        world.sync()
         selection = Selection(owner_id=BLUE, name_suffix="old-shop.example.org")
         transfer = request(make_alice(), ask(selection=selection, target_owner_id=PARKED))
         before = world.reference.zone_bytes()
@@ -147,7 +147,7 @@ def test_an_undo_to_a_running_loop_says_what_the_loop_will_do_and_rests_on_what_
         as_it_is, other = RECORDS[0], RECORDS[1].dns_name
         loop = declare(world, [wanted(as_it_is.dns_name, *as_it_is.targets), wanted(other, "203.0.113.9")])
         moved_on = _move(world, PARKED, GREEN)
-        world.visit()
+        world.sync()
         before = world.reference.zone_bytes()
 
         found = preview_undo(make_alice(), moved_on.public_id)

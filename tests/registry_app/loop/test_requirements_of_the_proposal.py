@@ -61,7 +61,7 @@ def test_3_ownership_can_be_transferred_to_another_instance() -> None:
     with open_parking() as world:
         register_owner(GREEN)
         run(world, [wanted(WWW, "192.0.2.7")])
-        world.visit()
+        world.sync()
 
         moved = request(alice, ask(selection=Selection(owner_id=PARKED)))
         run_transfer(moved.pk)
@@ -103,7 +103,7 @@ def test_5_records_outlive_the_instance() -> None:
         Owner.objects.filter(owner_id=PARKED).update(status=Owner.Status.DECOMMISSIONED)
         for loop_id in due_loops():
             run_loop(loop_id)
-        world.visit()
+        world.sync()
 
         assert (WWW, "A") in world.zone()
         assert world.reference.zone_bytes() == before

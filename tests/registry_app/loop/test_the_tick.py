@@ -105,12 +105,12 @@ def test_a_loop_is_due_only_where_it_may_run() -> None:
         Loop.objects.update(next_run_at=timezone.now() + timedelta(days=400))
         put_off_by_a_wrong_clock = due_loops()
         Provider.objects.update(is_enabled=False)
-        unvisited = due_loops()
+        unsynced = due_loops()
         Provider.objects.update(is_enabled=True)
-        take_lease(world.provider.pk, "a visit")
+        take_lease(world.provider.pk, "a sync")
         busy = due_loops()
 
-        assert (switched_off, waiting, unvisited, busy) == ([], [], [], [])
+        assert (switched_off, waiting, unsynced, busy) == ([], [], [], [])
         assert put_off_by_a_wrong_clock == [loop.pk]
 
 

@@ -52,7 +52,7 @@ def _hold(_: World) -> None:
     Provider.objects.update(status=Provider.Status.HELD)
 
 
-def _never_visit(_: World) -> None:
+def _never_sync(_: World) -> None:
     Provider.objects.update(accepted_at=None)
 
 
@@ -72,7 +72,7 @@ REASONS: list[tuple[Callable[[World], None], str]] = [
     (_forget_the_owner, "not registered"),
     (_switch_off, "switched off"),
     (_hold, "held for review"),
-    (_never_visit, "not synced yet"),
+    (_never_sync, "not synced yet"),
     (_change_filter, "another domain filter"),
 ]
 
@@ -117,13 +117,13 @@ def test_a_large_share_is_deleted_only_on_somebodys_exact_word() -> None:
         assert (ended.status, ended.deleted) == (STATUS.VERIFIED, 4), ended.reason
 
 
-def test_what_was_deleted_on_somebodys_word_is_not_missed_by_the_next_visit() -> None:
+def test_what_was_deleted_on_somebodys_word_is_not_missed_by_the_next_sync() -> None:
     zone = [each for number in range(30) for each in owned(f"app-{number}.example.org")]
     with open_parking(zone) as world:
         asked = run(world, [wanted(WWW)])
         ended = run(world, [wanted(WWW)], confirmation=asked.confirmation_text)
 
-        world.visit()
+        world.sync()
 
         assert (ended.status, ended.deleted) == (STATUS.VERIFIED, 30), ended.reason
         assert world.provider.status == Provider.Status.OK

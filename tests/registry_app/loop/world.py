@@ -31,7 +31,7 @@ BYSTANDERS = [
 
 @contextmanager
 def open_parking(zone: Sequence[Endpoint] = (), **values: Any) -> Iterator[World]:
-    """A world with bystanders and `zone`, visited once, where `parked` is registered."""
+    """A world with bystanders and `zone`, synced once, where `parked` is registered."""
     with open_world([*BYSTANDERS, *zone], **values) as world:
         register_owner(PARKED)
         yield world
@@ -91,7 +91,7 @@ def let_time_pass() -> None:
     """The lease of a dead worker is over, and what waits is due."""
     a_moment_ago = timezone.now() - timedelta(seconds=1)
     Provider.objects.filter(lease_until__isnull=False).update(lease_until=a_moment_ago)
-    LoopRun.objects.filter(next_look_at__isnull=False).update(next_look_at=a_moment_ago)
+    LoopRun.objects.filter(next_attempt_at__isnull=False).update(next_attempt_at=a_moment_ago)
     Loop.objects.filter(next_run_at__isnull=False).update(next_run_at=a_moment_ago)
 
 

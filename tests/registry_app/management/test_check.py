@@ -137,7 +137,7 @@ def _break_i6_with_an_open_item() -> None:
     _make_item(transfer, status=TransferItem.Status.FAILED)
 
 
-def _break_i7_with_a_visit() -> None:
+def _break_i7_with_a_sync() -> None:
     long_ago = timezone.now() - timedelta(hours=1)
     provider = make_provider(lease_epoch=1)
     SyncRun.objects.create(provider=provider, epoch=1, trigger="schedule", started_at=long_ago)
@@ -241,11 +241,11 @@ def _break_i2_with_a_claim_of_a_store_that_was_taken_away() -> None:
 
 def _break_i8_with_a_store_nobody_reviewed() -> None:
     profile = RegistryProfile.objects.create(name="sd", kind="aws-sd")
-    _make_step(_make_transfer(premises={"stores": {str(profile.pk + 1): {}}}), registry_profile=profile)
+    _make_step(_make_transfer(preconditions={"stores": {str(profile.pk + 1): {}}}), registry_profile=profile)
 
 
 def _break_i20() -> None:
-    make_provider(next_visit_at=timezone.now() - timedelta(hours=1))
+    make_provider(next_sync_at=timezone.now() - timedelta(hours=1))
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def _break_i20() -> None:
         _break_i5_without_a_step,
         _break_i6_without_a_read_back,
         _break_i6_with_an_open_item,
-        _break_i7_with_a_visit,
+        _break_i7_with_a_sync,
         _break_i7_with_a_transfer,
         _break_i8_with_an_approval_too_late,
         _break_i8_without_an_approval,

@@ -149,7 +149,7 @@ def test_a_provider_that_does_not_answer_is_an_error(world: World, manifests: st
 def test_while_somebody_else_has_the_provider_nothing_is_done(world: World, manifests: str) -> None:
     from registry_app.reconcile.lease import take_lease
 
-    take_lease(world.provider.pk, "a visit")
+    take_lease(world.provider.pk, "a sync")
 
     code, document = run_json(*LOOP, manifests)
 

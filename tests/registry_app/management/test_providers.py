@@ -44,7 +44,7 @@ def test_a_provider_that_does_not_conform_is_told_by_the_exit_code() -> None:
     assert code == 2
 
 
-def test_an_address_nobody_may_visit_is_an_error() -> None:
+def test_an_address_nobody_may_sync_is_an_error() -> None:
     code, text = run_command("dnsadmin_providers", "conformance", "http://169.254.169.254/")
 
     assert code in {1, 2}

@@ -152,10 +152,10 @@ def test_who_may_not_changes_nothing(clusters: Clusters, tmp_path: Path) -> None
     assert clusters.claims(clusters.new) == {}
 
 
-def test_in_a_freeze_or_beside_a_visit_nothing_is_brought_back(clusters: Clusters, tmp_path: Path) -> None:
+def test_in_a_freeze_or_beside_a_sync_nothing_is_brought_back(clusters: Clusters, tmp_path: Path) -> None:
     path = tmp_path / "blue.json"
     export(path)
-    lease = take_lease(clusters.provider.pk, "a visit")
+    lease = take_lease(clusters.provider.pk, "a sync")
 
     busy = restore(path)
     freeze(SYSTEM, provider_id=None, reason="Moving house.")

@@ -1,4 +1,4 @@
-"""`dnsadmin_sync`: visits now, and an exit code a script can rely on."""
+"""`dnsadmin_sync`: syncs now, and an exit code a script can rely on."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from tests.registry_app.management.command import run_command, run_json
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_it_visits_the_named_providers_and_says_what_changed() -> None:
+def test_it_syncs_the_named_providers_and_says_what_changed() -> None:
     with ReferenceProvider(make_zone("blue-cluster", 3)) as zone:
         make_provider("blue-zone", url=zone.url)
         make_provider("green-zone", url="http://127.0.0.1:9")
@@ -24,10 +24,10 @@ def test_it_visits_the_named_providers_and_says_what_changed() -> None:
         first = run_json("dnsadmin_sync", "blue-zone")
         second = run_json("dnsadmin_sync", "blue-zone")
 
-    visit = first[1]["visits"][0]
+    sync = first[1]["syncs"][0]
     assert (first[0], second[0]) == (2, 0)
-    assert (visit["provider"], visit["status"], visit["created"]) == ("blue-zone", "stored", 3)
-    assert second[1]["visits"][0]["status"] == "unchanged"
+    assert (sync["provider"], sync["status"], sync["created"]) == ("blue-zone", "stored", 3)
+    assert second[1]["syncs"][0]["status"] == "unchanged"
     assert RecordSet.objects.count() == 3
     assert set(SyncRun.objects.values_list("trigger", flat=True)) == {"person"}
 
@@ -39,7 +39,7 @@ def test_a_failing_provider_does_not_stop_the_others() -> None:
 
         code, document = run_json("dnsadmin_sync", "--all")
 
-    statuses = {visit["provider"]: visit["status"] for visit in document["visits"]}
+    statuses = {sync["provider"]: sync["status"] for sync in document["syncs"]}
     assert code == 1
     assert statuses == {"blue-zone": "stored", "broken-zone": "failed"}
     assert RecordSet.objects.count() == 3
@@ -54,25 +54,25 @@ def test_a_snapshot_that_is_held_is_a_refusal() -> None:
         code, document = run_json("dnsadmin_sync", "blue-zone")
 
     assert code == 3
-    assert document["visits"][0]["status"] == "held"
+    assert document["syncs"][0]["status"] == "held"
     assert RecordSet.objects.filter(missing_since=None).count() == 12
 
 
-def test_a_provider_another_worker_visits_is_left_alone() -> None:
+def test_a_provider_another_worker_syncs_is_left_alone() -> None:
     later = timezone.now() + timedelta(minutes=5)
     make_provider("blue-zone", lease_holder="another worker", lease_until=later)
 
     code, document = run_json("dnsadmin_sync", "blue-zone")
 
     assert code == 1
-    assert document["visits"][0]["status"] == "busy"
+    assert document["syncs"][0]["status"] == "busy"
     assert Provider.objects.get().lease_holder == "another worker"
 
 
 @pytest.mark.parametrize(
     "arguments", [["nowhere"], [], ["--all", "blue-zone"], ["99"], ["99999999999999999999999"]]
 )
-def test_what_it_cannot_visit_is_an_error_in_three_sentences(arguments: list[str]) -> None:
+def test_what_it_cannot_sync_is_an_error_in_three_sentences(arguments: list[str]) -> None:
     make_provider("blue-zone")
 
     code, document = run_json("dnsadmin_sync", *arguments)

@@ -62,5 +62,5 @@ def test_it_is_negotiated_every_ten_minutes_and_while_something_is_wrong(
     assert is_negotiation_due(provider, NegotiatedFilter(negotiated_at=at.isoformat()), NOW) is is_due
 
 
-def test_it_is_negotiated_at_the_first_visit() -> None:
+def test_it_is_negotiated_at_the_first_sync() -> None:
     assert is_negotiation_due(Provider(), None, NOW)

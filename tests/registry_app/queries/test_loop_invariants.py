@@ -69,7 +69,7 @@ def _leave_a_step_open() -> None:
 
 def _leave_it_running() -> None:
     LoopRun.objects.update(
-        status=LoopRun.Status.RUNNING, started_at=timezone.now() - timedelta(hours=1), next_look_at=None
+        status=LoopRun.Status.RUNNING, started_at=timezone.now() - timedelta(hours=1), next_attempt_at=None
     )
 
 

@@ -143,7 +143,7 @@ class Zone:
         return [endpoint for entry in self.entries for endpoint in entry.endpoints()]
 
     def record_sets(self, known: Known) -> list[tuple[str, str, str, list[str], str, str | None, bool]]:
-        """What `visiting.mirrored` must say."""
+        """What `syncing.mirrored` must say."""
         return sorted(
             (entry.name, entry.record_type, "", [entry.target], state, owner or None, False)
             for entry in self.entries

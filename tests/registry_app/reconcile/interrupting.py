@@ -1,4 +1,4 @@
-"""Something that happens in the middle of a visit."""
+"""Something that happens in the middle of a sync."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""A provider that says one thing at one visit and another at the next."""
+"""A provider that says one thing at one sync and another at the next."""
 
 from collections.abc import Iterable
 
@@ -6,13 +6,13 @@ from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint
 from registry_app.models import Provider, SyncRun
 from tests.reference_server import ReferenceProvider
-from tests.registry_app.reconcile.visiting import visit
+from tests.registry_app.reconcile.syncing import sync
 
 
 def serve(
     provider: Provider, endpoints: Iterable[Endpoint], *, domain_filter: DomainFilter | None = None
 ) -> SyncRun:
-    """Let a provider say this, at whatever address, and visit it once."""
+    """Let a provider say this, at whatever address, and sync it once."""
     with ReferenceProvider(endpoints, domain_filter=domain_filter) as reference:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
-        return visit(provider)
+        return sync(provider)

@@ -42,7 +42,7 @@ from tests.faults.fault import Fault
 from tests.reference_server import ReferenceProvider
 from tests.registry_app.reconcile.changing_zone import BLUE, GREEN, KEY, PREFIX, RED, Found, Known, Zone, show
 from tests.registry_app.reconcile.interrupting import AfterReading
-from tests.registry_app.reconcile.visiting import mirrored
+from tests.registry_app.reconcile.syncing import mirrored
 
 SEEDS = range(SEED, SEED + SYNC_SCHEDULES)
 OPERATIONS = 30
@@ -52,7 +52,7 @@ FAULTS = {**REFUSED_READS, **POISONED_READS, **READABLE_READS}
 QUICK_FAULTS = sorted(FAULTS.keys() - set(WAITING))
 # What an hour that passes moves into the past.
 _MOMENTS: tuple[tuple[type[Model], tuple[str, ...]], ...] = (
-    (Provider, ("next_visit_at", "last_visit_at", "accepted_at", "lease_until")),
+    (Provider, ("next_sync_at", "last_sync_at", "accepted_at", "lease_until")),
     (RecordSet, ("missing_since",)),
     (RecordEvent, ("at",)),
     (Finding, ("first_seen_at", "last_seen_at")),
@@ -86,16 +86,16 @@ class Schedule:
         self._show()
 
     def play_one(self) -> None:
-        """Something happens, a visit most of the time."""
+        """Something happens, a sync most of the time."""
         happen: list[tuple[int, Callable[[], None]]] = [
-            (8, self._visit_with_fault),
-            (8, self._visit),
+            (8, self._sync_with_fault),
+            (8, self._sync),
             (5, self._edit),
             (2, self._flap),
             (1, self._lose_most),
             (1, self._lose_all),
-            (2, self._visit_and_lose_the_lease),
-            (2, self._die_in_a_visit),
+            (2, self._sync_and_lose_the_lease),
+            (2, self._die_in_a_sync),
             (3, self._let_hours_pass),
             (4, self._decide),
             (2, self._change_a_profile),
@@ -112,14 +112,14 @@ class Schedule:
         Provider.objects.filter(pk=self.provider.pk).update(max_items=200_000)
         self._let_lease_pass()
         mark_abandoned_runs()
-        self._visit()
+        self._sync()
         for _ in range(2):
             if HeldSnapshot.objects.filter(provider=self.provider).exists() and self._is_held():
                 accept_held_snapshot(SYSTEM, HeldSnapshot.objects.latest("pk").pk, reason="It is so.")
-                self._visit()
+                self._sync()
         # What ends by time alone, flapping, ends now.
         self._let_time_pass(timedelta(hours=3))
-        self._visit()
+        self._sync()
 
     def check_all(self) -> None:
         self.provider.refresh_from_db()
@@ -157,7 +157,7 @@ class Schedule:
                 owners = [owner for entry in self.zone.entries for owner in entry.owner_ids(self.known)]
                 assert row.details["claims"] == owners.count(row.owner.owner_id if row.owner else "")
 
-    def _visit(self) -> None:
+    def _sync(self) -> None:
         if self.dice.random() < 0.7:
             self._let_lease_pass()  # a worker that died may have it
         before = [row for row in mirrored(self.provider) if not row[-1]]
@@ -166,12 +166,12 @@ class Schedule:
             # I2 and I3: only what is believed changes the mirror.
             assert [row for row in mirrored(self.provider) if not row[-1]] == before
 
-    def _visit_with_fault(self) -> None:
+    def _sync_with_fault(self) -> None:
         name = self.dice.choice(WAITING if self.dice.random() < 0.01 else QUICK_FAULTS)
         make_fault: Callable[[], Fault] = FAULTS[name]
         negotiates = self.dice.random() < 0.2
         self.reference.faults.plan("GET /" if negotiates else "GET /records", make_fault())
-        self._visit()
+        self._sync()
         self.reference.faults.clear()
 
     def _edit(self) -> None:
@@ -184,7 +184,7 @@ class Schedule:
         for _ in range(self.dice.randint(1, 4)):
             self.zone.flap()
             self._show()
-            self._visit()
+            self._sync()
 
     def _lose_most(self) -> None:
         self.zone.shrink(len(self.zone.entries) * self.dice.randint(4, 9) // 10)
@@ -195,16 +195,16 @@ class Schedule:
         self.zone.grow(self.dice.choice([0, 0, 5]))
         self._show()
 
-    def _visit_and_lose_the_lease(self) -> None:
+    def _sync_and_lose_the_lease(self) -> None:
         table = self.dice.choice(["registry_app_recordset", "registry_app_claim", "registry_app_finding"])
         with connection.execute_wrapper(AfterReading(table, self._steal_the_lease)):
-            self._visit()
+            self._sync()
 
     def _steal_the_lease(self) -> None:
         self._let_lease_pass()
         take_lease(self.provider.pk, f"a thief {self.dice.random()}")
 
-    def _die_in_a_visit(self) -> None:
+    def _die_in_a_sync(self) -> None:
         lease = take_lease(self.provider.pk, f"a worker that dies {self.dice.random()}")
         if lease is not None:
             open_run(lease, SyncRun.Trigger.SCHEDULE, "", timezone.now())

@@ -1,4 +1,4 @@
-"""Whatever a provider and the registry store beside it do: a visit stores what both hold, or nothing."""
+"""Whatever a provider and the registry store beside it do: a sync stores what both hold, or nothing."""
 
 import itertools
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from tests.faults import write_faults
 from tests.faults.catalogue import REFUSED_READS
 from tests.faults.fault import Fault
 from tests.reference_server import make_claim, make_record
-from tests.registry_app.reconcile.visiting import mirrored
+from tests.registry_app.reconcile.syncing import mirrored
 from tests.registry_app.transfer.recording import RecordingProvider
 from tests.registry_app.transfer.stored_registries import DynamoDbRegistry, KubernetesRegistry, open_registry
 
@@ -47,7 +47,7 @@ _row = st.tuples(
     st.sampled_from(["row", "row", "row", "drop", "record", "claim"]), _which, st.sampled_from(OWNERS)
 )
 _act = st.one_of(
-    st.tuples(st.just("visit"), st.just(()), st.none()),
+    st.tuples(st.just("sync"), st.just(()), st.none()),
     st.tuples(st.just("provider fails"), st.just(()), st.sampled_from(sorted(FAULTS))),
     st.tuples(st.just("store fails"), st.just(()), st.sampled_from(sorted(FAULTS))),
     st.tuples(st.just("store changes while it is read"), st.lists(_row, max_size=2).map(tuple), st.none()),
@@ -66,7 +66,7 @@ CLAIMED = st.sampled_from([[*OWNERS, "", IN_ZONE], ["blue-cluster", "", *[IN_ZON
 @pytest.mark.random
 @pytest.mark.django_db
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_visit_stores_what_provider_and_store_hold_or_nothing(kind: str) -> None:
+def test_a_sync_stores_what_provider_and_store_hold_or_nothing(kind: str) -> None:
     with RecordingProvider() as reference, open_registry(kind, reference) as registry:
         assert isinstance(registry, DynamoDbRegistry | KubernetesRegistry)
 
@@ -101,7 +101,7 @@ class _World:
         self.registry.lose_all()
         self.reference.restart(RECORDS, mode=ApplyMode.ATOMIC)
         self.provider = make_provider(f"zone-{next(_numbers)}", url=self.reference.url, deadline_seconds=2)
-        # The examples before are visited no more: none of them is late for it (I20), however long this takes.
+        # The examples before are synced no more: none of them is late for it (I20), however long this takes.
         Provider.objects.exclude(pk=self.provider.pk).update(is_enabled=False)
         self.registry.profile(self.provider)
         for record, owner in zip(RECORDS, self.claimed, strict=True):
@@ -112,18 +112,18 @@ class _World:
 
     def play(self, act: str, rows: tuple[tuple[str, int, str], ...], detail: str) -> None:
         acts: dict[str, Callable[[], object]] = {
-            "visit": self.visit,
+            "sync": self.sync,
             "provider fails": lambda: self._fail(FAULTS[detail](), at_store=False),
             "store fails": lambda: self._fail(FAULTS[detail](), at_store=True),
             "store changes while it is read": lambda: self._change_meanwhile(rows),
-            "store is emptied": self._visit_emptied,
+            "store is emptied": self._sync_emptied,
             "a person decides": lambda: self._decide(detail),
             "rows change": lambda: self._change(rows),
         }
         acts[act]()
 
-    def visit(self) -> SyncRun:
-        """A visit whose outcome is one of two: the mirror as before, or exactly what both hold now."""
+    def sync(self) -> SyncRun:
+        """A sync whose outcome is one of two: the mirror as before, or exactly what both hold now."""
         before = self.mirror()
         run = sync_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
         assert run is not None
@@ -136,15 +136,15 @@ class _World:
         return run
 
     def stop_faults(self) -> None:
-        """All goes well from now on, and people answer: the next visits store the truth (I20)."""
+        """All goes well from now on, and people answer: the next syncs store the truth (I20)."""
         self.reference.faults.clear()
         self.registry.clear_faults()
-        run = self.visit()
+        run = self.sync()
         if run.status == SyncRun.Status.HELD:
             self._decide("yes", among=("open", "rejected"))  # who said no may think better of it
-            run = self.visit()
+            run = self.sync()
         assert run.status in (SyncRun.Status.STORED, SyncRun.Status.UNCHANGED), run.error
-        assert self.visit().status == SyncRun.Status.UNCHANGED
+        assert self.sync().status == SyncRun.Status.UNCHANGED
         assert [each.id for each in (*MIRROR_INVARIANTS, *REGISTRY_INVARIANTS) if each.find()] == []
 
     def mirror(self) -> Owners:
@@ -180,18 +180,18 @@ class _World:
     def _change_meanwhile(self, rows: tuple[tuple[str, int, str], ...]) -> None:
         stored = tuple(row for row in rows if row[0] in ("row", "drop"))
         self.registry.plan_read(write_faults.meanwhile(lambda: self._change(stored)))
-        self.visit()
+        self.sync()
         self.registry.clear_faults()
 
-    def _visit_emptied(self) -> None:
-        """What stood is gone for one visit; where only a row spoke for what still stands, it stays known."""
+    def _sync_emptied(self) -> None:
+        """What stood is gone for one sync; where only a row spoke for what still stands, it stays known."""
         kept = {
             key.name: [_owner_in(text) for text in found] for key, found in self.registry.claims().items()
         }
         is_accepted = HeldSnapshot.objects.filter(provider=self.provider, status="accepted").exists()
         self.registry.lose_all()
         is_lost = self._is_owner_lost()
-        run = self.visit()
+        run = self.sync()
         if is_lost and not is_accepted:
             assert run.status == SyncRun.Status.HELD, run.error
         for record in RECORDS:

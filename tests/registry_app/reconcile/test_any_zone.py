@@ -89,10 +89,10 @@ def test_it_is_stored_as_it_is_read_and_then_nothing_is_left_to_do(
 ) -> None:
     provider = _make_world(sorted(chosen))
     snapshot = _read(provider, zone)
-    _visit(provider, snapshot)
+    _sync(provider, snapshot)
     dice.shuffle(zone)
 
-    again = _visit(provider, _read(provider, zone))
+    again = _sync(provider, _read(provider, zone))
 
     assert again.status == SyncRun.Status.UNCHANGED
     assert _stored(provider) == _said(snapshot)
@@ -110,7 +110,7 @@ def _read(provider: Provider, zone: Sequence[Endpoint]) -> Snapshot:
     return decode_snapshot(encode_endpoints(zone), fetch_txt_profiles(provider), max_items=1_000)
 
 
-def _visit(provider: Provider, snapshot: Snapshot) -> SyncRun:
+def _sync(provider: Provider, snapshot: Snapshot) -> SyncRun:
     lease = take_lease(provider.pk, "a worker")
     assert lease is not None
     run = sync_under_lease(lease, provider, trigger=SyncRun.Trigger.SCHEDULE, snapshot=snapshot)

@@ -1,4 +1,4 @@
-"""What a visit stores of a difference, and what history says of it."""
+"""What a sync stores of a difference, and what history says of it."""
 
 import msgspec
 import pytest
@@ -25,7 +25,7 @@ from tests.factories import make_provider
 from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.reconcile.serving import serve
-from tests.registry_app.reconcile.visiting import mirrored, visit
+from tests.registry_app.reconcile.syncing import mirrored, sync
 
 pytestmark = pytest.mark.django_db
 
@@ -91,11 +91,11 @@ def test_an_unchanged_answer_costs_few_statements_and_no_audit_line() -> None:
     provider = make_provider()
     with ReferenceProvider(make_zone(count=50)) as reference:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
-        visit(provider)
+        sync(provider)
         audited = AuditEntry.objects.count()
 
         with CaptureQueriesContext(connection) as statements:
-            run = visit(provider)
+            run = sync(provider)
 
     assert (run.status, run.seen) == (SyncRun.Status.UNCHANGED, 50)
     assert len(statements) <= 20
@@ -167,7 +167,7 @@ def _serve_raw(provider: Provider, body: bytes) -> None:
     with ReferenceProvider() as reference:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
         reference.faults.plan("GET /records", read_faults.body(body))
-        visit(provider)
+        sync(provider)
 
 
 def test_what_a_transfer_read_is_read_again_when_a_profile_came_in_between() -> None:

@@ -14,7 +14,7 @@ from registry_app.models import Finding, Provider, Transfer
 from registry_app.queries.transfer import due_transfers
 from registry_app.reconcile.clock_check import note_clock
 from registry_app.reconcile.lease import raise_if_lost, take_lease
-from registry_app.tasks import run_transfer, sweep, tick, visit
+from registry_app.tasks import run_sync, run_transfer, sweep, tick
 from registry_app.transfer.expire_transfers import expire_transfers
 from tests.factories import make_provider
 from tests.registry_app.transfer.world import (
@@ -67,7 +67,7 @@ def test_a_worker_whose_clock_is_off_takes_no_lease_and_fails_no_transfer() -> N
             with _clock(offset):
                 tick()
                 run_transfer(transfer.pk)
-                visit(world.provider.pk)
+                run_sync(world.provider.pk)
                 expire_transfers()
                 with pytest.raises(ClockOff):
                     take_lease(world.provider.pk, "off")

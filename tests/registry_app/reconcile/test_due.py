@@ -1,4 +1,4 @@
-"""Which providers are due, and which nobody visits."""
+"""Which providers are due, and which nobody syncs."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ from registry_app.reconcile.note_silent_providers import note_silent_providers
 from registry_app.reconcile.sync_run import open_run
 from tests.factories import make_provider
 from tests.reference_server import ReferenceProvider, make_zone
-from tests.registry_app.reconcile.visiting import visit
+from tests.registry_app.reconcile.syncing import sync
 
 pytestmark = pytest.mark.django_db
 
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.django_db
 def test_a_new_provider_and_one_whose_time_came_are_due() -> None:
     now = timezone.now()
     new = make_provider("new")
-    late = make_provider("late", next_visit_at=now - timedelta(seconds=1))
-    make_provider("early", next_visit_at=now + timedelta(seconds=60))
+    late = make_provider("late", next_sync_at=now - timedelta(seconds=1))
+    make_provider("early", next_sync_at=now + timedelta(seconds=60))
     make_provider("off", is_enabled=False)
 
     due = find_due(now)
@@ -30,28 +30,28 @@ def test_a_new_provider_and_one_whose_time_came_are_due() -> None:
     assert set(due) == {new.pk, late.pk}
 
 
-def test_one_that_is_being_visited_is_not_due() -> None:
+def test_one_that_is_being_synced_is_not_due() -> None:
     provider = make_provider()
     take_lease(provider.pk, "a worker")
 
     assert find_due(timezone.now()) == []
 
 
-def test_after_a_visit_it_is_due_an_interval_later() -> None:
+def test_after_a_sync_it_is_due_an_interval_later() -> None:
     with ReferenceProvider(make_zone(count=1)) as reference:
         provider = make_provider(url=reference.url, interval_seconds=600)
 
-        visit(provider)
+        sync(provider)
 
     assert find_due(timezone.now()) == []
     assert find_due(timezone.now() + timedelta(seconds=700)) == [provider.pk]
 
 
-@pytest.mark.parametrize("field", ["last_visit_at", "next_visit_at"])
-def test_a_clock_that_was_wrong_puts_no_visit_off(field: str) -> None:
+@pytest.mark.parametrize("field", ["last_sync_at", "next_sync_at"])
+def test_a_clock_that_was_wrong_puts_no_sync_off(field: str) -> None:
     now = timezone.now()
     next_year = now + timedelta(days=365)
-    provider = make_provider(next_visit_at=next_year)
+    provider = make_provider(next_sync_at=next_year)
     type(provider).objects.update(**{field: next_year})
 
     assert find_due(now) == [provider.pk]
@@ -59,12 +59,12 @@ def test_a_clock_that_was_wrong_puts_no_visit_off(field: str) -> None:
 
 def test_a_day_is_no_clock_that_was_wrong() -> None:
     now = timezone.now()
-    make_provider(last_visit_at=now + timedelta(seconds=60), next_visit_at=now + timedelta(hours=25))
+    make_provider(last_sync_at=now + timedelta(seconds=60), next_sync_at=now + timedelta(hours=25))
 
     assert find_due(now) == []
 
 
-def test_a_running_visit_whose_lease_another_has_is_abandoned() -> None:
+def test_a_running_sync_whose_lease_another_has_is_abandoned() -> None:
     provider = make_provider()
     lost = take_lease(provider.pk, "a worker that died")
     assert lost is not None
@@ -78,7 +78,7 @@ def test_a_running_visit_whose_lease_another_has_is_abandoned() -> None:
     assert run.status == SyncRun.Status.ABANDONED
 
 
-def test_a_running_visit_with_a_live_lease_is_not_abandoned() -> None:
+def test_a_running_sync_with_a_live_lease_is_not_abandoned() -> None:
     provider = make_provider()
     lease = take_lease(provider.pk, "a worker")
     assert lease is not None
@@ -87,10 +87,10 @@ def test_a_running_visit_with_a_live_lease_is_not_abandoned() -> None:
     assert mark_abandoned_runs() == 0
 
 
-def test_a_provider_nobody_visits_gets_one_finding() -> None:
+def test_a_provider_nobody_syncs_gets_one_finding() -> None:
     long_ago = timezone.now() - timedelta(hours=1)
-    make_provider(interval_seconds=60, next_visit_at=long_ago, last_visit_at=long_ago)
-    make_provider("visited", last_visit_at=timezone.now(), next_visit_at=timezone.now())
+    make_provider(interval_seconds=60, next_sync_at=long_ago, last_sync_at=long_ago)
+    make_provider("synced", last_sync_at=timezone.now(), next_sync_at=timezone.now())
 
     opened = [note_silent_providers(), note_silent_providers()]
 
@@ -100,7 +100,7 @@ def test_a_provider_nobody_visits_gets_one_finding() -> None:
 
 def test_one_that_a_long_transfer_is_busy_at_is_not_silent() -> None:
     long_ago = timezone.now() - timedelta(hours=1)
-    provider = make_provider(next_visit_at=long_ago, last_visit_at=long_ago)
+    provider = make_provider(next_sync_at=long_ago, last_sync_at=long_ago)
     take_lease(provider.pk, "transfer 7")
 
     assert note_silent_providers() == 0
@@ -108,7 +108,7 @@ def test_one_that_a_long_transfer_is_busy_at_is_not_silent() -> None:
 
 def test_one_that_failed_last_is_told_of_too_when_nobody_tries_again() -> None:
     long_ago = timezone.now() - timedelta(hours=1)
-    provider = make_provider(next_visit_at=long_ago, last_visit_at=long_ago, status="failing")
+    provider = make_provider(next_sync_at=long_ago, last_sync_at=long_ago, status="failing")
 
     assert note_silent_providers() == 1
 
@@ -116,14 +116,14 @@ def test_one_that_failed_last_is_told_of_too_when_nobody_tries_again() -> None:
     assert provider.findings.get().state == Finding.State.OPEN
 
 
-def test_the_finding_of_a_silent_provider_goes_with_its_next_visit() -> None:
+def test_the_finding_of_a_silent_provider_goes_with_its_next_sync() -> None:
     long_ago = timezone.now() - timedelta(hours=1)
     with ReferenceProvider(make_zone(count=1)) as reference:
-        provider = make_provider(url=reference.url, next_visit_at=long_ago, last_visit_at=long_ago)
-        visit(provider)
-        type(provider).objects.update(next_visit_at=long_ago, last_visit_at=long_ago)
+        provider = make_provider(url=reference.url, next_sync_at=long_ago, last_sync_at=long_ago)
+        sync(provider)
+        type(provider).objects.update(next_sync_at=long_ago, last_sync_at=long_ago)
         note_silent_providers()
 
-        visit(provider)
+        sync(provider)
 
     assert Finding.objects.get(kind=Finding.Kind.PROVIDER_FAILING).state == Finding.State.RESOLVED

@@ -12,7 +12,7 @@ from registry_app.models import Claim, HeldSnapshot, Provider, SyncRun
 from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from tests.factories import make_provider
 from tests.reference_server import make_claim, make_record
-from tests.registry_app.reconcile.visiting import mirrored, visit
+from tests.registry_app.reconcile.syncing import mirrored, sync
 from tests.registry_app.transfer.recording import RecordingProvider
 from tests.registry_app.transfer.stored_registries import DynamoDbRegistry, start_moto
 from tests.strict_dynamodb import StrictDynamoDb, strict_dynamodb
@@ -55,7 +55,7 @@ def mixed() -> Iterator[Mixed]:
         registry.profile(provider)
         for each in IN_TABLE:
             registry.put(each, BLUE)
-        visit(provider)
+        sync(provider)
         yield Mixed(reference, service, provider)
 
 
@@ -63,7 +63,7 @@ def test_a_store_that_lost_its_few_rows_is_held_while_their_record_sets_stand(mi
     before = mixed.owners()
     mixed.empty_the_table()
 
-    run = visit(mixed.provider)
+    run = sync(mixed.provider)
 
     held = HeldSnapshot.objects.get()
     assert run.status == SyncRun.Status.HELD
@@ -74,10 +74,10 @@ def test_a_store_that_lost_its_few_rows_is_held_while_their_record_sets_stand(mi
 
 def test_an_emptied_store_is_believed_where_a_person_does(mixed: Mixed) -> None:
     mixed.empty_the_table()
-    visit(mixed.provider)
+    sync(mixed.provider)
     accept_held_snapshot(SYSTEM, HeldSnapshot.objects.get().pk, reason="Blue is gone.")
 
-    run = visit(mixed.provider)
+    run = sync(mixed.provider)
 
     assert run.status == SyncRun.Status.STORED
     assert mixed.owners() == [*[GREEN] * 10, None, None]
@@ -86,11 +86,11 @@ def test_an_emptied_store_is_believed_where_a_person_does(mixed: Mixed) -> None:
 def test_what_empties_the_store_after_a_person_accepted_less_is_held_again(mixed: Mixed) -> None:
     for each in IN_ZONE[:5]:
         mixed.lose(each)
-    visit(mixed.provider)
+    sync(mixed.provider)
     accept_held_snapshot(SYSTEM, HeldSnapshot.objects.get().pk, reason="Five are gone.")
     mixed.empty_the_table()
 
-    run = visit(mixed.provider)
+    run = sync(mixed.provider)
 
     assert run.status == SyncRun.Status.HELD
     assert "store_emptied" in [reason["code"] for reason in HeldSnapshot.objects.get().reasons]
@@ -101,7 +101,7 @@ def test_a_store_may_empty_with_the_record_sets_it_spoke_for(mixed: Mixed) -> No
     for each in IN_TABLE:
         mixed.lose(each)
 
-    run = visit(mixed.provider)
+    run = sync(mixed.provider)
 
     assert run.status == SyncRun.Status.STORED
     assert mixed.owners() == [GREEN] * 10

@@ -1,4 +1,4 @@
-"""The N-th statement fails, for every N there is: the next visit puts it right."""
+"""The N-th statement fails, for every N there is: the next sync puts it right."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -13,7 +13,7 @@ from registry_app.models import Provider, SyncRun
 from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
 from tests.factories import make_provider
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
-from tests.registry_app.reconcile.visiting import mirrored, visit
+from tests.registry_app.reconcile.syncing import mirrored, sync
 
 pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
@@ -32,7 +32,7 @@ class FailingStatement:
         return execute(*statement)
 
 
-def test_whichever_statement_fails_the_next_visit_puts_it_right() -> None:
+def test_whichever_statement_fails_the_next_sync_puts_it_right() -> None:
     before, after = make_zone(count=12), _changed(make_zone(count=12))
     number, has_failed = 0, True
     with ReferenceProvider(before) as old, ReferenceProvider(after) as new:
@@ -40,14 +40,14 @@ def test_whichever_statement_fails_the_next_visit_puts_it_right() -> None:
         while has_failed:
             number += 1
             provider = make_provider(f"provider-{number}", url=old.url)
-            visit(provider)
+            sync(provider)
             Provider.objects.filter(pk=provider.pk).update(url=new.url)
 
-            has_failed = _visit_with(FailingStatement(number), provider)
+            has_failed = _sync_with(FailingStatement(number), provider)
 
             _let_lease_pass(provider)
             mark_abandoned_runs()
-            visit(provider)
+            sync(provider)
             assert mirrored(provider) == expected, f"statement {number}"
 
     assert number > 20
@@ -71,15 +71,15 @@ def _changed(zone: list[Any]) -> list[Any]:
 def _mirror_of(provider: Provider, old_url: str, new_url: str) -> list[Any]:
     for url in (old_url, new_url):
         Provider.objects.filter(pk=provider.pk).update(url=url)
-        visit(provider)
+        sync(provider)
     return mirrored(provider)
 
 
-def _visit_with(failing: FailingStatement, provider: Provider) -> bool:
+def _sync_with(failing: FailingStatement, provider: Provider) -> bool:
     """Whether the statement that was to fail was reached."""
     try:
         with connection.execute_wrapper(failing):
-            visit(provider)
+            sync(provider)
     except OperationalError:
         connection.close()  # as a worker does between tasks
     return failing.seen >= failing.number

@@ -14,7 +14,7 @@ from registry_app.reconcile.schedule import LONGEST_BACKOFF, compute_next_sync, 
 from tests.factories import make_provider
 from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_zone
-from tests.registry_app.reconcile.visiting import visit
+from tests.registry_app.reconcile.syncing import sync
 
 
 @pytest.mark.django_db
@@ -24,11 +24,11 @@ def test_the_third_failure_in_a_row_opens_a_finding_and_a_success_resolves_it() 
         reference.faults.plan("GET /records", read_faults.status(500), times=3)
 
         for _ in range(2):
-            visit(provider)
+            sync(provider)
         before_third = Finding.objects.count()
-        visit(provider)
+        sync(provider)
         opened = Finding.objects.get(kind=Finding.Kind.PROVIDER_FAILING)
-        visit(provider)
+        sync(provider)
 
     assert before_third == 0
     assert (opened.state, opened.provider) == (Finding.State.OPEN, provider)
@@ -47,10 +47,10 @@ def test_it_does_not_come_back_before_the_provider_asked_it_to() -> None:
         provider = make_provider(url=reference.url, interval_seconds=5)
         reference.faults.plan("GET /records", read_faults.too_many_requests("1800"))
 
-        visit(provider)
+        sync(provider)
 
-    assert provider.next_visit_at is not None
-    assert provider.next_visit_at - timezone.now() > timedelta(minutes=29)
+    assert provider.next_sync_at is not None
+    assert provider.next_sync_at - timezone.now() > timedelta(minutes=29)
 
 
 def test_the_delay_doubles_and_ends_at_an_hour() -> None:
@@ -79,7 +79,7 @@ def test_tries_after_one_failure_are_spread() -> None:
     assert len(delays) > 1
 
 
-def test_visits_of_one_interval_are_spread() -> None:
+def test_syncs_of_one_interval_are_spread() -> None:
     now = timezone.now()
 
     delays = {compute_next_sync(now, 60) - now for _ in range(50)}
@@ -95,13 +95,13 @@ def test_anything_unexpected_fails_the_run_and_is_raised_for_the_log() -> None:
         provider = make_provider(url=reference.url, domain_filter={"include": 7})
 
         with pytest.raises(msgspec.ValidationError):
-            visit(provider)
+            sync(provider)
 
     run = SyncRun.objects.get()
     provider.refresh_from_db()
     assert (run.status, run.error_code) == (SyncRun.Status.FAILED, "unexpected")
     assert (provider.status, provider.lease_holder) == (Provider.Status.FAILING, "")
-    assert provider.next_visit_at is not None
+    assert provider.next_sync_at is not None
 
 
 @pytest.mark.django_db
@@ -112,23 +112,23 @@ def test_no_secret_and_no_body_is_in_what_is_kept_of_a_failure() -> None:
         )
         reference.faults.plan("GET /records", read_faults.status(401, "no such login: blue s3cret-password"))
 
-        run = visit(provider)
+        run = sync(provider)
 
     assert run.status == SyncRun.Status.FAILED
     assert "s3cret-password" not in f"{run.error} {provider.last_error}"
 
 
 @pytest.mark.django_db
-def test_a_silent_provider_is_silent_no_more_when_a_person_has_it_visited() -> None:
+def test_a_silent_provider_is_silent_no_more_when_a_person_has_it_synced() -> None:
     long_ago = timezone.now() - timedelta(hours=2)
     with ReferenceProvider(make_zone(count=3)) as reference:
         provider = make_provider(url=reference.url)
-        visit(provider)
-        Provider.objects.filter(pk=provider.pk).update(next_visit_at=long_ago, last_visit_at=long_ago)
+        sync(provider)
+        Provider.objects.filter(pk=provider.pk).update(next_sync_at=long_ago, last_sync_at=long_ago)
         noted = note_silent_providers()
         request_sync(SYSTEM, provider.pk)
 
-        visit(provider)
+        sync(provider)
 
     assert noted == 1
     assert Finding.objects.get(kind=Finding.Kind.PROVIDER_FAILING).state == Finding.State.RESOLVED

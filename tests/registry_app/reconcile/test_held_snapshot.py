@@ -20,7 +20,7 @@ from tests.factories import make_owner, make_provider
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.reconcile.interrupting import AfterReading
 from tests.registry_app.reconcile.serving import serve
-from tests.registry_app.reconcile.visiting import mirrored, visit
+from tests.registry_app.reconcile.syncing import mirrored, sync
 
 pytestmark = pytest.mark.django_db
 
@@ -110,7 +110,7 @@ def test_a_normal_answer_clears_it() -> None:
     assert Finding.objects.get(kind=Finding.Kind.SNAPSHOT_HELD).state == Finding.State.RESOLVED
 
 
-def test_an_accepted_one_is_stored_by_the_next_visit() -> None:
+def test_an_accepted_one_is_stored_by_the_next_sync() -> None:
     provider, held = _hold()
     accept_held_snapshot(SYSTEM, held.pk, reason="The shop moved out.")
 
@@ -143,12 +143,12 @@ def test_beside_an_accepted_one_another_loss_is_held_again() -> None:
     assert len(mirrored(provider)) == 40
 
 
-def test_accepting_while_a_visit_looks_is_not_undone_by_it() -> None:
+def test_accepting_while_a_sync_looks_is_not_undone_by_it() -> None:
     provider, zone = make_provider(), make_zone(count=20)
     serve(provider, zone)
     with ReferenceProvider(zone[:10]) as reference:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
-        visit(provider)
+        sync(provider)
         held = HeldSnapshot.objects.get()
         lease = take_lease(provider.pk, "a slow worker")
         assert lease is not None
@@ -195,7 +195,7 @@ def test_a_failure_in_between_forgets_nothing_of_it() -> None:
     provider, held = _hold()
     accept_held_snapshot(SYSTEM, held.pk, reason="The shop moved out.")
     Provider.objects.filter(pk=provider.pk).update(url="http://127.0.0.1:1", deadline_seconds=1)
-    failed = visit(provider)
+    failed = sync(provider)
 
     run = serve(provider, make_zone(count=20)[:10])
 
@@ -209,7 +209,7 @@ def test_a_normal_answer_after_a_rejection_resolves_the_finding() -> None:
     provider, held = _hold()
     reject_held_snapshot(SYSTEM, held.pk, reason="The provider lost its cache.")
     Provider.objects.filter(pk=provider.pk).update(url="http://127.0.0.1:1", deadline_seconds=1)
-    visit(provider)
+    sync(provider)
 
     serve(provider, make_zone(count=20))
 
@@ -335,7 +335,7 @@ def test_a_first_answer_is_never_too_little() -> None:
 
 
 def _long_ago(provider: Provider) -> dict[str, object]:
-    """Its filter as it is, negotiated so long ago that the next visit negotiates again."""
+    """Its filter as it is, negotiated so long ago that the next sync negotiates again."""
     return {
         **msgspec.convert(provider.domain_filter, dict[str, object]),
         "negotiated_at": "2020-01-01T00:00:00+00:00",

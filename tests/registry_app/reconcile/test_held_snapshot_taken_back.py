@@ -10,7 +10,7 @@ from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
 from tests.factories import make_provider
 from tests.reference_server import make_zone
 from tests.registry_app.reconcile.serving import serve
-from tests.registry_app.reconcile.visiting import mirrored
+from tests.registry_app.reconcile.syncing import mirrored
 
 pytestmark = pytest.mark.django_db
 

@@ -19,7 +19,7 @@ from tests.factories import make_provider
 from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.reconcile.interrupting import AfterReading
-from tests.registry_app.reconcile.visiting import visit
+from tests.registry_app.reconcile.syncing import sync
 
 
 @pytest.mark.django_db
@@ -116,7 +116,7 @@ def test_of_many_workers_exactly_one_gets_it() -> None:
 
 
 @pytest.mark.django_db
-def test_a_visit_that_lost_its_lease_stores_nothing() -> None:
+def test_a_sync_that_lost_its_lease_stores_nothing() -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         provider = make_provider(url=reference.url)
         lost = take_lease(provider.pk, "slow worker")
@@ -153,7 +153,7 @@ def test_a_lease_lost_just_before_the_store_stores_nothing() -> None:
 def test_a_lease_lost_before_nothing_is_noted_as_new_notes_nothing() -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         provider = make_provider(url=reference.url)
-        visit(provider)
+        sync(provider)
         lost = take_lease(provider.pk, "slow worker")
         assert lost is not None
 
@@ -169,7 +169,7 @@ def test_a_lease_lost_before_nothing_is_noted_as_new_notes_nothing() -> None:
 def test_a_lease_lost_before_a_snapshot_is_held_holds_nothing() -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         provider = make_provider(url=reference.url)
-        visit(provider)
+        sync(provider)
         reference.faults.plan("GET /records", read_faults.empty_list())
         lost = take_lease(provider.pk, "slow worker")
         assert lost is not None
@@ -205,11 +205,11 @@ def test_a_lease_lost_between_two_slices_stores_no_more() -> None:
 
 
 @pytest.mark.django_db
-def test_a_visit_gives_its_lease_back() -> None:
+def test_a_sync_gives_its_lease_back() -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         provider = make_provider(url=reference.url)
 
-        visit(provider)
+        sync(provider)
 
     assert (provider.lease_holder, provider.lease_until) == ("", None)
 

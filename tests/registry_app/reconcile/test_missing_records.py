@@ -9,7 +9,7 @@ from registry_app.models import Provider, RecordEvent, RecordSet
 from tests.factories import make_provider
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.reconcile.serving import serve
-from tests.registry_app.reconcile.visiting import visit
+from tests.registry_app.reconcile.syncing import sync
 
 pytestmark = pytest.mark.django_db
 GONE = "app-00003.example.org"
@@ -40,7 +40,7 @@ def test_an_unchanged_answer_counts_as_another_absence() -> None:
     with ReferenceProvider(make_zone(count=4)[:6]) as reference:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
 
-        visit(provider)
+        sync(provider)
 
     assert RecordSet.objects.get(name=GONE).missing_snapshots == 2
 
@@ -77,11 +77,11 @@ def test_it_is_purged_after_three_snapshots_and_a_day() -> None:
     assert (event.name, event.before["owner"]) == (GONE, "blue-cluster")
 
 
-def test_a_failed_visit_counts_no_absence() -> None:
+def test_a_failed_sync_counts_no_absence() -> None:
     provider = _lose_one()
     Provider.objects.filter(pk=provider.pk).update(url="http://127.0.0.1:1", deadline_seconds=1)
 
-    visit(provider)
+    sync(provider)
 
     assert RecordSet.objects.get(name=GONE).missing_snapshots == 1
 

@@ -1,4 +1,4 @@
-"""Whatever goes wrong in a visit, no secret is in a log, a run, a finding or the audit trail (I18)."""
+"""Whatever goes wrong in a sync, no secret is in a log, a run, a finding or the audit trail (I18)."""
 
 import logging
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from registry_app.models import AuditEntry, Finding, Provider, RegistryProfile, 
 from tests.faults import framing_faults, read_faults
 from tests.faults.fault import Fault
 from tests.reference_server import ReferenceProvider, make_zone
-from tests.registry_app.reconcile.visiting import visit
+from tests.registry_app.reconcile.syncing import sync
 
 pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 SECRET = "s3cret-of-the-provider"
@@ -44,7 +44,7 @@ def test_no_secret_is_told(fault: str, login: str, caplog: pytest.LogCaptureFixt
         reference.faults.plan("GET /records", FAULTS[fault](), times=3)
 
         for _ in range(3):
-            visit(provider)
+            sync(provider)
 
     told = [caplog.text]
     told += [serializers.serialize("json", rows) for rows in (SyncRun.objects.all(), Finding.objects.all())]

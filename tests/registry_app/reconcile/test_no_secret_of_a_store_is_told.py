@@ -18,7 +18,7 @@ from tests.faults.fault import Fault
 from tests.kubernetes_api import faults as kubernetes_faults
 from tests.kubernetes_api.server import KubernetesApi
 from tests.reference_server import make_record
-from tests.registry_app.reconcile.visiting import visit
+from tests.registry_app.reconcile.syncing import sync
 from tests.registry_app.transfer.recording import RecordingProvider
 from tests.registry_app.transfer.stored_registries import DynamoDbRegistry, KubernetesRegistry, open_registry
 from tests.strict_dynamodb import SECRET, TOKEN, body, refusal
@@ -64,7 +64,7 @@ def test_no_secret_is_told(kind: str, fault: str, caplog: pytest.LogCaptureFixtu
             for _ in range(3 if found else 0):
                 assert found is not None
                 registry.plan_read(found)
-            visit(provider)
+            sync(provider)
             told.append(str(probe_registry(SYSTEM, profile.pk)))
             RegistryProfile.objects.update(next_resync_at=None)
             resync_registry(profile.pk)
@@ -92,7 +92,7 @@ def test_no_session_token_is_told(caplog: pytest.LogCaptureFixture) -> None:
             for _ in range(2 if fault else 0):
                 assert fault is not None
                 registry.plan_read(fault)
-            visit(provider)
+            sync(provider)
             told.append(str(probe_registry(SYSTEM, profile.pk)))
 
     told += [serializers.serialize("json", model.objects.all()) for model in (SyncRun, Finding, AuditEntry)]

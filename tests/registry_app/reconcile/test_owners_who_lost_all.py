@@ -16,7 +16,7 @@ from registry_app.transfer.send.run_transfer import run_transfer
 from tests.kubernetes_api.server import KubernetesApi
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.loop.world import run, wanted
-from tests.registry_app.reconcile.visiting import mirrored, visit
+from tests.registry_app.reconcile.syncing import mirrored, sync
 from tests.registry_app.transfer.recording import RecordingProvider
 from tests.registry_app.transfer.stored_registries import (
     ConfigMapRegistry,
@@ -86,10 +86,10 @@ def test_that_all_claims_of_one_owner_are_gone_waits_for_a_person(kind: str) -> 
     with open_shared(kind) as shared:
         shared.lose(BLUES)
 
-        held = visit(shared.provider)
+        held = sync(shared.provider)
         reasons, owners = shared.reasons(), shared.owners()
         accept_held_snapshot(SYSTEM, HeldSnapshot.objects.get().pk, reason="Blue is gone.")
-        stored = visit(shared.provider)
+        stored = sync(shared.provider)
 
         assert held.status == SyncRun.Status.HELD
         assert list(reasons) == ["store_emptied"]
@@ -107,7 +107,7 @@ def test_a_configmap_that_was_deleted_whole_waits_for_a_person() -> None:
         world = enter_world(reference, "shared-zone", prepare=registry.profile)
         api.delete_object("configmaps", f"{BLUE}-storage")
 
-        held = visit(world.provider)
+        held = sync(world.provider)
 
         (reason,) = HeldSnapshot.objects.get().reasons
         assert held.status == SyncRun.Status.HELD
@@ -120,7 +120,7 @@ def test_a_deletion_under_way_is_not_believed_either() -> None:
     with open_shared("crd") as shared:
         shared.lose(BLUES[:4])
 
-        held = visit(shared.provider)
+        held = sync(shared.provider)
 
         assert held.status == SyncRun.Status.HELD
         assert list(shared.reasons()) == ["store_shrunk"]
@@ -131,10 +131,10 @@ def test_a_deletion_under_way_is_not_believed_either() -> None:
 def test_what_came_back_clears_it() -> None:
     with open_shared("configmap") as shared:
         shared.lose(BLUES)
-        visit(shared.provider)
+        sync(shared.provider)
         shared.registry.put_all(BLUES, BLUE)
 
-        cleared = visit(shared.provider)
+        cleared = sync(shared.provider)
 
         assert cleared.status in (SyncRun.Status.STORED, SyncRun.Status.UNCHANGED)
         assert HeldSnapshot.objects.get().status == HeldSnapshot.Status.CLEARED
@@ -144,7 +144,7 @@ def test_an_owner_may_release_a_few() -> None:
     with open_shared("crd") as shared:
         shared.lose(BLUES[:3])
 
-        stored = visit(shared.provider)
+        stored = sync(shared.provider)
 
         assert stored.status == SyncRun.Status.STORED
         assert shared.owners() == {BLUE, None}
@@ -156,7 +156,7 @@ def test_an_owner_may_clean_up_all_it_had(kind: str) -> None:
         shared.drop(BLUES)
         shared.lose(BLUES)
 
-        stored = visit(shared.provider)
+        stored = sync(shared.provider)
 
         assert stored.status == SyncRun.Status.STORED
         assert shared.owners() == set()
@@ -167,7 +167,7 @@ def test_a_clean_up_hides_no_loss() -> None:
         shared.drop(BLUES[:9])
         shared.lose(BLUES)
 
-        held = visit(shared.provider)
+        held = sync(shared.provider)
 
         assert held.status == SyncRun.Status.HELD
         assert f"all 2 claims of {BLUE}" in shared.reasons()["store_emptied"]
@@ -181,7 +181,7 @@ def test_a_release_of_all_that_was_reviewed_here_is_no_loss(kind: str) -> None:
         transfer = request(alice, asked)
         run_transfer(transfer.pk)
 
-        again = visit(shared.provider)
+        again = sync(shared.provider)
 
         transfer.refresh_from_db()
         assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
@@ -194,7 +194,7 @@ def test_what_another_tool_gave_to_somebody_is_no_loss() -> None:
         for each in BLUES:
             shared.registry.rewrite(each, GREEN)
 
-        stored = visit(shared.provider)
+        stored = sync(shared.provider)
 
         assert stored.status == SyncRun.Status.STORED
         assert shared.owners() == {GREEN}
@@ -204,7 +204,7 @@ def test_what_its_owner_claims_in_the_zone_too_is_no_loss() -> None:
     with open_shared("dynamodb", *[make_claim(each.dns_name, owner=BLUE) for each in BLUES]) as shared:
         shared.lose(BLUES)
 
-        stored = visit(shared.provider)
+        stored = sync(shared.provider)
 
         assert stored.status == SyncRun.Status.STORED
         assert shared.owners() == {BLUE}
@@ -214,7 +214,7 @@ def test_claims_that_nobody_can_read_any_more_make_their_owner_unknown_and_are_n
     with open_shared("dynamodb") as shared:
         shared.registry.put_all(BLUES, "blue=cluster")
 
-        stored = visit(shared.provider)
+        stored = sync(shared.provider)
 
         assert stored.status == SyncRun.Status.STORED
         states = {row[4] for row in mirrored(shared.provider) if row[0].startswith("job-")}
@@ -224,10 +224,10 @@ def test_claims_that_nobody_can_read_any_more_make_their_owner_unknown_and_are_n
 def test_claims_that_nobody_could_read_are_not_believed_to_be_gone_either() -> None:
     with open_shared("dynamodb") as shared:
         shared.registry.put_all(BLUES, "blue=cluster")
-        visit(shared.provider)
+        sync(shared.provider)
         shared.lose(BLUES)
 
-        held = visit(shared.provider)
+        held = sync(shared.provider)
 
         assert held.status == SyncRun.Status.HELD
         assert "all 11 claims of owners that cannot be read" in shared.reasons()["store_emptied"]
@@ -238,11 +238,11 @@ def test_an_intent_that_its_owner_drops_is_no_loss_though_somebody_else_made_the
     late = make_record("late.example.org")
     with open_shared("dynamodb") as shared:
         shared.registry.put(late, "red-cluster")
-        visit(shared.provider)
+        sync(shared.provider)
         shared.registry.remove(late)
         shared.reference.backend.apply(ChangeSet(create=(late,)))
 
-        stored = visit(shared.provider)
+        stored = sync(shared.provider)
 
         assert stored.status == SyncRun.Status.STORED
         assert shared.world.owner_of(late.dns_name) == "unmanaged"
@@ -255,7 +255,7 @@ def test_a_conflict_that_ends_for_the_owner_who_moved_to_the_zone_is_no_loss() -
         shared.reference.backend.apply(ChangeSet(update_old=tuple(greens), update_new=blues))
         shared.lose(BLUES)
 
-        stored = visit(shared.provider)
+        stored = sync(shared.provider)
 
         assert stored.status == SyncRun.Status.STORED
         assert shared.owners() == {BLUE}
@@ -266,7 +266,7 @@ def test_a_conflict_does_not_end_because_one_side_lost_all() -> None:
         before = shared.owners()
         shared.lose(BLUES)
 
-        held = visit(shared.provider)
+        held = sync(shared.provider)
 
         assert held.status == SyncRun.Status.HELD
         assert list(shared.reasons()) == ["store_emptied"]
@@ -285,11 +285,11 @@ def _lose_more(shared: Shared) -> None:
 def test_what_is_lost_after_a_person_accepted_less_is_held_again(lose: Callable[[Shared], None]) -> None:
     with open_shared("dynamodb") as shared:
         shared.drop(GREENS[:20])
-        visit(shared.provider)
+        sync(shared.provider)
         accept_held_snapshot(SYSTEM, HeldSnapshot.objects.get().pk, reason="Green shrinks.")
         lose(shared)
 
-        held = visit(shared.provider)
+        held = sync(shared.provider)
 
         assert held.status == SyncRun.Status.HELD
         assert {"store_emptied", "store_shrunk"} & shared.reasons().keys()

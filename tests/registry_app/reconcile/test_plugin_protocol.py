@@ -1,4 +1,4 @@
-"""A provider that speaks the plugin protocol is visited, probed and written to as any other."""
+"""A provider that speaks the plugin protocol is synced, probed and written to as any other."""
 
 import pytest
 

@@ -19,7 +19,7 @@ def _run(provider: Provider, status: SyncRun.Status) -> SyncRun:
     )
 
 
-def test_old_visits_go_but_for_the_last_stored_one_and_running_ones() -> None:
+def test_old_syncs_go_but_for_the_last_stored_one_and_running_ones() -> None:
     provider = make_provider()
     for status in (SyncRun.Status.STORED, SyncRun.Status.FAILED, SyncRun.Status.UNCHANGED):
         _run(provider, status)
@@ -54,7 +54,7 @@ def test_only_resolved_findings_go() -> None:
 
 
 @pytest.mark.parametrize("status", [HeldSnapshot.Status.OPEN, HeldSnapshot.Status.ACCEPTED])
-def test_a_snapshot_that_waits_for_a_person_or_for_its_visit_stays(status: HeldSnapshot.Status) -> None:
+def test_a_snapshot_that_waits_for_a_person_or_for_its_sync_stays(status: HeldSnapshot.Status) -> None:
     held = {"body": b"", "body_digest": "", "created_at": LONG_AGO, "last_seen_at": LONG_AGO}
     waiting = HeldSnapshot.objects.create(provider=make_provider(), status=status, **held)
     HeldSnapshot.objects.create(provider=waiting.provider, status=HeldSnapshot.Status.REJECTED, **held)

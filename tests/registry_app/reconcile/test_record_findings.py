@@ -10,7 +10,7 @@ from tests.factories import make_owner, make_provider
 from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.reconcile.serving import serve
-from tests.registry_app.reconcile.visiting import visit
+from tests.registry_app.reconcile.syncing import sync
 
 pytestmark = pytest.mark.django_db
 Kind = Finding.Kind
@@ -125,7 +125,7 @@ def test_a_filter_called_filters_matches_everything() -> None:
         provider = make_provider(url=reference.url)
         reference.faults.plan("GET /", read_faults.body(b'{"filters":["example.org"]}'))
 
-        visit(provider)
+        sync(provider)
 
     assert Finding.objects.get(kind=Kind.FILTER_MATCHES_ALL).provider == provider
 
@@ -138,7 +138,7 @@ def test_a_record_whose_claim_was_set_aside_is_unknown_not_unmanaged() -> None:
         lone = b'{"dnsName":"www.example.org","recordType":"A","targets":["192.0.2.1"]}'
         reference.faults.plan("GET /records", read_faults.poisoned(bad + b"," + lone))
 
-        visit(provider)
+        sync(provider)
 
     assert provider.record_sets.get(name="www.example.org").state == "unknown"
 
@@ -152,7 +152,7 @@ def test_a_record_that_is_set_aside_is_not_missing() -> None:
         bad = f'{{"dnsName":"{name}","recordType":"A","recordTTL":-1,"targets":["192.0.2.1"]}}'
         reference.faults.plan("GET /records", read_faults.poisoned(bad.encode()))
 
-        run = visit(provider)
+        run = sync(provider)
 
     assert run.vanished == 0
     assert provider.record_sets.get(name=name).missing_since is None

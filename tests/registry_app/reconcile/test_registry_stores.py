@@ -1,4 +1,4 @@
-"""Claims that are kept beside DNS: a visit reads them with the records, and believes all of it or nothing."""
+"""Claims that are kept beside DNS: a sync reads them with the records, and believes all of it or nothing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
 from registry_app.transfer.plan.selection import Selection
 from tests.factories import make_administrator, make_owner, make_provider, make_record_set
 from tests.reference_server import ReferenceProvider, make_record
-from tests.registry_app.reconcile.visiting import mirrored, visit
+from tests.registry_app.reconcile.syncing import mirrored, sync
 from tests.registry_app.transfer.stored_registries import start_moto
 from tests.registry_app.transfer.world import ask, make_alice, plan
 from tests.strict_dynamodb import KEY_ID, REGION, SECRET, TOKEN, StrictDynamoDb, refusal, strict_dynamodb
@@ -66,8 +66,8 @@ def table() -> Iterator[Table]:
         yield table
 
 
-def test_a_visit_hears_the_claims_of_a_store_beside_the_records(table: Table) -> None:
-    run = visit(table.provider)
+def test_a_sync_hears_the_claims_of_a_store_beside_the_records(table: Table) -> None:
+    run = sync(table.provider)
 
     assert (run.status, run.created, run.claims) == (SyncRun.Status.STORED, 12, 12)
     assert set(table.owners().values()) == {BLUE}
@@ -78,27 +78,27 @@ def test_a_visit_hears_the_claims_of_a_store_beside_the_records(table: Table) ->
 
 
 def test_a_store_that_says_the_same_again_is_not_looked_at_again(table: Table) -> None:
-    visit(table.provider)
+    sync(table.provider)
 
-    assert visit(table.provider).status == SyncRun.Status.UNCHANGED
+    assert sync(table.provider).status == SyncRun.Status.UNCHANGED
 
 
 def test_a_row_that_changes_hands_is_seen_though_the_zone_is_as_it_was(table: Table) -> None:
-    visit(table.provider)
+    sync(table.provider)
     table.put("app-03.example.org", GREEN)
 
-    run = visit(table.provider)
+    run = sync(table.provider)
 
     assert (run.status, run.changed) == (SyncRun.Status.STORED, 1)
     assert table.owners()["app-03.example.org"] == GREEN
 
 
-def test_a_store_that_cannot_be_read_fails_the_visit_and_leaves_the_mirror(table: Table) -> None:
-    visit(table.provider)
+def test_a_store_that_cannot_be_read_fails_the_sync_and_leaves_the_mirror(table: Table) -> None:
+    sync(table.provider)
     table.service.faults.plan("POST /Scan", refusal("AccessDeniedException", "not authorized"))
     before = table.owners()
 
-    run = visit(table.provider)
+    run = sync(table.provider)
 
     assert (run.status, run.error_code) == (SyncRun.Status.FAILED, "registry_unreadable")
     assert "the registry profile table" in run.error
@@ -110,9 +110,9 @@ def test_a_store_that_cannot_be_read_fails_the_visit_and_leaves_the_mirror(table
 def test_temporary_credentials_are_shown_with_their_session_token(table: Table) -> None:
     table.service.session_token = TOKEN
 
-    without = visit(table.provider)
+    without = sync(table.provider)
     change_registry_profile(SYSTEM, table.profile.pk, {"session_token": TOKEN})
-    with_it = visit(table.provider)
+    with_it = sync(table.provider)
 
     assert (without.status, with_it.status) == (SyncRun.Status.FAILED, SyncRun.Status.STORED)
     assert TOKEN not in without.error
@@ -120,15 +120,15 @@ def test_temporary_credentials_are_shown_with_their_session_token(table: Table) 
 
 
 def test_a_store_that_lost_its_rows_is_held_until_a_person_believes_it(table: Table) -> None:
-    visit(table.provider)
+    sync(table.provider)
     for each in RECORDS[:10]:
         table.delete(each.dns_name)
 
-    held = visit(table.provider)
+    held = sync(table.provider)
     snapshot = HeldSnapshot.objects.get()
     owners_then = set(table.owners().values())
     accept_held_snapshot(SYSTEM, snapshot.pk, reason="We moved to another table.")
-    stored = visit(table.provider)
+    stored = sync(table.provider)
 
     assert (held.status, owners_then) == (SyncRun.Status.HELD, {BLUE})
     assert (stored.status, list(table.owners().values()).count(BLUE)) == (SyncRun.Status.STORED, 2)
@@ -139,7 +139,7 @@ def test_a_row_for_nothing_is_told_in_words_that_fit(table: Table) -> None:
     make_owner(BLUE, registry_profile=table.profile)
     table.put("gone.example.org")
 
-    visit(table.provider)
+    sync(table.provider)
 
     finding = Finding.objects.get(kind=Finding.Kind.ORPHAN_CLAIM)
     assert finding.explanation.startswith(
@@ -154,7 +154,7 @@ def test_a_row_is_not_cleaned_up_while_another_provider_shows_its_record_set(tab
     make_owner(BLUE, registry_profile=table.profile)
     table.put("gone.example.org")
     table.put("elsewhere.example.org")
-    visit(table.provider)
+    sync(table.provider)
     make_record_set(make_provider("green-zone"), "elsewhere.example.org")
 
     found = plan(alice, ask("clean_up", Selection(owner_id=BLUE, name_suffix="example.org")))
@@ -170,7 +170,7 @@ def test_a_row_outside_the_domain_filter_is_left_to_whom_it_may_serve(table: Tab
     table.put("www.example.net")
     with ReferenceProvider(RECORDS, domain_filter=DomainFilter(include=("example.org",))) as narrow:
         Provider.objects.filter(pk=table.provider.pk).update(url=narrow.url)
-        visit(table.provider)
+        sync(table.provider)
 
     found = plan(alice, ask("clean_up", Selection(owner_id=BLUE, states=("orphan",))))
 
@@ -182,7 +182,7 @@ def test_a_row_outside_the_domain_filter_is_left_to_whom_it_may_serve(table: Tab
 
 
 def test_the_page_of_a_record_set_says_where_its_claim_stands(table: Table, client: Client) -> None:
-    visit(table.provider)
+    sync(table.provider)
     record_set = table.provider.record_sets.get(name="app-00.example.org")
     client.force_login(make_administrator())
 

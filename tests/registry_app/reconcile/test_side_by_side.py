@@ -1,4 +1,4 @@
-"""A hundred providers and several workers: each is visited once, none stops another."""
+"""A hundred providers and several workers: each is synced once, none stops another."""
 
 import queue
 import threading
@@ -32,7 +32,7 @@ def test_a_hundred_providers_are_mirrored_while_some_fail() -> None:
             for copy in range(PROVIDERS // SERVERS):
                 make_provider(f"provider-{number}-{copy}", url=reference.url)
 
-        _visit_all_at_once(find_due(timezone.now()))
+        _sync_all_at_once(find_due(timezone.now()))
 
     assert Provider.objects.filter(status=Provider.Status.OK).count() == 90
     assert Provider.objects.filter(status=Provider.Status.FAILING).count() == 10
@@ -42,17 +42,17 @@ def test_a_hundred_providers_are_mirrored_while_some_fail() -> None:
     assert not Provider.objects.exclude(lease_holder="").exists()
 
 
-def test_a_visit_asked_for_many_times_at_once_leaves_one_mirror() -> None:
+def test_a_sync_asked_for_many_times_at_once_leaves_one_mirror() -> None:
     with ReferenceProvider(make_zone(count=20)) as reference:
         provider = make_provider(url=reference.url)
 
-        _visit_all_at_once([provider.pk] * 12)
+        _sync_all_at_once([provider.pk] * 12)
 
     assert RecordSet.objects.count() == 20
     assert SyncRun.objects.filter(status=SyncRun.Status.STORED).count() == 1
 
 
-def _visit_all_at_once(provider_ids: list[int]) -> None:
+def _sync_all_at_once(provider_ids: list[int]) -> None:
     """As workers do it: whoever is free takes the next."""
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     for provider_id in provider_ids:

@@ -1,4 +1,4 @@
-"""What became of transfers, as later visits see it."""
+"""What became of transfers, as later syncs see it."""
 
 from datetime import timedelta
 

@@ -16,7 +16,7 @@ from tests.reference_server import (
     make_record,
     make_zone,
 )
-from tests.registry_app.reconcile.visiting import visit
+from tests.registry_app.reconcile.syncing import sync
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +51,7 @@ _FIX: dict[str, tuple[int, str]] = {
     Kind.SNAPSHOT_HELD: (Severity.CRITICAL, "accept_snapshot"),
     Kind.PROVIDER_FAILING: (Severity.ERROR, "Look at the provider's log"),
 }
-# Found beside visits, where their own tests look at what they say.
+# Found beside syncs, where their own tests look at what they say.
 _ELSEWHERE = {
     Kind.CHANGED_BACK,
     Kind.DELETED_AFTER_TRANSFER,
@@ -106,11 +106,11 @@ def _show_everything_that_can_be_wrong(provider: Provider) -> None:
             Provider.objects.filter(pk=provider.pk).update(url=reference.url)
             reference.faults.plan("GET /", read_faults.body(b'{"filters":["example.org"]}'))
             reference.faults.plan("GET /records", read_faults.nul())
-            visit(provider)
+            sync(provider)
     with ReferenceProvider(_build_zone(3)) as reference:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
         reference.faults.plan("GET /records", read_faults.wrong_content_type())
-        visit(provider)
+        sync(provider)
 
 
 def _build_zone(number: int) -> list[Endpoint]:
@@ -157,9 +157,9 @@ def _build_zone(number: int) -> list[Endpoint]:
 def _show_too_little(provider: Provider) -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
-        visit(provider)
+        sync(provider)
         reference.faults.plan("GET /records", read_faults.empty_list())
-        visit(provider)
+        sync(provider)
 
 
 def _list_in_parts(provider: Provider) -> None:
@@ -167,7 +167,7 @@ def _list_in_parts(provider: Provider) -> None:
     with ReferenceProvider() as reference:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
         reference.faults.plan("GET /records", read_faults.body(encode_endpoints(parts)))
-        visit(provider)
+        sync(provider)
 
 
 def _fail(provider: Provider) -> None:
@@ -175,4 +175,4 @@ def _fail(provider: Provider) -> None:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
         reference.faults.plan("GET /records", read_faults.status(500), times=3)
         for _ in range(3):
-            visit(provider)
+            sync(provider)

@@ -26,7 +26,7 @@ def test_the_pages_say_what_waits_and_accept_it() -> None:
         early = client.get(page).content.decode()
         client.post(accept, {"reason": "Too early."})
         assert Provider.objects.get().restored_at is not None
-        world.visit()
+        world.sync()
         ready = client.get(page).content.decode()
         client.post(accept, {"reason": "Seen."})
 
@@ -41,7 +41,7 @@ def test_the_pages_say_what_waits_and_accept_it() -> None:
 def test_all_are_accepted_from_the_dashboard() -> None:
     with open_world(name="one") as first, open_world(name="two"):
         note_restore(SYSTEM, None, how="The drill.")
-        first.visit()
+        first.sync()
         client = Client()
         client.force_login(make_administrator())
 
@@ -61,7 +61,7 @@ def test_the_api_accepts_one_or_all() -> None:
 
         early = client.post(one, {"reason": "Too early."})
         waits = read(client.post(f"{API}/providers/accept-all-restored/", {"reason": "All."}))
-        world.visit()
+        world.sync()
         accepted = read(client.post(one, {"reason": "Seen."}))
         again = client.post(one, {"reason": "Twice."})
 

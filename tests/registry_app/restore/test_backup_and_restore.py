@@ -67,7 +67,7 @@ def test_the_drill(tmp_path: Path) -> None:
         assert [each["holds"] for each in checked["invariants"]] == [True] * len(checked["invariants"])
 
         _undo_by_hand(world)
-        world.visit()
+        world.sync()
         accepted = _call("dnsadmin_restore", "accept", "--all", "--as", "alice", "--reason", "The drill.")
         assert accepted == {"accepted": [world.provider.name], "waiting": []}
         again = approve(make_bob(), request(make_alice(), ask()))
@@ -86,7 +86,7 @@ def test_rows_made_after_a_restore_get_new_ids(tmp_path: Path) -> None:
         _call("dnsadmin_backup", str(file))
         _call("dnsadmin_restore", "backup", str(file), "--replace")
 
-        world.visit()
+        world.sync()
         assert request(make_alice(), ask()).pk
 
 

@@ -106,7 +106,7 @@ def test_nothing_is_sent_until_somebody_accepted_the_next_snapshot(tmp_path: Pat
 
         with pytest.raises(RefusedBySafety, match="no snapshot since"):
             accept_restored(alice, world.provider.pk, reason="Too early.")
-        world.visit()
+        world.sync()
         again = request(alice, ask())
         with pytest.raises(RefusedBySafety, match="restored"):
             approve(make_bob(), again)
@@ -132,7 +132,7 @@ def _accept_what_was_held(world: World) -> None:
         accept_restored(make_alice(), world.provider.pk, reason="Too early.")
     held = HeldSnapshot.objects.get(provider=world.provider)
     accept_held_snapshot(make_alice(), held.pk, reason="It was moved.")
-    world.visit()
+    world.sync()
 
 
 def test_all_are_accepted_in_one_act_but_for_those_without_a_snapshot(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from registry_app.resync.resync_registry import resync_registry
 from tests.factories import make_administrator
 from tests.kubernetes_api import faults
 from tests.reference_server import make_record
-from tests.registry_app.reconcile.visiting import visit
+from tests.registry_app.reconcile.syncing import sync
 from tests.registry_app.resync.world import API, BLUE, WWW, Beside, open_beside
 
 pytestmark = pytest.mark.django_db
@@ -110,7 +110,7 @@ def test_an_answer_that_shows_too_little_proves_nothing(beside: Beside) -> None:
     beside.put(API)
     more = tuple(make_record(f"app-{number:02}.example.org") for number in range(20))
     beside.reference.backend.apply(ChangeSet(create=more))
-    visit(beside.provider)
+    sync(beside.provider)
     beside.reference.backend.apply(ChangeSet(delete=(*more, WWW, API)))
 
     beside.resync(is_rebuilt=True)
@@ -135,7 +135,7 @@ def test_it_waits_for_its_turn_and_for_the_provider(beside: Beside) -> None:
     rested = due_resyncs()
     asked = len(beside.api.history.requests())
     resync_registry(beside.profile.pk)
-    lease = take_lease(beside.provider.pk, "a visit")
+    lease = take_lease(beside.provider.pk, "a sync")
     beside.resync()
 
     assert lease is not None
@@ -149,11 +149,11 @@ def test_it_waits_for_its_turn_and_for_the_provider(beside: Beside) -> None:
 def test_nothing_is_compared_or_rebuilt_while_what_the_provider_shows_is_held(beside: Beside) -> None:
     for number in range(20):
         beside.reference.backend.apply(ChangeSet(create=(make_record(f"app-{number}.example.org"),)))
-    visit(beside.provider)
+    sync(beside.provider)
     for each in beside.reference.endpoints():
         other = make_record(f"other-{each.dns_name}")
         beside.reference.backend.apply(ChangeSet(create=(other,), delete=(each,)))
-    held = visit(beside.provider)
+    held = sync(beside.provider)
     before = beside.rows()
 
     beside.resync(is_rebuilt=True)
@@ -164,14 +164,14 @@ def test_nothing_is_compared_or_rebuilt_while_what_the_provider_shows_is_held(be
 
 
 def test_a_registry_that_was_deleted_is_not_rebuilt_before_a_person_believes_it(beside: Beside) -> None:
-    visit(beside.provider)
+    sync(beside.provider)
     beside.api.delete_object("configmaps", f"{BLUE}-storage")
 
     beside.resync(is_rebuilt=True)
     written, told = beside.api.writes(), drift()
-    held = visit(beside.provider)
+    held = sync(beside.provider)
     accept_held_snapshot(SYSTEM, HeldSnapshot.objects.get().pk, reason="Blue begins anew.")
-    stored = visit(beside.provider)
+    stored = sync(beside.provider)
     beside.resync(is_rebuilt=True)
 
     assert written == []

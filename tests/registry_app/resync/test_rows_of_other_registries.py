@@ -10,7 +10,7 @@ from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_owner
 from tests.reference_server import make_claim
-from tests.registry_app.reconcile.visiting import visit
+from tests.registry_app.reconcile.syncing import sync
 from tests.registry_app.resync.world import BLUE, HERITAGE, Beside, open_beside
 from tests.registry_app.transfer.world import ask, make_alice, request
 
@@ -46,7 +46,7 @@ def test_a_transfer_out_of_the_registry_leaves_a_row_that_names_the_new_owner() 
         type(beside.provider).objects.filter(pk=beside.provider.pk).update(
             approval_policy="none", max_transfer_percent=100, read_back_seconds=0
         )
-        visit(beside.provider)
+        sync(beside.provider)
 
         transfer = request(alice, ask(selection=Selection(names=("www.example.org",), record_types=("A",))))
         run_transfer(transfer.pk)

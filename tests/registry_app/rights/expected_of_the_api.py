@@ -212,6 +212,7 @@ ACTS: dict[tuple[str, str], Operation] = {
     ("patch", "providers/<provider:pk>/"): Operation(
         administers, of("provider"), lambda _: {"description": "ours"}, needs_version_of="providers"
     ),
+    ("post", "providers/<provider:pk>/syncs/"): Operation(operates_all, of("provider")),
     ("post", "providers/<provider:pk>/visits/"): Operation(operates_all, of("provider")),
     ("post", "providers/<provider:pk>/connection-tests/"): Operation(
         operates_all, of("provider"), is_written=False

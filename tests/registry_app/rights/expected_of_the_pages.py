@@ -230,7 +230,7 @@ BUTTONS: dict[str, Button] = {
         on_both_sides("request"),
         form=lambda side: {"step": "request", "draft": sign_draft(_draft_of(side))},
     ),
-    "provider_visit": Button(operates_all, of("provider")),
+    "provider_sync": Button(operates_all, of("provider")),
     "provider_test": Button(operates_all, of("provider"), is_written=False),
     "provider_accept_restored": Button(
         operates_all, of("provider"), lambda _: {"reason": "Looked at."}, before=is_restored

@@ -169,7 +169,7 @@ def _make_transfer(provider: Provider, owner: Owner, target: Owner, name: str, s
         approval_policy=Provider.ApprovalPolicy.NONE,
         requested_by=requester,
         requested_by_issuer=requester,
-        premises={"url": name_place(provider), "protocol": provider.protocol, "owners": {}},
+        preconditions={"url": name_place(provider), "protocol": provider.protocol, "owners": {}},
         target_intent=Transfer.TargetIntent.SAME,
         plan_fingerprint="",
         approved_by_name="" if status == "requested" else POLICY_APPROVES,

@@ -43,7 +43,7 @@ def _decide(user_id: int, transfer_id: int, decision: str) -> None:
     decide_transfer(_actor(user_id), public_id, decision=decision, reason="Seen.")
 
 
-def _visit(provider_id: int) -> None:
+def _sync(provider_id: int) -> None:
     sync_provider(provider_id, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
 
 
@@ -60,7 +60,7 @@ ACTS: dict[str, Callable[..., object]] = {
     "decide": _decide,
     "expire": expire_transfers,
     "reopen_late_arrivals": reopen_late_arrivals,
-    "visit": _visit,
+    "sync": _sync,
     "run_loop": run_loop,
     "finish_loop_run": finish_loop_run,
     "resync_registry": resync_registry,

@@ -43,7 +43,7 @@ STATUS = Transfer.Status
 _MOST_RUNS = 10
 
 
-def test_a_last_visit_that_fails_as_nobody_expects_does_not_keep_it_open_for_ever() -> None:
+def test_a_last_sync_that_fails_as_nobody_expects_does_not_keep_it_open_for_ever() -> None:
     alice = make_alice()
     with open_world() as world:
         transfer = request(alice, ask())
@@ -56,7 +56,7 @@ def test_a_last_visit_that_fails_as_nobody_expects_does_not_keep_it_open_for_eve
         assert len(world.change_sets()) == 1
         assert owners(world) == {GREEN: 10}
         Provider.objects.filter(pk=world.provider.pk).update(domain_filter={})
-        world.visit()
+        world.sync()
         assert world.owner_of("app-00000.example.org") == GREEN
 
 
@@ -169,7 +169,7 @@ def test_a_key_changed_after_the_approval_is_not_used() -> None:
         assert transfer.status == STATUS.STALE
         assert "encryption key" in transfer.status_reason
         assert world.change_sets() == []
-        assert "0123456789abcdef" not in str(transfer.premises)
+        assert "0123456789abcdef" not in str(transfer.preconditions)
 
 
 def test_a_provider_may_be_renamed_on_the_way() -> None:
@@ -200,7 +200,7 @@ def test_a_pause_that_a_wrong_clock_made_a_year_long_is_none() -> None:
     with open_world():
         transfer = request(alice, ask())
 
-        Transfer.objects.update(next_look_at=timezone.now() + timedelta(days=365))
+        Transfer.objects.update(next_attempt_at=timezone.now() + timedelta(days=365))
 
         assert due_transfers() == [transfer.pk]
 

@@ -94,7 +94,7 @@ def _check_schedule(scene: Scene) -> None:
         _check_nothing_was_sent_that_was_not_stored(two, transfer)
         assert [each.id for each in TRANSFER_INVARIANTS if each.find() is not None] == []
         if transfer.status in (Transfer.Status.VERIFIED, Transfer.Status.FAILED) and _has_verified(transfer):
-            two.world.visit()
+            two.world.sync()
             undone = undo(alice, transfer)
             assert undone.status == Transfer.Status.VERIFIED, undone.status_reason
             assert two.contents() == before

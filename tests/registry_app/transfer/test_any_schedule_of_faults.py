@@ -285,7 +285,7 @@ def _check_an_undo_gives_back_the_bytes(
     verified = transfer.items.filter(status=TransferItem.Status.VERIFIED).exists()
     if transfer.status == Transfer.Status.NEEDS_OPERATOR or not verified:
         return
-    world.visit()
+    world.sync()
     text = preview_undo(alice, transfer.public_id).confirmation_text
     undo = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text)
     _run_until_it_ends(world, undo)

@@ -107,7 +107,7 @@ def test_a_claim_encrypted_otherwise_is_told_of_and_healed_by_a_re_format() -> N
     profile = RegistryProfile.objects.create(name="encrypted", encryption_key=KEY)
     with open_world(_seal_otherwise(BLUE)) as world:
         register_owner(BLUE, registry_profile=profile)
-        world.visit()
+        world.sync()
         finding = Finding.objects.get(kind=Finding.Kind.ENCRYPTED_OTHERWISE)
         assert (finding.suggestion["kind"], finding.state) == ("reformat", Finding.State.OPEN)
 
@@ -119,7 +119,7 @@ def test_a_claim_encrypted_otherwise_is_told_of_and_healed_by_a_re_format() -> N
         _update_as_the_instance(world, BLUE)
         assert world.zone()[WWW, "A"].targets == ("198.51.100.7",)
         assert world.owner_of(WWW) == BLUE
-        world.visit()
+        world.sync()
         finding.refresh_from_db()
         assert finding.state == Finding.State.RESOLVED
         assert [refusal.code for refusal in plan(alice, ask("reformat")).refusals] == ["nothing_to_do"]

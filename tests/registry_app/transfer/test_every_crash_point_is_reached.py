@@ -7,7 +7,7 @@ from pathlib import Path
 
 from registry_app.models import Transfer
 from tests.registry_app.loop import test_killed_workers as loops
-from tests.registry_app.reconcile import test_crash_points as visits
+from tests.registry_app.reconcile import test_crash_points as syncs
 from tests.registry_app.resync import test_killed_workers as resyncs
 from tests.registry_app.transfer import test_killed_at_other_points as other_points
 from tests.registry_app.transfer import test_killed_workers as workers
@@ -25,16 +25,16 @@ _VALUES = {
 def test_a_real_process_is_killed_at_each_of_them() -> None:
     named = set(_names_in_the_source())
 
-    killed_at = workers.POINTS | other_points.POINTS | loops.POINTS | resyncs.POINTS | _points_of_visits()
+    killed_at = workers.POINTS | other_points.POINTS | loops.POINTS | resyncs.POINTS | _points_of_syncs()
 
     assert named == killed_at
     assert len(named) >= _FLOOR
 
 
-def _points_of_visits() -> set[str]:
-    tree = ast.parse(Path(visits.__file__).read_text())
+def _points_of_syncs() -> set[str]:
+    tree = ast.parse(Path(syncs.__file__).read_text())
     constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return {value for value in constants if isinstance(value, str) and value.startswith("visit.")}
+    return {value for value in constants if isinstance(value, str) and value.startswith("sync.")}
 
 
 def _names_in_the_source() -> Iterator[str]:

@@ -239,7 +239,7 @@ def test_a_provider_that_cannot_be_read_is_tried_again_and_then_given_up() -> No
         for _ in range(5):
             run(transfer)
             assert transfer.status == STATUS.SENDING
-            assert transfer.next_look_at is not None
+            assert transfer.next_attempt_at is not None
         run(transfer)
 
         assert transfer.status == STATUS.STALE
@@ -260,7 +260,7 @@ def test_a_read_back_that_fails_is_repeated_by_the_next_run() -> None:
         assert len(world.change_sets()) == 1
 
 
-def test_a_visit_beside_it_does_not_hold_the_mirror_back() -> None:
+def test_a_sync_beside_it_does_not_hold_the_mirror_back() -> None:
     alice = make_alice()
     with open_world() as world:
         transfer = request(alice, ask())

@@ -195,7 +195,7 @@ def test_a_worker_that_dies_once_it_reopened_a_late_arrival_left_it_to_the_next(
         transfer.refresh_from_db()
         assert transfer.status == STATUS.FAILED
         world.reference.faults.deliver_late()
-        world.visit()
+        world.sync()
 
         act = ("reopen_late_arrivals", world.provider.pk)
         assert forks.act(*act, crash_at="transfer.reopened").was_killed

@@ -42,7 +42,7 @@ ON_THE_WAY = [
     "transfer.leg_over",
     "transfer.becoming_sent",
     "transfer.closed",
-    "transfer.visited",
+    "transfer.synced",
     "transfer.becoming_verified",
 ]
 POINTS = {*ON_THE_WAY, "transfer.ended", "transfer.write_marked", "transfer.remove_marked"}
@@ -58,7 +58,7 @@ def resume(transfer: Transfer) -> None:
     assert transfer.pk not in due_transfers()
     a_moment_ago = timezone.now() - timedelta(seconds=1)
     Provider.objects.update(lease_until=a_moment_ago)
-    Transfer.objects.filter(next_look_at__isnull=False).update(next_look_at=a_moment_ago)
+    Transfer.objects.filter(next_attempt_at__isnull=False).update(next_attempt_at=a_moment_ago)
     assert transfer.pk in due_transfers()
     run_transfer(transfer.pk)
     transfer.refresh_from_db()
@@ -105,7 +105,7 @@ def test_killed_right_after_the_end_nothing_is_left_to_do(forks: Forks) -> None:
         Provider.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
         assert transfer.status == Transfer.Status.VERIFIED
         assert transfer.pk not in due_transfers()
-        world.visit()
+        world.sync()
         assert world.owner_of("app-00000.example.org") == GREEN
 
 

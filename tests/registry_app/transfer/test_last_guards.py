@@ -57,7 +57,7 @@ def test_every_part_of_a_plan_is_part_of_its_fingerprint() -> None:
         {"source_owner_id": "red-cluster"},
         {"target_owner_id": "red-cluster"},
         {"target_intent": "other"},
-        {"premises": {"url": "http://b"}},
+        {"preconditions": {"url": "http://b"}},
     )
 
     others = [compute_fingerprint(HEAD, [replace(ITEM, **each)]) for each in items]

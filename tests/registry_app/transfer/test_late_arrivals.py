@@ -48,7 +48,7 @@ def _fail(world: World, **values: Any) -> Transfer:
 
 def _sync(world: World) -> int:
     """A sync, and what the scheduler does because of it; how many transfers were taken up again."""
-    world.visit()
+    world.sync()
     reopened = sum(reopen_late_arrivals(pk) for pk in providers_with_late_arrivals(timezone.now()))
     for pk in due_transfers():
         run_transfer(pk)
@@ -157,7 +157,7 @@ def test_a_provider_that_moved_proves_nothing() -> None:
     with open_world() as world:
         transfer = _fail(world)
         _arrive(world, "app-00000")
-        world.visit()
+        world.sync()
         Provider.objects.update(url="http://127.0.0.1:9/elsewhere")
 
         assert [reopen_late_arrivals(pk) for pk in providers_with_late_arrivals(timezone.now())] == [0]
@@ -185,7 +185,7 @@ def test_what_somebody_keeps_as_it_is_may_arrive_too() -> None:
 def test_each_sync_is_used_once() -> None:
     with open_world() as world:
         _fail(world)
-        world.visit()
+        world.sync()
 
         first = providers_with_late_arrivals(timezone.now())
         reopen_late_arrivals(world.provider.pk)

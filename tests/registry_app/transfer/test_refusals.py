@@ -98,7 +98,7 @@ def test_a_mirror_that_is_too_old_is_no_ground_for_a_plan() -> None:
     alice = make_alice()
     with open_world() as world:
         long_ago = timezone.now() - timedelta(days=1)
-        Provider.objects.filter(pk=world.provider.pk).update(accepted_at=long_ago, last_visit_at=long_ago)
+        Provider.objects.filter(pk=world.provider.pk).update(accepted_at=long_ago, last_sync_at=long_ago)
 
         assert [each.code for each in plan(alice, ask()).refusals] == ["mirror_stale"]
 

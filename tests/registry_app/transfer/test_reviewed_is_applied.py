@@ -70,7 +70,7 @@ def test_an_undo_that_is_not_what_was_previewed_is_refused() -> None:
         run_transfer(transfer.pk)
         seen = preview_undo(alice, transfer.public_id)
         rewrite(world, "a-app-00000.example.org", "TXT", '"heritage=external-dns,external-dns/owner=red"')
-        world.visit()
+        world.sync()
 
         with pytest.raises(StateMoved) as refused:
             request_undo(alice, transfer.public_id, UndoRequest("Back.", TEXT, seen.fingerprint))

@@ -61,7 +61,7 @@ def test_a_registry_out_of_reach_is_waited_for_and_nothing_is_lost(source: str, 
 
         run_transfer(transfer.pk)
         transfer.refresh_from_db()
-        waiting = transfer.status, transfer.next_look_at, two.contents()
+        waiting = transfer.status, transfer.next_attempt_at, two.contents()
         run(transfer)
 
         assert waiting[0] == _STATUS.SENDING

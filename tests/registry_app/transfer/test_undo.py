@@ -58,7 +58,7 @@ def test_what_somebody_wrote_since_is_left_out_and_the_others_are_given_back() -
         run_transfer(transfer.pk)
         red = '"heritage=external-dns,external-dns/owner=red-cluster"'
         rewrite(world, "a-app-00004.example.org", "TXT", red)
-        world.visit()
+        world.sync()
 
         found = preview_undo(alice, transfer.public_id)
         undo = undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=NINE)
@@ -80,7 +80,7 @@ def test_a_mirror_from_before_the_transfer_speaks_against_no_undo() -> None:
     with open_world() as world:
         before = world.reference.zone_bytes()
         transfer = request(alice, ask())
-        # The visit at its end failed, and the mirror is what it was.
+        # The sync at its end failed, and the mirror is what it was.
         world.reference.faults.plan("GET /records", read_faults.status(503), after=3)
         run_transfer(transfer.pk)
         Provider.objects.update(status=Provider.Status.OK)
@@ -219,7 +219,7 @@ def test_a_record_set_that_is_gone_since_is_not_given_back() -> None:
         run_transfer(transfer.pk)
         mine = [each for (name, _), each in world.zone().items() if name.endswith("app-00003.example.org")]
         world.reference.backend.apply(ChangeSet(delete=tuple(mine)))
-        world.visit()
+        world.sync()
 
         plan = preview_undo(alice, transfer.public_id)
 

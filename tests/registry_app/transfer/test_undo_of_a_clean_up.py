@@ -80,7 +80,7 @@ def test_it_gives_nobody_what_was_created_since(zone: list[Endpoint], *, is_seen
         _create(world, make_record(WWW))
         before = world.reference.zone_bytes()
         if undo is None:
-            world.visit()
+            world.sync()
             with pytest.raises(RefusedBySafety) as refused:
                 _undo(transfer)
             assert f"{WWW} A is there now" in refused.value.happened
@@ -91,7 +91,7 @@ def test_it_gives_nobody_what_was_created_since(zone: list[Endpoint], *, is_seen
             assert f"{WWW} A is there now" in undo.status_reason
 
         assert world.reference.zone_bytes() == before
-        world.visit()
+        world.sync()
         assert world.owner_of(WWW) == "unmanaged"
 
 
@@ -118,4 +118,4 @@ def _accept_whatever_is_said(world: World) -> None:
     """One owner of one changed is a suspicious share: a person looks, and says yes."""
     sync_provider(world.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
     accept_held_snapshot(SYSTEM, HeldSnapshot.objects.get().pk, reason="Green has it.")
-    world.visit()
+    world.sync()

@@ -36,11 +36,11 @@ def _run(transfer: Transfer) -> None:
 
 
 def look_again(world: World) -> None:
-    """A visit that compares everything: something unrelated is new."""
+    """A sync that compares everything: something unrelated is new."""
     world.reference.backend.apply(ChangeSet(create=(make_record("unrelated.example.org"),)))
-    world.visit()
+    world.sync()
     world.reference.backend.apply(ChangeSet(delete=(make_record("unrelated.example.org"),)))
-    world.visit()
+    world.sync()
 
 
 def test_an_undo_is_no_change_behind_the_back_of_what_it_undoes() -> None:

@@ -219,5 +219,5 @@ def test_a_claim_that_came_to_decide_under_way_is_not_cleaned_away() -> None:
         assert transfer.status == STATUS.FAILED
         assert list(transfer.items.values_list("status", flat=True)) == ["verified", "stale"]
         assert "exists now, and its claim decides" in transfer.items.get(ordinal=1).status_reason
-        world.visit()
+        world.sync()
         assert world.owner_of(names[1]) == BLUE

@@ -202,7 +202,7 @@ def test_an_undo_that_splits_a_name_says_so_and_asks() -> None:
         run_transfer(transfer.pk)
         register_owner(BLUE, policy="sync")
         world.reference.backend.apply(ChangeSet(create=tuple(_zone("AAAA", owner=GREEN))))
-        world.visit()
+        world.sync()
 
         found = preview_undo(alice, transfer.public_id)
 

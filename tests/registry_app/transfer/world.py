@@ -39,12 +39,12 @@ _NO_LIMITS: dict[str, Any] = {
 
 @dataclass
 class World:
-    """A provider that speaks HTTP, its row, and its mirror as of the last visit."""
+    """A provider that speaks HTTP, its row, and its mirror as of the last sync."""
 
     reference: ReferenceProvider
     provider: Provider
 
-    def visit(self) -> None:
+    def sync(self) -> None:
         """Bring the mirror up to date, due or not."""
         run = sync_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
         assert run is not None
@@ -80,7 +80,7 @@ def open_world(
     reference_type: type[ReferenceProvider] = ReferenceProvider,
     **values: Any,
 ) -> Iterator[World]:
-    """A world whose provider was visited once; ten record sets of blue-cluster unless said otherwise."""
+    """A world whose provider was synced once; ten record sets of blue-cluster unless said otherwise."""
     zone = make_zone(BLUE, 10) if endpoints is None else list(endpoints)
     with reference_type(zone, mode=mode, reads_until_visible=reads_until_visible) as reference:
         yield enter_world(reference, name, **values)
@@ -93,13 +93,13 @@ def enter_world(
     prepare: Callable[[Provider], object] = lambda _: None,
     **values: Any,
 ) -> World:
-    """A world around a provider that serves already, visited once. `prepare` may say more of it before."""
+    """A world around a provider that serves already, synced once. `prepare` may say more of it before."""
     provider = make_provider(name, url=reference.url, **{**_NO_LIMITS, **values})
     for owner_id in (BLUE, GREEN):
         register_owner(owner_id)
     prepare(provider)
     world = World(reference, provider)
-    world.visit()
+    world.sync()
     reference.history.clear()
     return world
 

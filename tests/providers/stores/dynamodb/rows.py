@@ -30,7 +30,7 @@ def make_store(
     policy: AddressPolicy = LOOPBACK,
     max_items: int = 10_000,
 ) -> DynamoDbStore:
-    """A store that may visit loopback."""
+    """A store that may connect to loopback."""
     return DynamoDbStore(DynamoDbApi(url, region, key, policy, limits), table, max_items=max_items)
 
 

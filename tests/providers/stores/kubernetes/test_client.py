@@ -284,7 +284,7 @@ def test_a_connection_test_tells_the_version() -> None:
             api.client(credentials=Credentials(login=BearerLogin("another"))).check()
 
 
-def test_the_address_and_the_token_are_checked_before_a_visit() -> None:
+def test_the_address_and_the_token_are_checked_before_a_sync() -> None:
     with pytest.raises(InvalidAddress, match="has a query"):
         KubernetesClient("https://192.0.2.1:6443/?token=abc", Credentials(), AddressPolicy())
     with pytest.raises(ProviderError, match="does not allow connections"):

@@ -1,4 +1,4 @@
-"""A person wants a provider visited now."""
+"""A person wants a provider synced now."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -17,13 +17,13 @@ from tests.faults import read_faults
 from tests.faults.fault import Fault
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.reconcile.interrupting import AfterReading
-from tests.registry_app.reconcile.visiting import visit
+from tests.registry_app.reconcile.syncing import sync
 
 pytestmark = pytest.mark.django_db
 
 
 def test_it_is_due_at_once() -> None:
-    provider = make_provider(next_visit_at=timezone.now() + timedelta(hours=1))
+    provider = make_provider(next_sync_at=timezone.now() + timedelta(hours=1))
 
     request_sync(SYSTEM, provider.pk)
 
@@ -32,16 +32,16 @@ def test_it_is_due_at_once() -> None:
 
 
 @pytest.mark.parametrize("fault", [read_faults.shuffled, read_faults.empty_list])
-def test_what_is_asked_for_while_a_visit_goes_on_is_due_after_it(fault: Callable[[], Fault]) -> None:
+def test_what_is_asked_for_while_a_sync_goes_on_is_due_after_it(fault: Callable[[], Fault]) -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         provider = make_provider(url=reference.url, interval_seconds=86_400)
-        visit(provider)
+        sync(provider)
         settled = find_due(timezone.now())
         reference.faults.plan("GET /records", fault())
         asking = AfterReading("registry_app_claim", lambda: request_sync(SYSTEM, provider.pk))
 
         with connection.execute_wrapper(asking):
-            visit(provider)
+            sync(provider)
 
     assert settled == []
     assert find_due(timezone.now()) == [provider.pk]

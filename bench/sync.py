@@ -1,6 +1,6 @@
-"""What a visit costs: seconds, peak memory, statements, and the ratio to a floor measured in the same run.
+"""What a sync costs: seconds, peak memory, statements, and the ratio to a floor measured in the same run.
 
-N record sets, nearly all with a claim, are served as one static answer by another process. Each visit runs
+N record sets, nearly all with a claim, are served as one static answer by another process. Each sync runs
 in a process of its own, so that its peak memory is its own. The database is a fresh SQLite file, or
 DATABASE_URL, which must then be empty.
 """
@@ -24,9 +24,9 @@ from bench.floor import measure_decode, measure_insert
 MEDIA_TYPE = "application/external.dns.webhook+json;version=1"
 OWNERS = 40
 UNMANAGED_EVERY = 50
-# What the visit is called, every how many record sets one has another target, whether the order differs.
+# What the sync is called, every how many record sets one has another target, whether the order differs.
 STEPS = (
-    ("first visit", 0, False),
+    ("first sync", 0, False),
     ("unchanged", 0, False),
     ("1 % changed", 100, False),
     ("reordered", 100, True),
@@ -95,8 +95,8 @@ def write_body(
     path.write_text("[" + ",".join(lines) + "]", encoding="utf-8")
 
 
-def measure_visit(provider_id: int, said: Connection) -> None:
-    """One visit, in this process."""
+def measure_sync(provider_id: int, said: Connection) -> None:
+    """One sync, in this process."""
     import django
 
     django.setup()
@@ -168,11 +168,11 @@ def run_apart(target: Callable[..., None], *arguments: object) -> Any:
         process.join()
 
 
-def measure_visits(count: int) -> None:
-    """Print one line of JSON for each visit: first, unchanged, 1 % changed, reordered.
+def measure_syncs(count: int) -> None:
+    """Print one line of JSON for each sync: first, unchanged, 1 % changed, reordered.
 
-    `floor_seconds` is a bare decode of the same bytes and, for the first visit, bare inserts of as many
-    rows; `ratio` is what the visit took over it.
+    `floor_seconds` is a bare decode of the same bytes and, for the first sync, bare inserts of as many
+    rows; `ratio` is what the sync took over it.
     """
     with tempfile.TemporaryDirectory(prefix="dnsadmin-bench-") as name:
         folder = Path(name)
@@ -187,20 +187,20 @@ def measure_visits(count: int) -> None:
         server = context.Process(target=serve, args=(body, there), daemon=True)
         server.start()
         provider_id = run_apart(prepare, folder, here.recv())
-        for visit, changed_every, shuffled in STEPS:
-            if visit != "unchanged":
+        for sync, changed_every, shuffled in STEPS:
+            if sync != "unchanged":
                 write_body(body, count, changed_every=changed_every, shuffled=shuffled)
-            figures = run_apart(measure_visit, provider_id)
+            figures = run_apart(measure_sync, provider_id)
             floor = measure_decode(body)
-            if visit == "first visit":
+            if sync == "first sync":
                 floor += measure_insert(folder, 2 * count)
-            _print(visit, count, body, floor, figures)
+            _print(sync, count, body, floor, figures)
         server.terminate()
 
 
-def _print(visit: str, count: int, body: Path, floor: float, figures: dict[str, Any]) -> None:
+def _print(sync: str, count: int, body: Path, floor: float, figures: dict[str, Any]) -> None:
     size = body.stat().st_size // (1024 * 1024)
-    line = {"visit": visit, "record_sets": count, "body_mib": size, **figures}
+    line = {"sync": sync, "record_sets": count, "body_mib": size, **figures}
     line |= {"floor_seconds": round(floor, 3), "ratio": round(figures["seconds"] / floor, 1)}
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()

@@ -1,12 +1,12 @@
-"""One visit, due or not."""
+"""One sync, due or not."""
 
 from registry_app.actor import SYSTEM
 from registry_app.models import Provider, RecordSet, SyncRun
 from registry_app.reconcile.sync import sync_provider
 
 
-def visit(provider: Provider) -> SyncRun:
-    """Visit now and return the run; the provider is read again."""
+def sync(provider: Provider) -> SyncRun:
+    """Sync now and return the run; the provider is read again."""
     run = sync_provider(provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
     assert run is not None
     provider.refresh_from_db()

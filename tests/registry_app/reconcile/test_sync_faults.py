@@ -13,7 +13,7 @@ from tests.faults import read_faults
 from tests.faults.catalogue import POISONED_READS, REFUSED_READS
 from tests.faults.fault import Fault
 from tests.reference_server import ReferenceProvider, make_record, make_zone
-from tests.registry_app.reconcile.visiting import mirrored, visit
+from tests.registry_app.reconcile.syncing import mirrored, sync
 
 pytestmark = pytest.mark.django_db
 
@@ -45,15 +45,15 @@ CODES = {
 
 
 @pytest.mark.parametrize("fault", REFUSED_READS)
-def test_a_refused_answer_fails_the_visit_and_leaves_the_mirror(fault: str) -> None:
+def test_a_refused_answer_fails_the_sync_and_leaves_the_mirror(fault: str) -> None:
     with ReferenceProvider(make_zone(count=12)) as reference:
         provider = make_provider(url=reference.url, deadline_seconds=1)
-        visit(provider)
+        sync(provider)
         before = mirrored(provider)
         accepted_at = provider.accepted_at
         reference.faults.plan("GET /records", REFUSED_READS[fault]())
 
-        run = visit(provider)
+        run = sync(provider)
 
     assert (run.status, run.error_code) == (SyncRun.Status.FAILED, CODES[fault])
     assert run.error.endswith(".")
@@ -66,11 +66,11 @@ def test_a_refused_answer_fails_the_visit_and_leaves_the_mirror(fault: str) -> N
 def test_one_poisoned_record_is_set_aside_alone(make_fault: Callable[[], Fault]) -> None:
     with ReferenceProvider(make_zone(count=60)) as reference:
         provider = make_provider(url=reference.url)
-        visit(provider)
+        sync(provider)
         before = mirrored(provider)
         reference.faults.plan("GET /records", make_fault())
 
-        run = visit(provider)
+        run = sync(provider)
 
     assert (run.status, run.set_aside) == (SyncRun.Status.UNCHANGED, 1)
     assert mirrored(provider) == before
@@ -81,11 +81,11 @@ def test_one_poisoned_record_is_set_aside_alone(make_fault: Callable[[], Fault])
 def test_an_empty_answer_empties_nothing(make_fault: Callable[[], Fault]) -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         provider = make_provider(url=reference.url)
-        visit(provider)
+        sync(provider)
         before = mirrored(provider)
         reference.faults.plan("GET /records", make_fault())
 
-        run = visit(provider)
+        run = sync(provider)
 
     assert run.status == SyncRun.Status.HELD
     assert provider.status == Provider.Status.HELD
@@ -96,11 +96,11 @@ def test_an_empty_answer_empties_nothing(make_fault: Callable[[], Fault]) -> Non
 def test_another_order_and_duplicates_change_nothing(make_fault: Callable[[], Fault]) -> None:
     with ReferenceProvider(make_zone(count=12)) as reference:
         provider = make_provider(url=reference.url)
-        visit(provider)
+        sync(provider)
         before = mirrored(provider)
         reference.faults.plan("GET /records", make_fault())
 
-        run = visit(provider)
+        run = sync(provider)
 
     assert run.status == SyncRun.Status.UNCHANGED
     assert mirrored(provider) == before
@@ -112,7 +112,7 @@ def test_a_wrong_content_type_is_a_finding_and_no_failure() -> None:
         provider = make_provider(url=reference.url)
         reference.faults.plan("GET /records", read_faults.wrong_content_type())
 
-        run = visit(provider)
+        run = sync(provider)
 
     assert run.status == SyncRun.Status.STORED
     assert Finding.objects.get(kind=Finding.Kind.WRONG_CONTENT_TYPE).state == Finding.State.OPEN
@@ -121,12 +121,12 @@ def test_a_wrong_content_type_is_a_finding_and_no_failure() -> None:
 def test_that_finding_comes_and_goes_with_the_type_though_the_body_is_the_same() -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         provider = make_provider(url=reference.url)
-        visit(provider)
+        sync(provider)
         reference.faults.plan("GET /records", read_faults.wrong_content_type())
 
-        visit(provider)
+        sync(provider)
         meanwhile = Finding.objects.get(kind=Finding.Kind.WRONG_CONTENT_TYPE).state
-        visit(provider)
+        sync(provider)
 
     assert meanwhile == Finding.State.OPEN
     assert Finding.objects.get(kind=Finding.Kind.WRONG_CONTENT_TYPE).state == Finding.State.RESOLVED
@@ -135,50 +135,50 @@ def test_that_finding_comes_and_goes_with_the_type_though_the_body_is_the_same()
 def test_two_owners_in_every_claim_are_held_when_they_were_one_owners() -> None:
     with ReferenceProvider(make_zone(count=12)) as reference:
         provider = make_provider(url=reference.url)
-        visit(provider)
+        sync(provider)
         before = mirrored(provider)
         reference.faults.plan("GET /records", read_faults.two_owners())
 
-        run = visit(provider)
+        run = sync(provider)
 
     assert run.status == SyncRun.Status.HELD
     assert mirrored(provider) == before
 
 
-def test_a_provider_that_refuses_connections_fails_the_visit() -> None:
+def test_a_provider_that_refuses_connections_fails_the_sync() -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         provider = make_provider(url=reference.url, deadline_seconds=1)
-        visit(provider)
+        sync(provider)
         before = mirrored(provider)
 
-    run = visit(provider)
+    run = sync(provider)
 
     assert (run.status, run.error_code) == (SyncRun.Status.FAILED, "connection_refused")
     assert mirrored(provider) == before
 
 
-def test_a_name_that_does_not_resolve_fails_the_visit() -> None:
+def test_a_name_that_does_not_resolve_fails_the_sync() -> None:
     provider = make_provider(url="http://provider.invalid:8888", deadline_seconds=2)
 
-    run = visit(provider)
+    run = sync(provider)
 
     assert (run.status, run.error_code) == (SyncRun.Status.FAILED, "name_unresolved")
 
 
-def test_plain_http_where_tls_is_expected_fails_the_visit() -> None:
+def test_plain_http_where_tls_is_expected_fails_the_sync() -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         provider = make_provider(url=reference.url.replace("http://", "https://"), deadline_seconds=2)
 
-        run = visit(provider)
+        run = sync(provider)
 
     assert run.status == SyncRun.Status.FAILED
 
 
-def test_a_secret_reference_that_leads_nowhere_fails_the_visit_without_a_request() -> None:
+def test_a_secret_reference_that_leads_nowhere_fails_the_sync_without_a_request() -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         provider = make_provider(url=reference.url, authentication="bearer", secret="env:HOME")
 
-        run = visit(provider)
+        run = sync(provider)
 
         assert len(reference.history.requests()) == 0
     assert (run.status, run.error_code) == (SyncRun.Status.FAILED, "secret_unavailable")
@@ -199,4 +199,4 @@ def _serve_poisoned(provider: Provider, zone: list[Endpoint]) -> SyncRun:
     with ReferenceProvider(zone) as reference:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
         reference.faults.plan("GET /records", read_faults.nul())
-        return visit(provider)
+        return sync(provider)

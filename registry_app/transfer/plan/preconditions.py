@@ -16,18 +16,18 @@ from registry_app.transfer.plan.claim_caches import describe_caches
 from registry_app.transfer.plan.describe_stores import describe_stores
 from registry_app.transfer.plan.refusals import find_target_refusals
 
-Premises = dict[str, Any]
+Preconditions = dict[str, Any]
 # An undo writes the stored bytes, whatever its owner's settings are now.
 KINDS_THAT_FORMAT = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT, Transfer.Kind.REFORMAT)
 
 
-def build_premises(
+def build_preconditions(
     provider: Provider,
     kind: str,
     owners: Collection[Owner],
     stores: Collection[str] = (),
     former: Collection[str] = (),
-) -> Premises:
+) -> Preconditions:
     """JSON of the addresses of the provider and of the registry stores the plan touches (`stores`: their
     profiles' primary keys), of how many record sets the provider takes at once, and of each owner what its
     instances say and, where claims are made anew, registry settings; without secrets. Of the `former`
@@ -47,20 +47,20 @@ def build_premises(
     if kind in (*KINDS_THAT_FORMAT, Transfer.Kind.UNDO):
         for owner in owners:
             described[owner.owner_id]["declared set"] = find_declared_version(owner, provider)
-    premises: Premises = {
+    preconditions: Preconditions = {
         "url": name_place(provider),
         "protocol": provider.protocol,
         "batch size": provider.effective_batch_size,
         "owners": described,
     }
     if former:
-        premises["former owners"] = _describe_former(provider, former)
+        preconditions["former owners"] = _describe_former(provider, former)
     if stores:
-        premises["stores"] = describe_stores(provider, stores)
-    return premises
+        preconditions["stores"] = describe_stores(provider, stores)
+    return preconditions
 
 
-def find_moved_place(transfer: Transfer, provider: Provider) -> str:
+def find_changed_url(transfer: Transfer, provider: Provider) -> str:
     """Why nothing may be sent to, or read from, where the provider is now; empty if it may.
 
     Another address is another server: what stands there proves nothing about what was sent.
@@ -68,11 +68,11 @@ def find_moved_place(transfer: Transfer, provider: Provider) -> str:
     """
     if not provider.is_enabled:
         return f"{provider.name} was disabled after this was reviewed."
-    if transfer.premises.get("url") != name_place(provider):
+    if transfer.preconditions.get("url") != name_place(provider):
         return f"{provider.name} has another address now than the one this was reviewed for."
-    if transfer.premises.get("protocol") != provider.protocol:
+    if transfer.preconditions.get("protocol") != provider.protocol:
         return f"{provider.name} speaks another protocol now than the one this was reviewed for."
-    reviewed: Mapping[str, Any] = transfer.premises.get("stores", {})
+    reviewed: Mapping[str, Any] = transfer.preconditions.get("stores", {})
     now = describe_stores(provider, reviewed) if reviewed else {}
     for reference, was in reviewed.items():
         if reference not in now:
@@ -83,23 +83,23 @@ def find_moved_place(transfer: Transfer, provider: Provider) -> str:
     return ""
 
 
-def find_moved_premise(transfer: Transfer, provider: Provider) -> str:
+def find_changed_precondition(transfer: Transfer, provider: Provider) -> str:
     """Which settings of the provider or the owners moved since the review, in words; empty if none did.
 
     Raises SecretUnavailable.
     """
-    was_size, size = transfer.premises.get("batch size", 0), provider.effective_batch_size
+    was_size, size = transfer.preconditions.get("batch size", 0), provider.effective_batch_size
     if was_size > size:  # batches are cut once; smaller ones than could be sent do no harm
         fewer = f"{provider.name} takes fewer record sets at a time now ({size})"
         return f"{fewer} than when this was reviewed ({was_size})."
-    caching: Mapping[str, Any] = transfer.premises.get("former owners", {})
+    caching: Mapping[str, Any] = transfer.preconditions.get("former owners", {})
     if _describe_former(provider, list(caching)) != caching:
         return "How long a former owner uses cached claims changed after this was reviewed."
-    reviewed: Mapping[str, Any] = transfer.premises.get("owners", {})
+    reviewed: Mapping[str, Any] = transfer.preconditions.get("owners", {})
     owners = list(Owner.objects.prefetch_related(WITH_PROFILES).filter(owner_id__in=list(reviewed)))
     if len(owners) < len(reviewed):
         return "An owner of this plan is not known any more."
-    now: Mapping[str, Any] = build_premises(provider, transfer.kind, owners)["owners"]
+    now: Mapping[str, Any] = build_preconditions(provider, transfer.kind, owners)["owners"]
     for owner in owners:
         if transfer.kind in KINDS_THAT_FORMAT:
             for refusal in find_target_refusals(owner, provider):

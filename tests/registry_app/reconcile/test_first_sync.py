@@ -1,4 +1,4 @@
-"""The first visit to a provider."""
+"""The first sync to a provider."""
 
 import pytest
 
