@@ -30,7 +30,7 @@ def record_audit(
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
 ) -> AuditEntry:
-    """Append one entry. Must be called inside the transaction of the change it tells of.
+    """Append one entry. Must be called inside the transaction of the change it records.
 
     `action` is `noun.verb` in the past tense, as in `transfer.approved`. Values must be JSON and free of
     secrets: the caller names fields, never dumps a row.

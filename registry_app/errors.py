@@ -1,4 +1,4 @@
-"""What can go wrong, in our own words. Doors translate these; cores raise them and know no HTTP."""
+"""The errors of dnsadmin. Interfaces translate them; use cases raise them and know no HTTP."""
 
 from django.db import InterfaceError, OperationalError
 
@@ -83,7 +83,7 @@ class LeaseLost(DnsadminError):
 
 
 class ClockOff(DnsadminError):
-    """This machine's clock is off: leases and expiry would be judged wrongly."""
+    """This machine's clock is off: leases and expiry would be computed wrongly."""
 
     code = "clock_off"
 

@@ -111,7 +111,7 @@ def announce_send() -> None:
 def store_copy(known: Knowledge) -> bool:
     """Write the copy to the state folder and to Redis, each only forward. Whether one of them took it.
 
-    Never while a transaction is open: what is rolled back would look like something lost.
+    Never while a transaction is open: what is rolled back would count as lost.
     """
     took_file = _store_file(known)
     return _store_redis(known) or took_file

@@ -18,10 +18,8 @@ from registry_app.queries.provider import find_due
 from registry_app.queries.registry_profile import due_resyncs
 from registry_app.queries.transfer import due_transfers
 from registry_app.reconcile import clock_check
-from registry_app.reconcile import mark_abandoned_runs as abandoned
-from registry_app.reconcile import note_duplicate_providers as duplicates
-from registry_app.reconcile import note_silent_providers as silence
 from registry_app.reconcile.purge_history import purge_deleted_providers, purge_history
+from registry_app.reconcile.sweep import mark_abandoned_runs, note_duplicate_providers, note_silent_providers
 from registry_app.reconcile.sync import sync_provider
 from registry_app.restore import note_restore as restoring
 from registry_app.resync import resync_registry as resyncing
@@ -30,7 +28,7 @@ from registry_app.transfer import late_arrivals as late
 from registry_app.transfer.send import note_unfinished_transfers as unfinished
 from registry_app.transfer.send import run_transfer as running
 
-# A sync that nobody began by then is asked for again by a later tick.
+# A task that no worker began by then is enqueued again by a later tick.
 TASK_EXPIRES_SECONDS = 60
 
 
@@ -59,9 +57,9 @@ def sweep() -> None:
     policies hold whose time has come."""
     clock_check.note_clock()
     restoring.note_restore_if_any()
-    abandoned.mark_abandoned_runs()
-    silence.note_silent_providers()
-    duplicates.note_duplicate_providers()
+    mark_abandoned_runs()
+    note_silent_providers()
+    note_duplicate_providers()
     unfinished.note_unfinished_transfers()
     apply_due_looser_approvals()
 

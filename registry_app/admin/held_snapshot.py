@@ -19,8 +19,7 @@ from registry_app.errors import InvalidRequest
 from registry_app.models import PROVIDER_SECRETS, HeldSnapshot, Provider
 from registry_app.queries.access import may_operate
 from registry_app.queries.actor import actor_of
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
-from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot, reject_held_snapshot
 
 _COUNTS: Final = {
     "known": "Record sets in the mirror",

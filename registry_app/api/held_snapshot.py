@@ -13,8 +13,7 @@ from registry_app.api.reference import ProviderFilterField, ProviderReference, w
 from registry_app.api.row_serializer import RowSerializer
 from registry_app.api.view_set import NounViewSet, describe, read_body
 from registry_app.models import HeldSnapshot
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
-from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot, reject_held_snapshot
 
 
 class HeldSnapshotParameters(StrictSerializer):

@@ -24,7 +24,7 @@ from registry_app.models import Grant, Provider
 from registry_app.models.encrypted_field import find_secret_names
 from registry_app.queries.approval_change import find_pending_change, find_stricter_namesake, is_looser
 from registry_app.queries.dependents import find_provider_dependents
-from registry_app.reconcile.note_duplicate_providers import note_duplicate_providers
+from registry_app.reconcile.sweep import note_duplicate_providers
 
 # What decides whether a provider is registered twice, and how a finding says so.
 _OF_DUPLICATES = frozenset({"url", "is_enabled", "name"})

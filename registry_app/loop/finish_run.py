@@ -11,8 +11,8 @@ from registry_app.loop.read_back import read_back_and_settle
 from registry_app.loop.run_rows import End, close_run, was_sent
 from registry_app.loop.session import LoopSession
 from registry_app.loop.step_changes import changes_of_step
-from registry_app.mirror.counts import NOTHING, Counts, count_endpoints
 from registry_app.mirror.place import name_place
+from registry_app.mirror.plausibility import NOTHING, Counts, count_endpoints
 from registry_app.models import UNSETTLED, LoopRun, LoopStep, Provider
 from registry_app.reconcile.failure import describe_failure
 from registry_app.reconcile.lease import Lease

@@ -102,7 +102,7 @@ class _Reasons:
 
     def __init__(self, plan: LoopPlan, snapshot: Snapshot, held_names: frozenset[str]) -> None:
         self._held_names = held_names
-        self._shadowed = snapshot.shadowed_names
+        self._shadowed = snapshot.set_aside_names
         self._missing = plan.left_out_by_provider
         self._filter = plan.settings.domain_filter
         self._orphans = _orphans_of_others(snapshot, plan.settings)

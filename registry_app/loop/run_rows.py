@@ -24,8 +24,8 @@ from registry_app.reconcile.findings.loops import (
     draft_stuck_run,
 )
 from registry_app.reconcile.lease import Lease, raise_if_lost
-from registry_app.reconcile.schedule import compute_next_sync, compute_next_try
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
+from registry_app.reconcile.sync_run import compute_next_sync, compute_next_try
 
 _STATUS = LoopRun.Status
 _GOOD = (_STATUS.UNCHANGED, _STATUS.VERIFIED)

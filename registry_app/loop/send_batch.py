@@ -33,7 +33,7 @@ from registry_app.loop.run_rows import note_left_alone
 from registry_app.loop.session import LoopSession
 from registry_app.loop.step_changes import StepItem, build_items, changes_in
 from registry_app.loop.steps import store_run_step
-from registry_app.mirror.counts import count_endpoints
+from registry_app.mirror.plausibility import count_endpoints
 from registry_app.models import LoopRun, RegistryProfile
 from registry_app.writes.allowed_changes import raise_if_not_allowed
 from registry_app.writes.step import send_step

@@ -12,8 +12,8 @@ from registry_app.clock import fetch_now
 from registry_app.errors import RefusedBySafety
 from registry_app.loop.claim_rows import decode_rows
 from registry_app.mirror.baseline import compare_stores, compare_with_known, raise_if_implausible
-from registry_app.mirror.counts import NOTHING, Counts
 from registry_app.mirror.domain_filter import fetch_domain_filter, read_known_filter
+from registry_app.mirror.plausibility import NOTHING, Counts
 from registry_app.mirror.snapshot import Snapshot, fetch_snapshot
 from registry_app.mirror.view import View
 from registry_app.writes.session import WriteSession

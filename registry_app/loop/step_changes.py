@@ -96,7 +96,7 @@ def judge_items(
     reading = _Reading(
         _find_live(snapshot, {place for item in items for place in (item.key, *item.claims)}), equal
     )
-    return tuple(_judge(item, changes, reading, snapshot.shadowed_names) for item in items)
+    return tuple(_judge(item, changes, reading, snapshot.set_aside_names) for item in items)
 
 
 @dataclass(frozen=True)

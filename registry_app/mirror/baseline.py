@@ -1,14 +1,20 @@
-"""A response held against what the mirror knows of a provider, for whoever reads it outside a sync."""
+"""A response compared with the mirror of its provider, where it is read outside a sync."""
 
 from collections.abc import Collection, Iterator
 
 from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
-from registry_app.mirror.counts import NOTHING, Counts
-from registry_app.mirror.lost_claims import LostClaims, fetch_lost_claims
-from registry_app.mirror.plausibility import Comparison, compare_counts, find_reasons
+from registry_app.mirror.lost_claims import fetch_lost_claims
+from registry_app.mirror.plausibility import (
+    NOTHING,
+    Comparison,
+    Counts,
+    LostClaims,
+    Thresholds,
+    compare_counts,
+    find_reasons,
+)
 from registry_app.mirror.snapshot import Snapshot
-from registry_app.mirror.thresholds import Thresholds
 from registry_app.models import Provider, RecordSet
 from registry_app.queries.loop_items import deleted_since
 from registry_app.queries.transfer_items import touched_since

@@ -26,15 +26,15 @@ class NegotiatedFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=False)
     negotiated_at: str = ""
 
     def says_the_same(self, other: "NegotiatedFilter") -> bool:
-        """Whether both let the same names through, in the same words."""
+        """Whether both have the same patterns."""
         return msgspec.structs.replace(self, negotiated_at="") == msgspec.structs.replace(
             other, negotiated_at=""
         )
 
     def matches(self, name: str) -> bool:
-        """Whether the provider manages a canonical name, as far as it said."""
-        said = DomainFilter(self.include, self.exclude, self.regex_include, self.regex_exclude)
-        return said.matches(name)
+        """Whether the provider manages a canonical name, as far as it negotiated."""
+        pattern = DomainFilter(self.include, self.exclude, self.regex_include, self.regex_exclude)
+        return pattern.matches(name)
 
     def to_json(self) -> dict[str, object]:
         """The value of `Provider.domain_filter`."""

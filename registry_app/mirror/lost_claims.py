@@ -1,13 +1,12 @@
-"""Owners whose claims are gone from a registry store, while record sets that these spoke for still stand.
+"""Owners whose claims are gone from a registry store while the record sets of these claims are still there.
 
 A ConfigMap, the rows of a table or the objects of a namespace may be deleted whole: one owner's, however few
-beside the others'. Then its record sets would look as if nobody had them. An owner that cleans up takes its
-record sets along, and a transfer of ours leaves its trace: neither is a loss.
+beside the others'. Then its record sets would look unmanaged. An owner that cleans up deletes
+its record sets too, and dnsadmin knows the claims that its own transfers moved: neither is a loss.
 """
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -17,19 +16,12 @@ from providers.registries.aws_sd_label import AWS_SD
 from providers.registries.claim import TXT_REGISTRY, ClaimVerdict, OwnershipState, PairedEndpoint
 from providers.registries.claim import Claim as FoundClaim
 from providers.wire.endpoint import EndpointKey
+from registry_app.mirror.plausibility import Holding, LostClaims, Thresholds
 from registry_app.mirror.snapshot import Snapshot
-from registry_app.mirror.thresholds import Thresholds
 from registry_app.models import Claim
 
 _CHUNK = 5_000
 _VERDICT = Claim.Verdict
-
-
-class Holding(NamedTuple):
-    """The claims of one owner in one registry store; `owner_id` is empty for those that cannot be read."""
-
-    store: str
-    owner_id: str
 
 
 class KnownClaim(NamedTuple):
@@ -40,28 +32,6 @@ class KnownClaim(NamedTuple):
     key: EndpointKey
     has_record: bool
     is_decisive: bool
-
-
-@dataclass(frozen=True)
-class LostClaims:
-    """What an owner lost in a store: `known` claims it had, `shown` it has; `still_present` record sets are
-    without theirs."""
-
-    holding: Holding
-    kind: str
-    known: int
-    shown: int
-    still_present: int
-
-    def __str__(self) -> str:
-        which = (
-            f"{self.still_present} of the {self.known} claims" if self.shown else f"all {self.known} claims"
-        )
-        if self.known == 1:
-            which = "the one claim"
-        return (
-            f"{which} of {self.holding.owner_id or 'owners that cannot be read'} in the {self.kind} registry"
-        )
 
 
 def fetch_lost_claims(
@@ -79,7 +49,7 @@ def fetch_lost_claims(
         return []
     candidates = _Candidates(counted, snapshot, thresholds)
     known = _known_claims(provider_id, candidates.known)
-    return candidates.judge(known, own_changes) if candidates.known else []
+    return candidates.find_losses(known, own_changes) if candidates.known else []
 
 
 def compare_claims(baseline: Snapshot, snapshot: Snapshot, thresholds: Thresholds) -> list[LostClaims]:
@@ -87,11 +57,11 @@ def compare_claims(baseline: Snapshot, snapshot: Snapshot, thresholds: Threshold
     stores = _stores_of(snapshot)
     known = [claim for claim in _read_known(baseline) if claim.holding.store in stores]
     candidates = _Candidates(Counter(claim.holding for claim in known), snapshot, thresholds)
-    return candidates.judge((claim for claim in known if claim.holding in candidates.known), ())
+    return candidates.find_losses((claim for claim in known if claim.holding in candidates.known), ())
 
 
 class _Candidates:
-    """Whose claims are so few now that it matters which are gone, with how many were known: mostly nobody."""
+    """Owners with so few claims now that it matters which are gone, and how many were known. Mostly none."""
 
     def __init__(self, counted: Mapping[Holding, int], snapshot: Snapshot, thresholds: Thresholds) -> None:
         self._snapshot = snapshot
@@ -103,7 +73,7 @@ class _Candidates:
             if self._is_too_few(self._shown[holding], count)
         }
 
-    def judge(
+    def find_losses(
         self, known: Iterable[KnownClaim], own_changes: Iterable[Collection[EndpointKey]]
     ) -> list[LostClaims]:
         """The losses among them. `known` are their claims, all of them."""
@@ -141,12 +111,12 @@ class _Candidates:
 
 
 def _is_lost(claim: KnownClaim, record: PairedEndpoint | None) -> bool:
-    """Whether a record set that stands is not its owner's any more only because its claim is gone."""
+    """Whether a record set that is still there lost its owner only because the claim is gone."""
     owner_id = claim.holding.owner_id
     if not claim.has_record or record is None or record.state is OwnershipState.UNKNOWN:
         return False
     if not owner_id:
-        return record.state is OwnershipState.UNMANAGED  # nobody could touch it before
+        return record.state is OwnershipState.UNMANAGED  # no instance could change it before
     if record.state is OwnershipState.OWNED:
         # Claimed elsewhere too, or given away; but a conflict does not end because one side is gone.
         return record.owner_id != owner_id and not claim.is_decisive

@@ -1,4 +1,4 @@
-"""Where a provider is, in words that can be stored, shown and compared."""
+"""The address of a provider, as it can be stored, shown and compared."""
 
 import hmac
 
@@ -8,7 +8,7 @@ from registry_app.models import Provider
 
 
 def name_place(provider: Provider) -> str:
-    """The provider's URL; of its query, which may be a token, only what tells it from another one.
+    """The provider's URL; of its query, which may be a token, only an identifier of its value.
 
     Raises SecretUnavailable.
     """
@@ -17,9 +17,9 @@ def name_place(provider: Provider) -> str:
 
 
 def identify_secret(secret: bytes) -> str:
-    """What tells a secret from another one; empty if there is none.
+    """An identifier of a secret, to compare it with another; empty if there is none.
 
-    Keyed, and cut: whoever reads it cannot try guessed secrets against it.
+    Keyed and shortened, so that guessed secrets cannot be tried against it.
     """
     if not secret:
         return ""

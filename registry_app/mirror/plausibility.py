@@ -1,18 +1,111 @@
-"""The plausibility rule: whether a response may be true, held against what the mirror knows. Pure.
+"""The plausibility rule: whether a response may be true, compared with what the mirror knows. Pure.
 
 A provider or a registry store that lost its data, or another server at the same address, answers without an
 error. What is missing from such a response is not deleted, and what it does not show was not refused. Syncs,
 transfers, loops and resyncs all ask `find_reasons`; what they compare differs, the rule does not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
-from registry_app.mirror.counts import Counts
-from registry_app.mirror.lost_claims import LostClaims
-from registry_app.mirror.thresholds import Thresholds
+from providers.registries.encryption import looks_encrypted
+from providers.wire.endpoint import Endpoint
 
+_HERITAGE = "heritage="
 _NAMED_LOSSES = 5
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The limits of the plausibility rule.
+
+    `missing_percent` of what is known may be missing, where at least `floor` is known: of fewer, only the
+    loss of all is implausible. The owners of `owners_changed_percent` of the owned record sets may change,
+    `set_aside_percent` of the items may be unreadable, and `new_owners` owner ids may appear that nobody
+    knew: no company adds more instances between two syncs, and whoever may write TXT records can forge them.
+    """
+
+    floor: int = 10
+    missing_percent: int = 30
+    owners_changed_percent: int = 30
+    set_aside_percent: int = 1
+    new_owners: int = 500
+
+    def is_too_few(self, shown: int, known: int) -> bool:
+        """Whether `shown` of `known` is an implausible loss."""
+        if known <= 0:
+            return False
+        return shown <= 0 or (known >= self.floor and shown * 100 < (100 - self.missing_percent) * known)
+
+
+class Counts(NamedTuple):
+    """How much there is: record sets of other types than TXT, TXT record sets that are no claims, and TXT
+    endpoints that look like claims."""
+
+    typed: int
+    texts: int
+    claims: int
+
+    @property
+    def record_sets(self) -> int:
+        return self.typed + self.texts
+
+    def plus(self, other: "Counts") -> "Counts":
+        return Counts(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+NOTHING: Final = Counts(0, 0, 0)
+
+
+def count_endpoints(endpoints: Iterable[Endpoint]) -> Counts:
+    """How much a zone shows, without reading its claims. Several endpoints of one record set, as some
+    providers list them, count once."""
+    # Hashes in place of the names: there may be a million.
+    typed, texts, claims = set[int](), set[int](), 0
+    for endpoint in endpoints:
+        place = hash((endpoint.dns_name, endpoint.record_type, endpoint.set_identifier))
+        if endpoint.record_type.upper() != "TXT":
+            typed.add(place)
+        elif endpoint.targets and all(map(looks_like_claim, endpoint.targets)):
+            claims += 1
+        else:
+            texts.add(place)
+    return Counts(len(typed), len(texts), claims)
+
+
+def looks_like_claim(text: str) -> bool:
+    """Whether the text of a TXT record may be a claim, encrypted or not."""
+    return _HERITAGE in text or looks_encrypted(text)
+
+
+class Holding(NamedTuple):
+    """The claims of one owner in one registry store; `owner_id` is empty for those that cannot be read."""
+
+    store: str
+    owner_id: str
+
+
+@dataclass(frozen=True)
+class LostClaims:
+    """What an owner lost in a store: `known` claims it had, `shown` it has; `still_present` record sets are
+    without theirs."""
+
+    holding: Holding
+    kind: str
+    known: int
+    shown: int
+    still_present: int
+
+    def __str__(self) -> str:
+        which = (
+            f"{self.still_present} of the {self.known} claims" if self.shown else f"all {self.known} claims"
+        )
+        if self.known == 1:
+            which = "the one claim"
+        return (
+            f"{which} of {self.holding.owner_id or 'owners that cannot be read'} in the {self.kind} registry"
+        )
 
 
 @dataclass(frozen=True)
@@ -51,7 +144,7 @@ class Comparison:
 
 
 def compare_counts(known: Counts, shown: Counts, item_count: int, *, allow_empty: bool = False) -> Comparison:
-    """A response of which only the numbers are known. It is held at the least as often as one whose record
+    """A response of which only the numbers are known. It is held at least as often as one whose record
     sets and owners are compared one by one."""
     missing = max(known.record_sets - shown.record_sets, 0)
     return Comparison(

@@ -20,8 +20,8 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True)
 class OwnerFacts:
-    """What a person said of an owner: its status, the names it is responsible for, and of its instances
-    those that may write at this provider."""
+    """What people registered about an owner: its status, the names it is responsible for, and those of its
+    instances that may write at this provider."""
 
     owner_id: str
     status: str
@@ -31,16 +31,16 @@ class OwnerFacts:
     @property
     def profile_references(self) -> frozenset[str]:
         """The registry profiles its instances write under; empty text for ExternalDNS's defaults."""
-        said = {instance.profile for instance in self.instances if not instance.is_loop}
-        return frozenset(said or {""})
+        references = {instance.profile for instance in self.instances if not instance.is_loop}
+        return frozenset(references or {""})
 
 
 @dataclass(frozen=True)
 class Reading:
     """The profiles, other registries and owners a snapshot is read with. `digest` covers all of it.
 
-    Discovered owners without an instance are not in it: nobody said anything of them, and each new one would
-    make every provider's answer new.
+    Discovered owners without an instance are not in it: nobody registered anything about them,
+    and each new one would make every provider's response new.
     """
 
     profiles: tuple[TxtProfile, ...]
@@ -60,16 +60,16 @@ def fetch_reading(provider: Provider) -> Reading:
 
 
 def compute_accepted_digest(body_digest: str, content_type: str, reading: Reading) -> str:
-    """What `Provider.accepted_digest` holds: the answer, its type, of which a finding tells, and the reading,
-    so that each of them voids it."""
+    """The value of `Provider.accepted_digest`. It covers the response, its media type (a finding depends on
+    it) and the reading: a change of any of them makes the next sync compare everything."""
     return _blake2b(bytes.fromhex(body_digest) + reading.digest + content_type.encode()).hex()
 
 
 def _fetch_owner_facts(provider: Provider) -> list[OwnerFacts]:
     instances = fetch_instances_at(provider)
-    # Whoever registered an instance said something, also of an owner that was only discovered.
-    told = ~Q(status=Owner.Status.DISCOVERED) | Q(owner_id__in=list(instances))
-    rows = Owner.objects.filter(told).order_by("owner_id").values_list("owner_id", "status", "name_patterns")
+    # An owner with a registered instance counts, also where the owner itself was only discovered.
+    registered = ~Q(status=Owner.Status.DISCOVERED) | Q(owner_id__in=list(instances))
+    owners = Owner.objects.filter(registered).order_by("owner_id")
     return [
         OwnerFacts(
             owner_id,
@@ -77,7 +77,7 @@ def _fetch_owner_facts(provider: Provider) -> list[OwnerFacts]:
             tuple(str(pattern).lower().removesuffix(".") for pattern in patterns),
             instances.get(owner_id, ()),
         )
-        for owner_id, status, patterns in rows
+        for owner_id, status, patterns in owners.values_list("owner_id", "status", "name_patterns")
     ]
 
 
@@ -87,10 +87,10 @@ def _digest(
     provider: Provider,
     registries: Registries,
 ) -> bytes:
-    # The name is in the words of findings.
+    # Findings contain the name.
     limits = provider.allow_empty, provider.hold_missing_percent, provider.hold_owners_changed_percent
-    told = (READING_VERSION, profiles, owners, limits, provider.name, registries)
-    return _blake2b(msgspec.msgpack.encode(told))
+    values = (READING_VERSION, profiles, owners, limits, provider.name, registries)
+    return _blake2b(msgspec.msgpack.encode(values))
 
 
 def _blake2b(data: bytes) -> bytes:

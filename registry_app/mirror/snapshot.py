@@ -1,4 +1,4 @@
-"""One frozen snapshot: all a provider said at one moment, told apart into record sets and claims."""
+"""One frozen snapshot: everything a provider returned at one moment, as record sets and claims."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -18,8 +18,8 @@ from providers.registries.txt_names import list_names_meant, parse_txt_name
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import MEDIA_TYPES, WEBHOOK_MEDIA_TYPE, SetAside, decode_records
-from registry_app.mirror.counts import NOTHING, Counts, count_endpoints
 from registry_app.mirror.open_stores import OpenStore, StoreAnswer, fetch_contents
+from registry_app.mirror.plausibility import NOTHING, Counts, count_endpoints
 from registry_app.mirror.registries import NO_REGISTRIES, Registries
 from registry_app.mirror.view import View
 from registry_app.models import Owner, Provider
@@ -30,11 +30,11 @@ _MAX_OWNER_ID = Owner._meta.get_field("owner_id").max_length or 0
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What one answer to `GET /records` says under the profiles known for its provider.
+    """One response to `GET /records`, read under the profiles known for its provider.
 
     `records` are sorted by key and hold each key once. Their `claims` are indexes into `claims`.
-    `shadowed_names` are names of record sets that something set aside may be, or may speak for: they are
-    neither absent nor unmanaged, they are not known. `profiles` and `registries` are those it was read
+    `set_aside_names` are names of record sets that an item set aside may be, or may claim: they are neither
+    absent nor unmanaged, but unknown. `profiles` and `registries` are those it was read
     under, `contents` what the registry stores beside it held. `body_digest` covers body and contents.
     Read with a view, it holds the part of `records` and `claims` that is in it; `shown` counts all.
     """
@@ -47,7 +47,7 @@ class Snapshot:
     claims: tuple[Claim, ...]
     set_aside: tuple[SetAside, ...]
     item_count: int
-    shadowed_names: frozenset[str] = frozenset()
+    set_aside_names: frozenset[str] = frozenset()
     profiles: tuple[TxtProfile, ...] = ()
     registries: Registries = NO_REGISTRIES
     contents: tuple[StoreContents, ...] = ()
@@ -118,17 +118,17 @@ def decode_snapshot(
     pairing = pair(endpoints, profiles)
     pairing = join_stores(pairing, [*contents, *_read_carried(endpoints, registries)])
     records, claims = _refuse_long_owners(_once_each(pairing.records), pairing.claims)
-    shadowed = _shadows(decoded.set_aside, profiles)
+    set_aside_names = _list_set_aside_names(decoded.set_aside, profiles)
     return Snapshot(
         body=body,
         body_digest=body_digest or compute_response_digest(_blake2b(body), contents),
         content_type=content_type,
         fetch_seconds=fetch_seconds,
-        records=_doubt(records, shadowed, registries),
+        records=_mark_unknown(records, set_aside_names, registries),
         claims=claims,
         set_aside=tuple(decoded.set_aside),
         item_count=len(decoded.endpoints) + len(decoded.set_aside),
-        shadowed_names=shadowed,
+        set_aside_names=set_aside_names,
         profiles=tuple(profiles),
         registries=registries,
         contents=contents,
@@ -137,8 +137,8 @@ def decode_snapshot(
 
 
 def compute_response_digest(body_digest: str, contents: Sequence[StoreContents | StoreAnswer]) -> str:
-    """The digest of all that was heard: the answer's own, in hexadecimal, and those of what the registry
-    stores beside it said, in whatever order they gave it."""
+    """The digest of everything that was fetched: the response's own, in hexadecimal, and those of the
+    registry stores beside it. The order of a store's claims does not change it."""
     if not contents:
         return body_digest
     rows = [_digest_of(each) for each in contents]
@@ -164,8 +164,8 @@ def _read_carried(endpoints: Iterable[Endpoint], registries: Registries) -> list
 def _refuse_long_owners(
     records: tuple[PairedEndpoint, ...], claims: tuple[Claim, ...]
 ) -> tuple[tuple[PairedEndpoint, ...], tuple[Claim, ...]]:
-    """An owner id no column holds makes its claim unreadable, and what it speaks for unknown: calling that
-    unmanaged would let somebody adopt another's record set."""
+    """An owner id that is too long for the column makes its claim unreadable and the claimed record set
+    unknown: as an unmanaged one it could be adopted."""
     refused = {index for index, claim in enumerate(claims) if len(claim.owner_id) > _MAX_OWNER_ID}
     records = tuple(_as_unknown(record) if _is_too_long(record, refused) else record for record in records)
     if not refused:
@@ -203,13 +203,15 @@ def _once_each(records: tuple[PairedEndpoint, ...]) -> tuple[PairedEndpoint, ...
     return tuple({record.key: record for record in reversed(records)}.values())[::-1]
 
 
-def _shadows(set_aside: Iterable[SetAside], profiles: Sequence[TxtProfile]) -> frozenset[str]:
-    """Names of record sets that something set aside may be, or may speak for."""
+def _list_set_aside_names(set_aside: Iterable[SetAside], profiles: Sequence[TxtProfile]) -> frozenset[str]:
+    """Names of record sets that an item set aside may be, or may claim."""
     spellings = {item.name.lower().removesuffix(".") for item in set_aside if item.name}
-    return frozenset(name for spelling in spellings for name in _shadow(spelling, (*profiles, TxtProfile())))
+    return frozenset(
+        name for spelling in spellings for name in _names_meant_by(spelling, (*profiles, TxtProfile()))
+    )
 
 
-def _shadow(spelling: str, profiles: Iterable[TxtProfile]) -> Iterator[str]:
+def _names_meant_by(spelling: str, profiles: Iterable[TxtProfile]) -> Iterator[str]:
     # A name beyond ASCII is read as the pairing reads it: the type comes off before it is encoded.
     canonical = _canonical(spelling)
     yield canonical
@@ -227,17 +229,17 @@ def _canonical(spelling: str) -> str:
         return spelling  # no record set has such a name
 
 
-def _doubt(
-    records: tuple[PairedEndpoint, ...], shadowed: frozenset[str], registries: Registries
+def _mark_unknown(
+    records: tuple[PairedEndpoint, ...], set_aside_names: frozenset[str], registries: Registries
 ) -> tuple[PairedEndpoint, ...]:
     """A record set whose claim may be what was set aside, or whose owner keeps no claims, is not unmanaged:
     nobody may adopt it."""
-    if not shadowed and not registries.blind:
+    if not set_aside_names and not registries.blind:
         return records
     return tuple(
         _as_unknown(record)
         if record.state is OwnershipState.UNMANAGED
-        and (record.key.name in shadowed or registries.is_blind_at(record.key.name))
+        and (record.key.name in set_aside_names or registries.is_blind_at(record.key.name))
         else record
         for record in records
     )

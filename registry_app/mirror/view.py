@@ -1,4 +1,4 @@
-"""Looking at some names of a provider only: what decides whose they are, and nothing else, is paired."""
+"""Reading some names of a provider only: only what decides who owns them is paired."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from providers.wire.endpoint import Endpoint
 
 @dataclass(frozen=True)
 class View:
-    """The record sets at canonical `names`. What a snapshot says of them is what it says of them in a
-    snapshot of the whole; what it holds beside them is not complete."""
+    """The record sets at canonical `names`. A snapshot read with a view says the same
+    about them as a whole snapshot; what else it contains is incomplete."""
 
     neighbourhood: Neighbourhood
     names: Collection[str]
 
     def narrow(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
-        """What of an answer stands at these names or may decide whose that is."""
+        """The endpoints at these names, and those that may decide who owns them."""
         return self.neighbourhood.select(endpoints, self.names)

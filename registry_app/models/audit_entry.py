@@ -6,7 +6,7 @@ from django.db import models
 class AuditEntry(models.Model):
     """One state change (I15). `hash` is an HMAC over this entry and `previous_hash`; `sequence` has no gaps.
 
-    Written by registry_app.audit alone, in the transaction of the change it tells of.
+    Written by registry_app.audit alone, in the transaction of the change it records.
     """
 
     sequence = models.PositiveBigIntegerField(unique=True)

@@ -10,9 +10,9 @@ from registry_app.models.registry_profile import RegistryProfile
 class Claim(models.Model):
     """One heritage target of one TXT endpoint, as the last accepted snapshot had it.
 
-    It speaks for (`record_name`, `record_type`, `set_identifier`) of its provider; an empty record type
-    is the legacy format, which speaks for every type but AAAA. `identity` (16 bytes) is the digest of
-    where it stands and its raw text; `digest` covers what is compared at a sync.
+    It claims (`record_name`, `record_type`, `set_identifier`) of its provider; an empty record type
+    is the legacy format, which claims every type but AAAA. `identity` (16 bytes) is the digest of
+    its place and its raw text; `digest` covers what is compared at a sync.
     """
 
     class Format(models.TextChoices):

@@ -1,4 +1,4 @@
-"""HeldSnapshot: a suspicious snapshot that waits for a person."""
+"""HeldSnapshot: an implausible snapshot that waits for a person."""
 
 from django.db import models
 
@@ -7,10 +7,10 @@ from registry_app.models.sync_run import SyncRun
 
 
 class HeldSnapshot(models.Model):
-    """What a provider said that was not believed. The mirror stays as it was.
+    """An implausible response of a provider. The mirror stays as it was.
 
     Accepting it makes this snapshot the baseline for the next sync: what the provider then says is
-    stored if it is not suspicious beside this one.
+    stored if it is plausible beside this one.
     """
 
     class Status(models.TextChoices):

@@ -30,7 +30,7 @@ def list_default_types() -> list[str]:
 
 
 class Loop(models.Model):
-    """A person's word that dnsadmin runs this owner id at this provider, from the endpoints declared here.
+    """An owner id that dnsadmin runs at this provider, from the endpoints declared here.
 
     `declared_at` is the version of the whole set of declared endpoints. `requested_by`, `requester`,
     `requester_issuer` (of their token) and `confirmation` are those of a person who asked for the next run;
@@ -103,9 +103,9 @@ class DeclaredEndpoint(models.Model):
 
 
 class LoopConfirmation(models.Model):
-    """One person's word for one large plan of a loop, where the provider asks for a second person's.
+    """One person's confirmation of one large plan of a loop, where the provider requires a second person.
 
-    `plan_digest` is of the plan that the run they asked for came to; another plan needs their word again.
+    `plan_digest` is of the plan that the run they asked for came to; another plan needs a new confirmation.
     """
 
     owner = models.ForeignKey(Owner, on_delete=models.CASCADE, related_name="+")

@@ -17,7 +17,7 @@ class StepStatus(StrEnum):
     NOT_SENT = "not_sent"
 
 
-# Sent, perhaps sent, or answered: only a read-back tells.
+# Sent, perhaps sent, or answered: only a read-back shows the outcome.
 UNSETTLED = (StepStatus.SENDING, StepStatus.ANSWERED, StepStatus.UNKNOWN)
 NEVER_SENT = (StepStatus.STORED, StepStatus.NOT_SENT)
 

@@ -1,4 +1,4 @@
-"""The move of a held snapshot by a person's decision, the same for either word."""
+"""A person accepts or rejects a held snapshot."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -26,8 +26,8 @@ def decide_held_snapshot(
 ) -> HeldSnapshot:
     """From open to `status`, by compare-and-swap, with its audit line and whatever `also` writes.
 
-    What was rejected may still be accepted while it is what the provider says: otherwise a wrong word would
-    keep the mirror from the truth for good. `seen` is the `body_digest` of what the person looked at, empty
+    A rejected snapshot may still be accepted while the provider returns it: a wrong decision must not keep
+    the mirror wrong for good. `seen` is the `body_digest` of what the person looked at, empty
     where a program decides on whatever is held. Raises NotFound, NotAllowed, StateMoved.
     """
     held = find_held_snapshot(held_id)
@@ -70,3 +70,34 @@ def _may_be_taken_back(held: HeldSnapshot, status: HeldSnapshot.Status) -> bool:
         return False
     last = last_snapshot(held.provider_id)
     return last is not None and last.pk == held.pk
+
+
+def accept_held_snapshot(actor: Actor, held_id: int, *, reason: str, seen: str = "") -> HeldSnapshot:
+    """Accept. Nothing is stored yet: the next sync, which is due at once, stores what the provider says
+    then, if that is plausible beside this one.
+
+    `seen` is the `body_digest` of the snapshot the person looked at: a later sync may have put another in
+    its place. Raises NotFound, NotAllowed, StateMoved.
+    """
+    return decide_held_snapshot(
+        actor, held_id, HeldSnapshot.Status.ACCEPTED, reason=reason, seen=seen, also=_make_due
+    )
+
+
+def _make_due(held: HeldSnapshot, now: datetime) -> None:
+    Provider.objects.filter(pk=held.provider_id).update(next_sync_at=now)
+
+
+def reject_held_snapshot(actor: Actor, held_id: int, *, reason: str, seen: str = "") -> HeldSnapshot:
+    """Reject. The provider stays held until it says something normal, or something else.
+
+    `seen` is the `body_digest` of the snapshot the person looked at: a later sync may have put another in
+    its place. Raises NotFound, NotAllowed, StateMoved.
+    """
+    return decide_held_snapshot(
+        actor, held_id, HeldSnapshot.Status.REJECTED, reason=reason, seen=seen, also=_nothing_else
+    )
+
+
+def _nothing_else(_held: HeldSnapshot, _now: datetime) -> None:
+    """The next sync comes when it is due."""

@@ -13,7 +13,7 @@ _SHOWN = 100
 
 
 def discover_owners(lease: Lease, provider: Provider, owner_ids: Iterable[str]) -> dict[str, int]:
-    """The primary keys of all owners; those of these that nobody knew are registered as discovered.
+    """The primary keys of all owners; new ones of `owner_ids` are stored as discovered.
 
     One transaction, fenced, and one audit line however many there are. Raises LeaseLost.
     """

@@ -14,16 +14,15 @@ from registry_app.models import Provider, SyncRun
 from registry_app.queries.provider import SHORTEST_SILENCE
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity, compute_fingerprint
 from registry_app.reconcile.lease import Lease, raise_if_lost
-from registry_app.reconcile.schedule import compute_next_try
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
-from registry_app.reconcile.sync_run import close_run
+from registry_app.reconcile.sync_run import close_run, compute_next_try
 
 FAILURES_BEFORE_FINDING = 3
 _LONGEST_ERROR = 2000
 
 
 def store_failure(lease: Lease, provider: Provider, run: SyncRun, error: Exception) -> SyncRun:
-    """One fenced transaction. Raises LeaseLost if another run has the lease: then its word counts."""
+    """One fenced transaction. Raises LeaseLost if another run has the lease."""
     now = fetch_now()
     code, text = describe_failure(error)
     failures = provider.consecutive_failures + 1
@@ -46,7 +45,7 @@ def store_failure(lease: Lease, provider: Provider, run: SyncRun, error: Excepti
 
 
 def describe_failure(error: Exception) -> tuple[str, str]:
-    """A stable code and words that hold no secret and no body: only our own errors speak for themselves."""
+    """A stable code, and a text without secrets or parts of a body: only our own errors give their text."""
     if isinstance(error, ProviderError):
         return error.code, f"{error} {error.hint}".strip()[:_LONGEST_ERROR]
     if isinstance(error, ImplausibleResponse):
@@ -79,8 +78,8 @@ def resolve_failing(provider: Provider, now: datetime) -> None:
     """The provider answered: it neither fails nor is silent. `provider` is as it was before the sync.
     Inside the transaction that stores the sync."""
     was_failing = provider.status == Provider.Status.FAILING
-    # Only one that nobody synced for a while can have been called silent: most syncs need no statement
-    # here. When it was due tells nothing, since a person may have asked for this sync.
+    # Only a provider that was not synced for a while can have that finding: most syncs need no statement
+    # here. Its due time proves nothing, since a person may have requested this sync.
     last = provider.last_sync_at or provider.created_at
     if was_failing or last < now - SHORTEST_SILENCE:
         resolve_finding(failing_fingerprint(provider.pk), now)

@@ -1,4 +1,4 @@
-"""The rows that people decide on, found or refused in our words."""
+"""The rows that people decide on, found or refused."""
 
 from registry_app.errors import NotFound
 from registry_app.models import Finding, HeldSnapshot, Provider

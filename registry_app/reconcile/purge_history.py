@@ -1,4 +1,4 @@
-"""What is older than the retention settings say goes, some thousand rows a transaction."""
+"""Deletes what is older than the retention settings, some thousand rows a transaction."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -49,7 +49,7 @@ def purge_history() -> Purged:
     What is open always stays."""
     now = fetch_now()
     runs_before = now - settings.DNSADMIN_RETENTION_RUNS
-    # The last stored sync of each provider stays: it tells what the mirror was made of.
+    # The last stored sync of each provider stays: the mirror was made from it.
     stored = SyncRun.objects.filter(status=SyncRun.Status.STORED).values("provider_id").order_by()
     last_stored = stored.annotate(last=models.Max("pk")).values("last")
     old_runs = (

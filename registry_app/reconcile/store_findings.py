@@ -1,4 +1,4 @@
-"""Findings of a snapshot against those that are stored, in bulk: what did not change is not written."""
+"""Findings of a sync as rows: opened, seen again, resolved, acknowledged."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from django.db.models import F
 from registry_app.models import Finding
 from registry_app.reconcile.findings.draft import FindingDraft, Kind
 from registry_app.reconcile.rows.bulk import Row, insert_rows, json_text, plain_text, stored_time, update_rows
-from registry_app.reconcile.rows.slices import Write, in_chunks
+from registry_app.reconcile.rows.mirror_writes import Write, in_chunks
 
-# These tell of other things than what a snapshot holds; whoever opens them closes them.
+# These do not come from a snapshot; the code that opens them closes them.
 KINDS_BESIDE_SNAPSHOTS = (
     Kind.PROVIDER_FAILING,
     Kind.SNAPSHOT_HELD,
@@ -25,7 +25,7 @@ KINDS_BESIDE_SNAPSHOTS = (
     Kind.APPROVAL_LOOSENED,
     Kind.DUPLICATE_PROVIDER,
 )
-# These end by time alone: an answer that does not change must be looked at again now and then.
+# These end by time alone: a response that does not change must be compared again now and then.
 KINDS_THAT_PASS = (Kind.FLAPPING, Kind.SHARED_OWNER, Kind.CHANGED_BACK, Kind.DELETED_AFTER_TRANSFER)
 PASSING_AFTER = timedelta(hours=1)
 NO_OWNERS: Mapping[str, int] = MappingProxyType({})
@@ -54,7 +54,7 @@ _UPDATED = (*_COMPARED, "last_seen_at")
 
 @dataclass
 class _Difference:
-    """Drafts that are no rows yet, rows whose words changed, rows seen again, rows not seen any more."""
+    """Drafts that are no rows yet, rows whose text changed, rows seen again, rows not seen any more."""
 
     new: dict[bytes, FindingDraft]
     changed: list[tuple[int, FindingDraft]]
@@ -140,24 +140,24 @@ def _compare_with_stored(
         .order_by()
         .values_list("pk", "fingerprint", "state", "last_seen_at", *_COMPARED)
     )
-    for pk, fingerprint, state, last_seen_at, *said in stored.iterator():
+    for pk, fingerprint, state, last_seen_at, *stored_values in stored.iterator():
         draft = drafts.pop(bytes(fingerprint), None)
         if draft is None:
             if state != Finding.State.RESOLVED:
                 difference.gone.append(pk)
         elif state == Finding.State.RESOLVED:
             difference.again.append((pk, draft))
-        elif said != _said_by(draft, owner_keys) or (
+        elif stored_values != _values_of(draft, owner_keys) or (
             draft.kind in KINDS_THAT_PASS and last_seen_at < now - PASSING_AFTER
         ):
             difference.changed.append((pk, draft))
     return difference
 
 
-def _said_by(draft: FindingDraft, owner_keys: Mapping[str, int]) -> list[object]:
+def _values_of(draft: FindingDraft, owner_keys: Mapping[str, int]) -> list[object]:
     owner_key = owner_keys.get(draft.owner_id)
-    words = plain_text(draft.explanation)
-    return [draft.severity.value, owner_key, words, dict(draft.suggestion), dict(draft.details)]
+    text = plain_text(draft.explanation)
+    return [draft.severity.value, owner_key, text, dict(draft.suggestion), dict(draft.details)]
 
 
 def _inserted(

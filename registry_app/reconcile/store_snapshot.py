@@ -1,4 +1,4 @@
-"""A snapshot that is believed becomes the mirror: rows, history and findings, fenced by the epoch."""
+"""A plausible snapshot becomes the mirror: rows, history and findings, fenced by the epoch."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -20,18 +20,21 @@ from registry_app.reconcile.discover_owners import discover_owners
 from registry_app.reconcile.failure import resolve_failing
 from registry_app.reconcile.findings.find_all import find_all
 from registry_app.reconcile.findings.scene import fetch_scene
-from registry_app.reconcile.hold import settle_waiting
+from registry_app.reconcile.held_snapshot import settle_waiting
 from registry_app.reconcile.lease import store_under_lease
-from registry_app.reconcile.plan_next_sync import build_next_sync
 from registry_app.reconcile.rows.bulk import rows_per_transaction
 from registry_app.reconcile.rows.claim_rows import ClaimRowMaker
-from registry_app.reconcile.rows.mirror_writes import iterate_claim_writes, iterate_record_writes
+from registry_app.reconcile.rows.mirror_writes import (
+    Write,
+    iterate_claim_writes,
+    iterate_record_writes,
+    store_in_slices,
+)
 from registry_app.reconcile.rows.missing_records import count_absence, has_missing, purge_missing
 from registry_app.reconcile.rows.record_rows import RowMaker
-from registry_app.reconcile.rows.slices import Write, store_in_slices
 from registry_app.reconcile.store_findings import iterate_finding_writes
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
-from registry_app.reconcile.sync_run import close_run
+from registry_app.reconcile.sync_run import build_next_sync, close_run
 
 
 def store_snapshot(context: SyncContext, result: SyncResult) -> SyncRun:
@@ -50,11 +53,11 @@ def store_snapshot(context: SyncContext, result: SyncResult) -> SyncRun:
     return context.run
 
 
-def note_unchanged(context: SyncContext, said: NegotiatedFilter | None, now: datetime) -> SyncRun:
+def note_unchanged(context: SyncContext, domain_filter: NegotiatedFilter | None, now: datetime) -> SyncRun:
     """The answer is the one the mirror was made of: an accepted snapshot like any other, and cheap."""
     with transaction.atomic():
         # First: it is the fence of this transaction too.
-        _store_provider(context, now, domain_filter=said.to_json() if said else {})
+        _store_provider(context, now, domain_filter=domain_filter.to_json() if domain_filter else {})
         is_any_missing = has_missing(context.provider.pk)
         if is_any_missing:
             count_absence(context.provider.pk)
@@ -74,9 +77,9 @@ def note_unchanged(context: SyncContext, said: NegotiatedFilter | None, now: dat
 
 def _iterate_writes(context: SyncContext, result: SyncResult, now: datetime) -> Iterator[Write]:
     snapshot, plan, provider = result.snapshot, result.plan, context.provider
-    said = {claim.owner_id for claim in snapshot.claims if claim.owner_id}
-    said.update(record.owner_id for record in snapshot.records if record.owner_id)
-    owner_keys = discover_owners(context.lease, provider, said)
+    owner_ids = {claim.owner_id for claim in snapshot.claims if claim.owner_id}
+    owner_ids.update(record.owner_id for record in snapshot.records if record.owner_id)
+    owner_keys = discover_owners(context.lease, provider, owner_ids)
     records = RowMaker(provider.pk, snapshot, plan, owner_keys, context.transfers, context.run.pk, now)
     claims = ClaimRowMaker(provider.pk, snapshot, plan, owner_keys, now)
     scene = fetch_scene(context, result, now)
@@ -89,8 +92,8 @@ def _iterate_writes(context: SyncContext, result: SyncResult, now: datetime) -> 
 
 
 def _void_accepted_digest(provider_id: int) -> None:
-    # With the first slice the mirror is no longer what that answer said: should the provider say it again
-    # after a crash between two slices, it must not pass for unchanged.
+    # From the first slice on the mirror differs from that response: if the provider returns it again after a
+    # crash between two slices, it must not count as unchanged.
     Provider.objects.filter(pk=provider_id).update(accepted_digest="")
 
 
@@ -99,11 +102,11 @@ def _accept(context: SyncContext, result: SyncResult, now: datetime, started: fl
     count_absence(context.provider.pk)
     settle_waiting(context, now)
     known = plan.tally.known - len(plan.vanished) + plan.returned + len(plan.created)
-    said = result.domain_filter or result.known_filter
+    domain_filter = result.domain_filter or result.known_filter
     _store_provider(
         context,
         now,
-        domain_filter=said.to_json() if said else {},
+        domain_filter=domain_filter.to_json() if domain_filter else {},
         accepted_digest=compute_accepted_digest(snapshot.body_digest, snapshot.content_type, context.reading),
         record_set_count=known,
         claim_count=plan.claim_count,

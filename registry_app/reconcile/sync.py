@@ -1,4 +1,4 @@
-"""One sync to one provider: ask, decode, compare, believe or not, store."""
+"""One sync of one provider: fetch, decode, compare, check plausibility, store or hold."""
 
 import os
 import socket
@@ -27,9 +27,14 @@ from registry_app.models.provider import MEBIBYTE
 from registry_app.queries.loop_items import deleted_since
 from registry_app.queries.provider import is_sync_due, last_snapshot
 from registry_app.queries.transfer_items import touched_since
+from registry_app.reconcile.check_plausibility import (
+    compute_snapshot_fingerprint,
+    find_reasons_to_hold,
+    is_still_held,
+    known_filter_of,
+)
 from registry_app.reconcile.failure import mark_lost, store_failure
-from registry_app.reconcile.hold import note_still_held, store_held
-from registry_app.reconcile.judge import compute_snapshot_fingerprint, is_still_held, judge, known_filter_of
+from registry_app.reconcile.held_snapshot import note_still_held, store_held
 from registry_app.reconcile.lease import Lease, release_lease, renew_lease, take_lease
 from registry_app.reconcile.rows.comparison import compare_with_mirror
 from registry_app.reconcile.store_findings import has_passing_findings
@@ -39,12 +44,11 @@ from registry_app.reconcile.sync_run import open_run
 
 
 def sync_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun | None:
-    """Sync once, if the lease is to be had; None if it is not (somebody else is there), and None where
-    the schedule asks for a provider that is not due any more: another task was first, or it was switched
-    off. A provider that asked for time gets it, however many tasks are left over.
+    """Sync once. None if another worker has the lease, or if the schedule triggered it and the provider is
+    not due any more (another task was first, its sync is off, or it asked for a later try).
 
-    What goes wrong between us and the provider ends in a failed run, not in an exception. Anything
-    unexpected also fails the run, and is raised again for the log.
+    An error of the provider or the connection ends in a failed run, not in an exception. An unexpected
+    error also fails the run, and is raised again for the log.
     """
     lease = take_lease(provider_id, name_holder())
     if lease is None:
@@ -67,8 +71,8 @@ def sync_under_lease(
     snapshot: Snapshot | None = None,
     requested_by: str = "",
 ) -> SyncRun:
-    """Sync under a lease the caller has and keeps. With `snapshot`, what the caller just read is taken
-    for the answer and nothing is asked.
+    """Sync under a lease that the caller has and keeps. With `snapshot`, which the caller just read, nothing
+    is fetched.
 
     A lease lost on the way ends in an abandoned run that stored nothing. `provider` is read again.
     """
@@ -110,7 +114,7 @@ def _sync(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | N
     reading = fetch_reading(provider)
     known_filter = known_filter_of(provider, held)
     if snapshot is None:
-        fetched = _ask(lease, provider, known_filter, reading, run.started_at)
+        fetched = _fetch(lease, provider, known_filter, reading, run.started_at)
     else:
         fetched = FetchResult(known_filter, snapshot=snapshot)
     run.fetch_milliseconds, run.body_bytes = int(fetched.seconds * 1000), fetched.size
@@ -118,7 +122,7 @@ def _sync(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | N
     crash_point("sync.fetched")
     context = SyncContext(lease, provider, run, reading, held, {})
     now = fetch_now()
-    if fetched.is_filter_as(known_filter) and _is_known_answer(context, fetched, now):
+    if fetched.is_filter_as(known_filter) and _is_unchanged(context, fetched, now):
         return note_unchanged(context, fetched.domain_filter, now)
     fingerprint = compute_snapshot_fingerprint(fetched.digest, reading.digest, fetched.domain_filter)
     if held is not None and is_still_held(held, fingerprint):
@@ -145,7 +149,7 @@ def _sync_changed(
     )
     renew_lease(context.lease)
     result = SyncResult(snapshot, plan, fetched.domain_filter, known_filter)
-    reasons = judge(context, result)
+    reasons = find_reasons_to_hold(context, result)
     if reasons:
         return store_held(context, result, reasons, fingerprint)
     return store_snapshot(context, result)
@@ -153,8 +157,8 @@ def _sync_changed(
 
 @dataclass(frozen=True)
 class FetchResult:
-    """What a provider said, and the registry stores beside it: answers not decoded yet, or a snapshot that
-    somebody decoded before."""
+    """The responses of a provider and of its registry stores, not decoded yet, or a snapshot that the caller
+    decoded before."""
 
     domain_filter: NegotiatedFilter | None
     answer: RecordsAnswer | None = None
@@ -170,7 +174,7 @@ class FetchResult:
 
     @property
     def content_type(self) -> str:
-        """What the body was said to be."""
+        """The media type of the body."""
         if self.snapshot is not None:
             return self.snapshot.content_type
         return self.answer.content_type if self.answer else ""
@@ -207,21 +211,21 @@ class FetchResult:
 
     def decode(self, reading: Reading, max_items: int) -> Snapshot:
         """The snapshot. Raises WireError."""
-        told = self.snapshot
-        is_same = told is not None and told.registries == reading.registries
-        if told is not None and is_same and set(told.profiles) == set(reading.profiles):
-            return told
-        if told is not None:
-            # A profile was changed since: what is stored must be what the digest will say it was read with.
+        given = self.snapshot
+        is_same = given is not None and given.registries == reading.registries
+        if given is not None and is_same and set(given.profiles) == set(reading.profiles):
+            return given
+        if given is not None:
+            # A profile was changed since: the stored digest must cover the profiles it was read with.
             return decode_snapshot(
-                told.body,
+                given.body,
                 reading.profiles,
                 reading.registries,
-                told.contents,
+                given.contents,
                 max_items=max_items,
-                body_digest=told.body_digest,
-                content_type=told.content_type,
-                fetch_seconds=told.fetch_seconds,
+                body_digest=given.body_digest,
+                content_type=given.content_type,
+                fetch_seconds=given.fetch_seconds,
             )
         if self.answer is None:
             raise ValueError("neither an answer nor a snapshot")
@@ -235,14 +239,14 @@ class FetchResult:
         )
 
 
-def _ask(
+def _fetch(
     lease: Lease, provider: Provider, known: NegotiatedFilter | None, reading: Reading, now: datetime
 ) -> FetchResult:
-    """What the provider says now. Raises ProviderError, SecretUnavailable, LeaseLost."""
+    """Read the provider and its registry stores. Raises ProviderError, SecretUnavailable, LeaseLost."""
     with build_client(provider) as client:
-        said = known
+        domain_filter = known
         if is_negotiation_due(provider, known, now):
-            said = fetch_domain_filter(client, now)
+            domain_filter = fetch_domain_filter(client, now)
             now = fetch_now()
         # A slow answer may take longer than a lease.
         renew_lease(lease, seconds=provider.deadline_seconds, now=now)
@@ -251,13 +255,13 @@ def _ask(
         stores = open_stores(provider, client) if reading.registries.are_any else {}
         if stores:
             renew_lease(lease, seconds=provider.deadline_seconds * len(stores))
-        return FetchResult(said, answer, fetch_answers(stores.values()))
+        return FetchResult(domain_filter, answer, fetch_answers(stores.values()))
 
 
-def _is_known_answer(context: SyncContext, fetched: FetchResult, now: datetime) -> bool:
+def _is_unchanged(context: SyncContext, fetched: FetchResult, now: datetime) -> bool:
     provider = context.provider
-    said = compute_accepted_digest(fetched.digest, fetched.content_type, context.reading)
-    if provider.accepted_digest != said:
+    digest = compute_accepted_digest(fetched.digest, fetched.content_type, context.reading)
+    if provider.accepted_digest != digest:
         return False
     return not has_passing_findings(provider.pk, now)
 

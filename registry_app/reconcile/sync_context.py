@@ -1,4 +1,4 @@
-"""One look at a provider, gathered step by step: what was known before, what was said now."""
+"""One sync, gathered step by step: what was known before, and what was fetched."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import HeldSnapshot, Provider, SyncRun
 from registry_app.queries.loop_items import NOTHING_DELETED, DeletedByLoops
 from registry_app.reconcile.lease import Lease
-from registry_app.reconcile.rows.mirror_diff import MirrorDiff
+from registry_app.reconcile.rows.comparison import MirrorDiff
 
 
 @dataclass(frozen=True)
 class SyncContext:
-    """Who looks, under which lease, and with what knowledge. `held` is the provider's last held snapshot,
+    """The lease, the run and what was known before. `held` is the provider's last held snapshot,
     unless all was well at the last sync. `transfers` maps each record set that a transfer of ours touched
     since the mirror was last true to that transfer; `deleted` is what loops of ours deleted since then."""
 

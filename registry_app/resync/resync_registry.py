@@ -22,8 +22,8 @@ from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable
 from registry_app.mirror.baseline import compare_with_known, find_lost_claims, raise_if_implausible
 from registry_app.mirror.client import build_client
-from registry_app.mirror.counts import count_endpoints
 from registry_app.mirror.open_stores import open_configmap_store
+from registry_app.mirror.plausibility import count_endpoints
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.mirror.registries import Registries
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot

@@ -29,13 +29,13 @@ def find_set_aside(scene: Scene) -> Iterator[FindingDraft]:
 def find_wrong_content_type(scene: Scene) -> Iterator[FindingDraft]:
     """Records under another media type: read all the same, as ExternalDNS reads them."""
     if not scene.snapshot.has_protocol_type:
-        said = scene.snapshot.content_type or "none"
+        content_type = scene.snapshot.content_type or "none"
         yield FindingDraft(
             kind=Kind.WRONG_CONTENT_TYPE,
             severity=Severity.INFO,
             subject="",
             explanation=(
-                f"{scene.provider_name} sends its records with the Content-Type {said}; the protocol "
+                f"{scene.provider_name} sends its records with the Content-Type {content_type}; the protocol "
                 f"requires {WEBHOOK_MEDIA_TYPE}. Correct the provider, or the proxy in front of it."
             ),
         )
@@ -43,8 +43,8 @@ def find_wrong_content_type(scene: Scene) -> Iterator[FindingDraft]:
 
 def find_filter_matches_all(scene: Scene) -> Iterator[FindingDraft]:
     """A filter list under a name that ExternalDNS does not read: it then matches everything."""
-    said = scene.domain_filter
-    if said is not None and said.said_filters and said.matches_everything:
+    found = scene.domain_filter
+    if found is not None and found.said_filters and found.matches_everything:
         yield FindingDraft(
             kind=Kind.FILTER_MATCHES_ALL,
             severity=Severity.WARNING,

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from providers.registries.claim import TXT_REGISTRY, Belief, Claim, ClaimFormat, ClaimVerdict
 from providers.registries.encryption import seems_to_differ_from_external_dns
 from providers.wire.endpoint import EndpointKey
-from registry_app.reconcile.findings.draft import FindingDraft, JsonObject, Kind, Severity
-from registry_app.reconcile.findings.scene import Scene
-from registry_app.reconcile.findings.words import (
+from registry_app.reconcile.findings.draft import (
+    FindingDraft,
+    JsonObject,
+    Kind,
+    Severity,
     name_claimed,
     name_place,
     name_record,
@@ -16,6 +18,7 @@ from registry_app.reconcile.findings.words import (
     subject_of,
     suggest_registering,
 )
+from registry_app.reconcile.findings.scene import Scene
 from registry_app.reconcile.rows.record_digest import compute_claim_identity, txt_name_of
 
 
@@ -181,8 +184,8 @@ def find_conflicts(scene: Scene) -> Iterator[FindingDraft]:
     for record in scene.snapshot.records:
         if record.state != "conflict":
             continue
-        said = dict.fromkeys((belief.owner_id, _name_source(belief, claims)) for belief in record.beliefs)
-        named = ", ".join(f"{place} names {owner_id}" for owner_id, place in said)
+        found = dict.fromkeys((belief.owner_id, _name_source(belief, claims)) for belief in record.beliefs)
+        named = ", ".join(f"{place} names {owner_id}" for owner_id, place in found)
         key = record.key
         yield FindingDraft(
             kind=Kind.CONFLICT,

@@ -8,9 +8,8 @@ from providers.wire.endpoint import EndpointKey
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.queries.instance import InstanceFacts, leave_out_loop_settings
 from registry_app.queries.record_event import ABSENT, PastValue
-from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
+from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity, name_record
 from registry_app.reconcile.findings.scene import FLAPPING_CHANGES, Scene
-from registry_app.reconcile.findings.words import name_record
 from registry_app.reconcile.rows.bulk import plain_text
 from registry_app.reconcile.rows.comparison import resource_of
 
@@ -52,7 +51,7 @@ def find_values_to_and_fro(scene: Scene) -> Iterator[FindingDraft]:
     """Owner ids whose record sets change between two values, or come and go: one writer undoes the other."""
     by_owner: dict[str, list[str]] = {}
     for key, past in sorted(scene.histories.items()):
-        if key.name in scene.snapshot.shadowed_names:
+        if key.name in scene.snapshot.set_aside_names:
             continue  # what it holds now is not known
         owner_id = _find_owner_of_two(past, _read_current(scene.snapshot, key))
         if owner_id:

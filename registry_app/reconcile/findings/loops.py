@@ -22,27 +22,25 @@ def draft_stuck_run(run: LoopRun, status: str, reason: str, code: str) -> Findin
         severity = Severity.INFO if code == _FROZEN else Severity.ERROR
         return _draft(run, severity, f"A safety rule refused {about}. {reason}", code)
     if status == _STATUS.FAILED:
-        words = f"{_begin(about)} could not run, and nothing was sent. {reason} It is retried automatically "
-        return _draft(run, Severity.WARNING, f"{words}if the loop is registered. Correct the reason.", code)
-    words = f"{_begin(about)} did not make all changes. {reason} The run shows for each record set "
-    return _draft(
-        run, Severity.WARNING, f"{words}what is there now. The next run plans the rest again.", code
-    )
+        text = f"{_begin(about)} could not run, and nothing was sent. {reason} It is retried automatically "
+        return _draft(run, Severity.WARNING, f"{text}if the loop is registered. Correct the reason.", code)
+    text = f"{_begin(about)} did not make all changes. {reason} The run shows for each record set "
+    return _draft(run, Severity.WARNING, f"{text}what is there now. The next run plans the rest again.", code)
 
 
-def draft_left_alone(run: LoopRun, told: Sequence[str]) -> FindingDraft:
-    """Of a run that made all it may, and left some of what is wanted alone: `told` are these, with why."""
+def draft_left_alone(run: LoopRun, sentences: Sequence[str]) -> FindingDraft:
+    """Of a run that made every allowed change and left some desired record sets alone: a sentence each."""
     about = f"the loop of {run.owner.owner_id} at {run.provider.name}"
-    count = len(told)
+    count = len(sentences)
     what = "one record set" if count == 1 else f"{count} record sets"
-    named = " ".join(told[:_MOST_NAMED])
+    named = " ".join(sentences[:_MOST_NAMED])
     rest = f" {count - _MOST_NAMED} more are listed in the run." if count > _MOST_NAMED else ""
     explanation = f"{_begin(about)} leaves {what} alone. {named}{rest} Remove the reason, or the endpoint."
     return _draft(run, Severity.INFO, explanation, "left_alone")
 
 
 def draft_unreadable_manifests(owner: Owner, provider: Provider, problem: str) -> FindingDraft:
-    """Of manifests that cannot be taken, as `problem` says: there is no run to tell of."""
+    """Of manifests that cannot be taken, as `problem` says: there is no run."""
     return FindingDraft(
         kind=Kind.LOOP_STUCK,
         severity=Severity.ERROR,

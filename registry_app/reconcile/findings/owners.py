@@ -5,14 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from providers.registries.claim import OwnershipState, PairedEndpoint
 from registry_app.models import Owner
-from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
-from registry_app.reconcile.findings.scene import Scene
-from registry_app.reconcile.findings.words import (
+from registry_app.reconcile.findings.draft import (
+    FindingDraft,
+    Kind,
+    Severity,
     name_record,
     select_records,
     subject_of,
     suggest_registering,
 )
+from registry_app.reconcile.findings.scene import Scene
 
 # What ExternalDNS manages unless told otherwise; the zone's own NS, MX or SPF records are nobody's to claim.
 MANAGED_TYPES = frozenset({"A", "AAAA", "CNAME"})

@@ -8,9 +8,15 @@ from providers.registries.errors import TxtNameTooLong
 from providers.registries.txt_names import format_txt_name
 from providers.wire.canonical_name import endpoint_key, has_second_reading
 from providers.wire.endpoint_parts import list_differences
-from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
+from registry_app.reconcile.findings.draft import (
+    FindingDraft,
+    Kind,
+    Severity,
+    name_record,
+    select_records,
+    subject_of,
+)
 from registry_app.reconcile.findings.scene import FLAPPING_CHANGES, Scene
-from registry_app.reconcile.findings.words import name_record, select_records, subject_of
 
 _MAX_LABEL = 63
 _MAX_NAME = 253

@@ -21,7 +21,7 @@ TRANSFER_WATCH = timedelta(days=7)
 
 @dataclass(frozen=True)
 class Scene:
-    """`owners` are those a person said something of. `changing` counts the syncs of the last hour in
+    """`owners` are those that people registered. `changing` counts the syncs of the last hour in
     which a record set had another value or owner, this one included. `histories` are the values that record
     sets had in that hour before this sync, where there were several."""
 
@@ -46,12 +46,12 @@ class Scene:
         return facts is not None and facts.status == Owner.Status.DECOMMISSIONED
 
     def manages(self, name: str) -> bool:
-        """Whether the provider manages a canonical name, as far as it said."""
+        """Whether the provider manages a canonical name, as far as it negotiated."""
         return self.domain_filter is None or self.domain_filter.matches(name)
 
     def is_written_as_registered(self, claim: Claim) -> bool:
-        """Whether a claim stands where, and has the affixes, that a person said an instance of its
-        registered owner writes under."""
+        """Whether a claim stands where, and has the affixes, that an instance of its registered owner is
+        registered with."""
         references = self.owners[claim.owner_id].profile_references
         if claim.registry != TXT_REGISTRY:
             return claim.profile.reference in references

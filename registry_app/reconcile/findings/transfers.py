@@ -3,9 +3,15 @@
 from collections.abc import Iterator
 
 from registry_app.queries.transfer_items import VerifiedItem
-from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
+from registry_app.reconcile.findings.draft import (
+    FindingDraft,
+    Kind,
+    Severity,
+    name_record,
+    select_records,
+    subject_of,
+)
 from registry_app.reconcile.findings.scene import Scene
-from registry_app.reconcile.findings.words import name_record, select_records, subject_of
 
 
 def find_undone_transfers(scene: Scene) -> Iterator[FindingDraft]:
@@ -17,7 +23,7 @@ def find_undone_transfers(scene: Scene) -> Iterator[FindingDraft]:
     for key, item in sorted(watched.items()):
         record = found.get(key)
         if record is None:
-            if key.name not in scene.snapshot.shadowed_names and key.record_type:
+            if key.name not in scene.snapshot.set_aside_names and key.record_type:
                 yield _draft_deleted(item)
         elif record.owner_id != item.target_owner_id:
             yield _draft_changed_back(scene, item, record.owner_id or record.state.value)

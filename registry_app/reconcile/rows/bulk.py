@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import connection, models
-
-from registry_app.reconcile.rows import bulk_postgres, bulk_sqlite
+from psycopg import sql
 
 Value = str | int | bytes | datetime | bool | None
 Row = tuple[Value, ...]
@@ -21,8 +20,19 @@ def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Sequenc
     """Insert, inside the caller's transaction. A value stands as its column stores it."""
     if not rows:
         return
-    insert = bulk_postgres.insert_rows if _is_postgres() else bulk_sqlite.insert_rows
-    insert(connection, model._meta.db_table, columns, rows)
+    table = model._meta.db_table
+    with connection.cursor() as cursor:
+        if _is_postgres():
+            names = sql.SQL(", ").join(map(sql.Identifier, columns))
+            statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
+            # COPY is the driver's own; Django's cursor hands it through.
+            with cursor.cursor.copy(statement) as copy:
+                for row in rows:
+                    copy.write_row(row)
+        else:
+            quote = connection.ops.quote_name
+            text = f"INSERT INTO {quote(table)} ({', '.join(map(quote, columns))}) "
+            cursor.executemany(f"{text} VALUES ({', '.join(['%s'] * len(columns))})", rows)
 
 
 def update_rows(model: type[models.Model], columns: Sequence[str], rows: Sequence[Row]) -> None:
@@ -31,9 +41,9 @@ def update_rows(model: type[models.Model], columns: Sequence[str], rows: Sequenc
     assignments = ", ".join(f"{quote(column)} = %s" for column in columns)
     table = quote(model._meta.db_table)
     # Only names out of our own models are put into the text.
-    sql = f"UPDATE {table} SET {assignments} WHERE {quote('id')} = %s"  # noqa: S608
+    text = f"UPDATE {table} SET {assignments} WHERE {quote('id')} = %s"  # noqa: S608
     with connection.cursor() as cursor:
-        cursor.executemany(sql, rows)
+        cursor.executemany(text, rows)
 
 
 def json_text(value: object) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.reconcile.rows.bulk import Row, json_text, plain_text, stored_time
-from registry_app.reconcile.rows.mirror_diff import MirrorDiff
+from registry_app.reconcile.rows.comparison import MirrorDiff
 from registry_app.reconcile.rows.record_digest import txt_name_of
 
 _VALUE_COLUMNS = (

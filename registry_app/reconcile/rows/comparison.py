@@ -1,6 +1,6 @@
 """The mirror against a snapshot, in bulk: each known row is streamed past once, by its digest alone."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -8,16 +8,94 @@ from providers.registries.claim import PairedEndpoint
 from providers.registries.labels import RESOURCE
 from providers.wire.endpoint import EndpointKey
 from registry_app.mirror.lost_claims import compare_claims, fetch_lost_claims
+from registry_app.mirror.plausibility import LostClaims, Thresholds
 from registry_app.mirror.snapshot import Snapshot
-from registry_app.mirror.thresholds import Thresholds
 from registry_app.models import Claim, Owner, RecordSet
-from registry_app.reconcile.rows.beliefs import describe_beliefs
-from registry_app.reconcile.rows.mirror_diff import SAMPLE_SIZE, MirrorDiff, Tally
 from registry_app.reconcile.rows.record_digest import (
     compute_claim_digest,
     compute_claim_identity,
     compute_record_digest,
+    describe_beliefs,
 )
+
+SAMPLE_SIZE = 20
+
+
+@dataclass
+class Tally:
+    """How the mirror and a snapshot differ, counted while they are compared.
+
+    `owned` are known record sets with an owner that are still there; `owner_changed` those of them that
+    now have another one, or none, and not by a transfer of ours. `deleted_by_us` are known ones that are
+    gone because a loop of ours deleted them. `lost_claims` are those of owners whose claims are gone from a
+    registry store while their record sets are still there, and not by a transfer or loop of ours.
+    """
+
+    known: int = 0
+    still_there: int = 0
+    deleted_by_us: int = 0
+    seen: int = 0
+    owned: int = 0
+    owner_changed: int = 0
+    value_changed: int = 0
+    claims_known: int = 0
+    claims_seen: int = 0
+    lost_claims: Sequence[LostClaims] = ()
+    samples: dict[str, list[str]] = field(default_factory=dict)
+
+    def sample(self, kind: str, text: str) -> None:
+        """Keep the first few of a kind, to show."""
+        kept = self.samples.setdefault(kind, [])
+        if len(kept) < SAMPLE_SIZE:
+            kept.append(text)
+
+    def to_json(self) -> dict[str, object]:
+        """Counts and samples of what would change."""
+        return {
+            "known": self.known,
+            "seen": self.seen,
+            "still_there": self.still_there,
+            "vanished": self.known - self.still_there,
+            "appeared": self.seen - self.still_there,
+            "owner_changed": self.owner_changed,
+            "value_changed": self.value_changed,
+            "claims_known": self.claims_known,
+            "claims_seen": self.claims_seen,
+            "samples": self.samples,
+        }
+
+
+@dataclass(frozen=True)
+class MirrorDiff:
+    """Row ids of the mirror and indexes into the snapshot. `changed` pairs both; a missing record set
+    that is there again is among them. `record_digests` and `claim_digests` go by the snapshot's indexes."""
+
+    record_digests: list[bytes]
+    created: list[int]
+    changed: list[tuple[int, int]]
+    vanished: list[int]
+    returned: int
+    claim_digests: dict[int, tuple[bytes, bytes]]
+    claims_created: list[int]
+    claims_changed: list[tuple[int, int]]
+    claims_gone: list[int]
+    claim_count: int
+    tally: Tally
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the mirror says the same already."""
+        return not any(
+            (
+                self.created,
+                self.changed,
+                self.vanished,
+                self.claims_created,
+                self.claims_changed,
+                self.claims_gone,
+            )
+        )
+
 
 _CHUNK = 5_000
 
@@ -25,20 +103,20 @@ _CHUNK = 5_000
 def compare_with_mirror(
     provider_id: int,
     snapshot: Snapshot,
-    excused: Mapping[EndpointKey, int],
+    transferred: Mapping[EndpointKey, int],
     deleted: Collection[EndpointKey] = frozenset(),
     *,
     thresholds: Thresholds,
 ) -> MirrorDiff:
-    """The plan that makes the mirror match. Reads rows, writes nothing.
+    """The difference between the mirror and a snapshot. Reads rows, writes nothing.
 
-    `excused` are the record sets that transfers of ours touched since the mirror was last true: that
+    `transferred` are the record sets that transfers of ours touched since the mirror was last true: that
     their owners changed is no reason to hold a snapshot; nor is it that what loops of ours `deleted` is gone.
     """
     tally = Tally(seen=len(snapshot.records), claims_seen=len(snapshot.claims))
-    records = _match_records(provider_id, snapshot, excused, deleted, tally)
+    records = _match_records(provider_id, snapshot, transferred, deleted, tally)
     claims = _match_claims(provider_id, snapshot, tally)
-    tally.lost_claims = fetch_lost_claims(provider_id, snapshot, (excused, deleted), thresholds)
+    tally.lost_claims = fetch_lost_claims(provider_id, snapshot, (transferred, deleted), thresholds)
     return MirrorDiff(
         record_digests=records.digests,
         created=records.created,
@@ -66,7 +144,7 @@ class _RecordMatch:
 def _match_records(
     provider_id: int,
     snapshot: Snapshot,
-    excused: Mapping[EndpointKey, int],
+    transferred: Mapping[EndpointKey, int],
     deleted: Collection[EndpointKey],
     tally: Tally,
 ) -> _RecordMatch:
@@ -91,7 +169,7 @@ def _match_records(
             tally.still_there += 1
             tally.owned += owner is not None
             if not is_same:
-                _note_change(tally, records[index], owner_ids.get(owner, ""), excused)
+                _note_change(tally, records[index], owner_ids.get(owner, ""), transferred)
         else:
             match.returned += 1
         if not is_same or not is_present:
@@ -110,7 +188,7 @@ def _digest_of(snapshot: Snapshot, record: PairedEndpoint) -> bytes:
 def _note_absence(
     match: _RecordMatch, tally: Tally, snapshot: Snapshot, pk: int, name: str, record_type: str
 ) -> None:
-    if name in snapshot.shadowed_names:
+    if name in snapshot.set_aside_names:
         tally.still_there += 1  # it may be what was set aside: not known, so not gone
         return
     match.vanished.append(pk)
@@ -118,10 +196,10 @@ def _note_absence(
 
 
 def _note_change(
-    tally: Tally, record: PairedEndpoint, owner_id: str, excused: Mapping[EndpointKey, int]
+    tally: Tally, record: PairedEndpoint, owner_id: str, transferred: Mapping[EndpointKey, int]
 ) -> None:
     tally.value_changed += 1
-    if not owner_id or record.owner_id == owner_id or record.key in excused:
+    if not owner_id or record.owner_id == owner_id or record.key in transferred:
         return
     tally.owner_changed += 1
     now = record.owner_id or record.state.value

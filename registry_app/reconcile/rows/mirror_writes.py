@@ -1,17 +1,33 @@
-"""The writes that make the mirror match a snapshot: bulk statements, never one query a record."""
+"""The writes that make the mirror match, in several short transactions, each fenced by the lease's epoch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import islice
+from typing import TypeVar
 
+from django.db import transaction
+
+from registry_app.crash_point import crash_point
 from registry_app.models import Claim, RecordEvent, RecordSet
+from registry_app.reconcile.lease import Lease, raise_if_lost, renew_lease
 from registry_app.reconcile.rows import claim_rows, record_rows
 from registry_app.reconcile.rows.bulk import insert_rows, rows_per_transaction, update_rows
 from registry_app.reconcile.rows.claim_rows import ClaimRowMaker
 from registry_app.reconcile.rows.record_rows import RowMaker
-from registry_app.reconcile.rows.slices import Write, in_chunks
+
+_T = TypeVar("_T")
 
 # Rows that are read before they are written; SQLite takes 250,000 ids in one IN, others far fewer.
 READ_CHUNK = 500
+
+
+@dataclass(frozen=True)
+class Write:
+    """A few hundred rows or so, written by calling `store` inside a transaction."""
+
+    rows: int
+    store: Callable[[], None]
 
 
 def iterate_record_writes(rows: RowMaker, *, is_baseline: bool) -> Iterator[Write]:
@@ -72,3 +88,39 @@ def _store_changed_claims(rows: ClaimRowMaker, changed: Sequence[tuple[int, int]
 
 def _store_created_claims(rows: ClaimRowMaker, created: Sequence[int]) -> None:
     insert_rows(Claim, claim_rows.INSERTED_COLUMNS, [rows.inserted(index) for index in created])
+
+
+def store_in_slices(
+    lease: Lease, writes: Iterable[Write], close: Callable[[], None], *, rows_per_transaction: int
+) -> None:
+    """Run all writes, and `close` in the transaction of the last of them. Raises LeaseLost.
+
+    A crash between two transactions leaves a mirror that is partly new; `close`, which says that it is
+    true now, was not run, so the next sync compares all of it again and stores the rest.
+    """
+    waiting: list[Write] = []
+    for write in writes:
+        if waiting and sum(w.rows for w in waiting) + write.rows > rows_per_transaction:
+            with transaction.atomic():
+                lease = renew_lease(lease)
+                _store_all(waiting)
+            crash_point("sync.between_slices")
+            waiting = []
+        waiting.append(write)
+    with transaction.atomic():
+        raise_if_lost(lease)
+        _store_all(waiting)
+        close()
+        crash_point("sync.before_commit")
+
+
+def in_chunks(items: Iterable[_T], size: int) -> Iterator[Sequence[_T]]:
+    """The items, `size` at a time."""
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
+
+
+def _store_all(writes: Iterable[Write]) -> None:
+    for write in writes:
+        write.store()

@@ -1,6 +1,6 @@
 """What is compared at a sync, as 16 bytes a row. Pure.
 
-blake2b and not a faster hash: what a provider says is hostile, and a change that collides is never seen.
+blake2b and not a faster hash: a provider's response is hostile, and a change that collides is never seen.
 """
 
 import hashlib
@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from providers.registries.claim import TXT_REGISTRY, Claim, PairedEndpoint
+from providers.registries.claim import TXT_REGISTRY, Belief, Claim, PairedEndpoint
 from providers.wire.canonical_name import InvalidName, canonical_name
+from registry_app.mirror.snapshot import Snapshot
 
 DIGEST_BYTES = 16
 _encode = msgspec.msgpack.Encoder(order="sorted").encode
@@ -36,7 +37,7 @@ def compute_record_digest(
 
 
 def compute_claim_identity(claim: Claim) -> bytes:
-    """Which claim it is: where it stands, its raw text, and what it speaks for."""
+    """Identifies a claim: its place, its raw text, and the record set that it claims."""
     place = (
         txt_name_of(claim),
         claim.endpoint.set_identifier,
@@ -63,7 +64,7 @@ def compute_claim_digest(claim: Claim) -> bytes:
 
 
 def txt_name_of(claim: Claim) -> str:
-    """The canonical name of the TXT record a claim stands in."""
+    """The canonical name of the TXT record of a claim."""
     try:
         return canonical_name(claim.endpoint.dns_name)
     except InvalidName:
@@ -73,3 +74,27 @@ def txt_name_of(claim: Claim) -> str:
 
 def _digest(values: tuple[object, ...]) -> bytes:
     return hashlib.blake2b(_encode(values), digest_size=DIGEST_BYTES).digest()
+
+
+BY_CLAIM = "claim"
+BY_LABEL = "label"
+
+JsonBelief = dict[str, object]
+
+
+def describe_beliefs(snapshot: Snapshot, record: PairedEndpoint) -> list[JsonBelief]:
+    """Which profile finds which owner, as `RecordSet.beliefs` holds it, in a fixed order."""
+    return [_describe(*values) for values in sorted({_values_of(each, snapshot) for each in record.beliefs})]
+
+
+def _values_of(belief: Belief, snapshot: Snapshot) -> tuple[str, str, str, str]:
+    if belief.claim is None:
+        return belief.profile_reference, belief.owner_id, BY_LABEL, ""
+    claim = snapshot.claims[belief.claim]
+    place = txt_name_of(claim) if claim.registry == TXT_REGISTRY else ""
+    return belief.profile_reference, belief.owner_id, BY_CLAIM, place
+
+
+def _describe(reference: str, owner_id: str, source: str, place: str) -> JsonBelief:
+    profile_id = int(reference) if reference else None
+    return {"profile_id": profile_id, "owner": owner_id, "source": source, "place": place}

@@ -9,10 +9,9 @@ from providers.wire.canonical_name import reversed_name
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import RecordEvent, RecordSet
-from registry_app.reconcile.rows.beliefs import describe_beliefs
 from registry_app.reconcile.rows.bulk import Row, json_text, plain_text, stored_time
-from registry_app.reconcile.rows.comparison import resource_of
-from registry_app.reconcile.rows.mirror_diff import MirrorDiff
+from registry_app.reconcile.rows.comparison import MirrorDiff, resource_of
+from registry_app.reconcile.rows.record_digest import describe_beliefs
 
 _VALUE_COLUMNS = (
     "targets",

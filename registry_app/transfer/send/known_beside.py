@@ -18,8 +18,13 @@ from registry_app.mirror.baseline import (
     raise_if_implausible,
     thresholds_of,
 )
-from registry_app.mirror.counts import Counts, looks_like_claim
-from registry_app.mirror.plausibility import Comparison, compare_counts, find_reasons
+from registry_app.mirror.plausibility import (
+    Comparison,
+    Counts,
+    compare_counts,
+    find_reasons,
+    looks_like_claim,
+)
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Claim, Transfer, TransferItem
 from registry_app.transfer.plan.claim_key import ZONE, claim_key_of

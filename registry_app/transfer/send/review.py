@@ -75,7 +75,7 @@ def find_record_difference(item: TransferItem, record: Endpoint | None) -> str:
 
 
 def _find_difference(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: str) -> str:
-    if item.name in live.snapshot.shadowed_names:
+    if item.name in live.snapshot.set_aside_names:
         return f"A record at {item.name} could not be read this time."
     for key, reviewed in _expected(plan).items():
         if key in live.doubtful:

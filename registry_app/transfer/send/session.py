@@ -9,7 +9,7 @@ from providers.registries.stored_claim import StoredClaimChange
 from providers.wire.json_codec import decode_records
 from registry_app.crash_point import crash_point
 from registry_app.mirror.baseline import compare_with_known, raise_if_implausible
-from registry_app.mirror.counts import count_endpoints
+from registry_app.mirror.plausibility import count_endpoints
 from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.send.known_beside import KnownRows, KnownZone, count_shown_zone
 from registry_app.transfer.send.live_zone import LiveZone, build_live_zone

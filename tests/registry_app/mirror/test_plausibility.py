@@ -5,8 +5,7 @@ import pytest
 from providers.registries.encryption import encrypt_labels_text
 from providers.wire.endpoint import Endpoint
 from registry_app.mirror.baseline import ImplausibleResponse, compare_with_known, raise_if_implausible
-from registry_app.mirror.counts import Counts, count_endpoints
-from registry_app.mirror.thresholds import Thresholds
+from registry_app.mirror.plausibility import Counts, Thresholds, count_endpoints
 from registry_app.models import Provider
 from tests.factories import make_provider, make_record_set
 from tests.reference_server import make_claim, make_record

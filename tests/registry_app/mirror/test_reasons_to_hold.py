@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from registry_app.mirror.lost_claims import Holding, LostClaims
-from registry_app.mirror.plausibility import Comparison, find_reasons
-from registry_app.mirror.thresholds import Thresholds
+from registry_app.mirror.plausibility import Comparison, Holding, LostClaims, Thresholds, find_reasons
 
 NORMAL = Comparison(item_count=200, known=100, still_there=100, claims_known=100, claims_seen=100, owned=100)
 EMPTY = replace(NORMAL, item_count=0, still_there=0, owned=0, claims_seen=0)

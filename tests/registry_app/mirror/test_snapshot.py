@@ -131,7 +131,7 @@ def test_an_item_that_is_no_json_still_keeps_its_record_set_from_vanishing(
 ) -> None:
     snapshot = _decode(b'[{"dnsName":"' + spelling + b'","recordType":"A","recordTTL":NaN}]')
 
-    assert name in snapshot.shadowed_names
+    assert name in snapshot.set_aside_names
 
 
 def test_where_an_owner_keeps_no_claims_nothing_is_unmanaged() -> None:

@@ -27,12 +27,10 @@ from registry_app.models import (
     SyncRun,
 )
 from registry_app.queries.mirror_invariants import MIRROR_INVARIANTS
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot, reject_held_snapshot
 from registry_app.reconcile.lease import take_lease
-from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
-from registry_app.reconcile.note_silent_providers import note_silent_providers
-from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
 from registry_app.reconcile.request_sync import request_sync
+from registry_app.reconcile.sweep import mark_abandoned_runs, note_silent_providers
 from registry_app.reconcile.sync import sync_provider
 from registry_app.reconcile.sync_run import open_run
 from tests.depth import SEED, SYNC_SCHEDULES

@@ -15,8 +15,7 @@ from registry_app.actor import SYSTEM
 from registry_app.models import Claim, HeldSnapshot, Provider, SyncRun
 from registry_app.queries.mirror_invariants import MIRROR_INVARIANTS
 from registry_app.queries.registry_invariants import REGISTRY_INVARIANTS
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
-from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot, reject_held_snapshot
 from registry_app.reconcile.sync import sync_provider
 from tests.depth import STORE_SCHEDULES
 from tests.factories import make_provider

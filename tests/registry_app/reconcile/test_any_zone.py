@@ -15,7 +15,7 @@ from registry_app.actor import SYSTEM
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.models import Claim, Finding, HeldSnapshot, Provider, RecordSet, RegistryProfile, SyncRun
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.lease import release_lease, take_lease
 from registry_app.reconcile.rows.record_digest import compute_claim_identity
 from registry_app.reconcile.sync import sync_under_lease

@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from registry_app.actor import SYSTEM
 from registry_app.models import Claim, HeldSnapshot, Provider, RecordEvent, RecordSet, SyncRun
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
-from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.rows.bulk import rows_per_transaction
+from registry_app.reconcile.sweep import mark_abandoned_runs
 from tests.factories import make_provider
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.reconcile.serving import serve

@@ -8,8 +8,7 @@ from django.utils import timezone
 from registry_app.models import Finding, SyncRun
 from registry_app.queries.provider import find_due
 from registry_app.reconcile.lease import release_lease, take_lease
-from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
-from registry_app.reconcile.note_silent_providers import note_silent_providers
+from registry_app.reconcile.sweep import mark_abandoned_runs, note_silent_providers
 from registry_app.reconcile.sync_run import open_run
 from tests.factories import make_provider
 from tests.reference_server import ReferenceProvider, make_zone

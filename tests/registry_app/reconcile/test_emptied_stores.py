@@ -9,7 +9,7 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from registry_app.actor import SYSTEM
 from registry_app.models import Claim, HeldSnapshot, Provider, SyncRun
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot
 from tests.factories import make_provider
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.reconcile.syncing import mirrored, sync

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from registry_app.audit import verify_audit
 from registry_app.models import Provider, SyncRun
-from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
+from registry_app.reconcile.sweep import mark_abandoned_runs
 from tests.factories import make_provider
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.reconcile.syncing import mirrored, sync

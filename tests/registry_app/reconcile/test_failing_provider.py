@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from registry_app.actor import SYSTEM
 from registry_app.models import Finding, Provider, SyncRun
-from registry_app.reconcile.note_silent_providers import note_silent_providers
 from registry_app.reconcile.request_sync import request_sync
-from registry_app.reconcile.schedule import LONGEST_BACKOFF, compute_next_sync, compute_next_try
+from registry_app.reconcile.sweep import note_silent_providers
+from registry_app.reconcile.sync_run import LONGEST_BACKOFF, compute_next_sync, compute_next_try
 from tests.factories import make_provider
 from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_zone

@@ -12,9 +12,8 @@ from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import NotAllowed, StateMoved
 from registry_app.mirror.snapshot import decode_snapshot
 from registry_app.models import AuditEntry, Finding, HeldSnapshot, Provider, RecordSet, SyncRun
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot, reject_held_snapshot
 from registry_app.reconcile.lease import take_lease
-from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
 from registry_app.reconcile.sync import sync_under_lease
 from tests.factories import make_owner, make_provider
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone

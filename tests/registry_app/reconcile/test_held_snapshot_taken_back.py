@@ -5,8 +5,7 @@ import pytest
 from registry_app.actor import SYSTEM
 from registry_app.errors import StateMoved
 from registry_app.models import HeldSnapshot, Provider, SyncRun
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
-from registry_app.reconcile.reject_held_snapshot import reject_held_snapshot
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot, reject_held_snapshot
 from tests.factories import make_provider
 from tests.reference_server import make_zone
 from tests.registry_app.reconcile.serving import serve

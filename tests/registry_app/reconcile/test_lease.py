@@ -11,8 +11,8 @@ from registry_app.errors import LeaseLost
 from registry_app.models import HeldSnapshot, Provider, RecordSet, SyncRun
 from registry_app.queries.provider import find_due
 from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease, renew_lease, take_lease
-from registry_app.reconcile.mark_abandoned_runs import mark_abandoned_runs
-from registry_app.reconcile.rows.slices import Write, store_in_slices
+from registry_app.reconcile.rows.mirror_writes import Write, store_in_slices
+from registry_app.reconcile.sweep import mark_abandoned_runs
 from registry_app.reconcile.sync import sync_under_lease
 from registry_app.reconcile.sync_run import open_run
 from tests.factories import make_provider

@@ -11,7 +11,7 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from registry_app.actor import SYSTEM
 from registry_app.models import HeldSnapshot, LoopRun, Provider, SyncRun, Transfer
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.kubernetes_api.server import KubernetesApi
 from tests.reference_server import make_claim, make_record

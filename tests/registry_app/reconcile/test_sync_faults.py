@@ -7,7 +7,7 @@ import pytest
 from providers.wire.endpoint import Endpoint
 from registry_app.actor import SYSTEM
 from registry_app.models import Finding, HeldSnapshot, Provider, SyncRun
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot
 from tests.factories import make_provider
 from tests.faults import read_faults
 from tests.faults.catalogue import POISONED_READS, REFUSED_READS

@@ -22,7 +22,7 @@ from registry_app.models import (
     Transfer,
 )
 from registry_app.outside_copy import fetch_knowledge, store_copy
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.request_sync import request_sync
 from registry_app.reconcile.sync import sync_provider
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored

@@ -11,7 +11,7 @@ from registry_app.actor import SYSTEM
 from registry_app.inventory.freeze import freeze
 from registry_app.models import AuditEntry, Finding, HeldSnapshot, RegistryProfile
 from registry_app.queries.registry_profile import due_resyncs
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.lease import take_lease
 from registry_app.resync.resync_registry import resync_registry
 from tests.factories import make_administrator

@@ -8,7 +8,7 @@ from providers.wire.endpoint import Endpoint
 from registry_app.actor import SYSTEM
 from registry_app.errors import RefusedBySafety
 from registry_app.models import HeldSnapshot, SyncRun, Transfer
-from registry_app.reconcile.accept_held_snapshot import accept_held_snapshot
+from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.sync import sync_provider
 from registry_app.transfer.plan.selection import Selection
 from registry_app.transfer.request_undo import preview_undo

@@ -1,4 +1,4 @@
-"""A suspicious snapshot is kept for a person to see. The mirror stays as it was (I3)."""
+"""An implausible snapshot is kept for a person to decide on. The mirror stays as it was (I3)."""
 
 import zlib
 from collections.abc import Sequence
@@ -17,10 +17,9 @@ from registry_app.queries.provider import last_snapshot
 from registry_app.reconcile.failure import resolve_failing
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity, compute_fingerprint
 from registry_app.reconcile.lease import raise_if_lost
-from registry_app.reconcile.plan_next_sync import build_next_sync
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
-from registry_app.reconcile.sync_run import close_run
+from registry_app.reconcile.sync_run import build_next_sync, close_run
 
 _FASTEST = 1
 _OPEN = HeldSnapshot.Status.OPEN
@@ -62,7 +61,7 @@ def store_held(
 
 
 def note_still_held(context: SyncContext, held: HeldSnapshot) -> SyncRun:
-    """The same suspicious answer again, waiting or rejected: counted, not looked at again."""
+    """The same implausible response again, waiting or rejected: counted, and not decoded."""
     now = fetch_now()
     with transaction.atomic():
         raise_if_lost(context.lease)
@@ -81,7 +80,7 @@ def settle_waiting(context: SyncContext, now: datetime) -> None:
     if held is None:
         return
     status = _SETTLED.get(HeldSnapshot.Status(held.status))
-    # Either word of it: a person may have decided while this sync looked.
+    # Open or accepted: a person may have decided during this sync.
     if status and HeldSnapshot.objects.filter(pk=held.pk, status__in=_WAITING).update(status=status):
         record_audit(SYSTEM, f"held_snapshot.{status.value}", held, after={"status": status.value})
     resolve_finding(held_fingerprint(context.provider.pk), now)
@@ -109,8 +108,8 @@ def _keep(context: SyncContext, values: dict[str, object], now: datetime) -> Hel
 
 
 def _is_decided(context: SyncContext, last: HeldSnapshot, values: dict[str, object]) -> bool:
-    """Whether a person's word stands: they looked at exactly this and said no, or they said yes while this
-    sync looked, and the next one holds what it sees against what they accepted."""
+    """Whether a person's decision still holds: they rejected exactly this snapshot, or accepted one during
+    this sync, and the next sync compares with that."""
     if last.status == HeldSnapshot.Status.REJECTED:
         return last.body_digest == values["body_digest"]
     was_accepted = context.held is not None and context.held.status == HeldSnapshot.Status.ACCEPTED
@@ -141,13 +140,13 @@ def _store_provider(context: SyncContext, now: datetime) -> None:
 
 
 def _describe(result: SyncResult, fingerprint: str) -> dict[str, object]:
-    said: dict[str, object] = {**result.plan.tally.to_json(), "fingerprint": fingerprint}
+    difference: dict[str, object] = {**result.plan.tally.to_json(), "fingerprint": fingerprint}
     if result.is_filter_changed and result.known_filter and result.domain_filter:
-        said["domain_filter"] = {
+        difference["domain_filter"] = {
             "before": result.known_filter.to_json(),
             "now": result.domain_filter.to_json(),
         }
-    return said
+    return difference
 
 
 def _draft(provider: Provider, held: HeldSnapshot) -> FindingDraft:

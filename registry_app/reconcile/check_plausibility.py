@@ -1,4 +1,4 @@
-"""Whether a snapshot is plausible, held against the mirror or against one that a person accepted."""
+"""Whether a snapshot is plausible beside the mirror, or beside one that a person accepted."""
 
 import hashlib
 import zlib
@@ -9,18 +9,16 @@ from providers.registries.store_contents import decode_contents
 from providers.wire.errors import WireError
 from registry_app.mirror.baseline import thresholds_of
 from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filter
-from registry_app.mirror.plausibility import Comparison, Reason, find_reasons
+from registry_app.mirror.plausibility import Comparison, Reason, Thresholds, find_reasons
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
-from registry_app.mirror.thresholds import Thresholds
 from registry_app.models import HeldSnapshot, Owner, Provider
 from registry_app.queries.provider import last_stored_set_aside
 from registry_app.queries.transfer_items import count_claims_removed_since
-from registry_app.reconcile.rows.comparison import compare_snapshots
-from registry_app.reconcile.rows.mirror_diff import Tally
+from registry_app.reconcile.rows.comparison import Tally, compare_snapshots
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
 
 
-def judge(context: SyncContext, result: SyncResult) -> list[Reason]:
+def find_reasons_to_hold(context: SyncContext, result: SyncResult) -> list[Reason]:
     """Why the snapshot is held; empty: store it. Where a person accepted a held snapshot, that one is the
     baseline, not the mirror."""
     snapshot, tally = result.snapshot, result.plan.tally
@@ -85,11 +83,11 @@ def known_filter_of(provider: Provider, held: HeldSnapshot | None) -> Negotiated
 
 
 def compute_snapshot_fingerprint(
-    body_digest: str, reading_digest: bytes, said: NegotiatedFilter | None
+    body_digest: str, reading_digest: bytes, domain_filter: NegotiatedFilter | None
 ) -> str:
-    """All that decided that a snapshot was held: seen again, it is held again without another look."""
-    words = msgspec.structs.replace(said, negotiated_at="") if said else None
-    text = msgspec.msgpack.encode((body_digest, reading_digest, words))
+    """A digest of everything that a snapshot was held for: the same one is held again without decoding it."""
+    patterns = msgspec.structs.replace(domain_filter, negotiated_at="") if domain_filter else None
+    text = msgspec.msgpack.encode((body_digest, reading_digest, patterns))
     return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
