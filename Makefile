@@ -21,7 +21,7 @@ help:
 	@echo "make test-deep      the slow tests, and everything random at full depth (DEPTH=full: before a release)"
 	@echo "make test-services  what a database, a broker or a browser can change: on private PostgreSQL and Redis"
 	@echo "make check          format, lint, types, import contracts, migrations, deployment checks"
-	@echo "make bench          the measured figures"
+	@echo "make bench          figures, each with its floor and bar (SIZE=1000000, ONLY=\"sync transfer\", DATABASE_URL)"
 	@echo "make measure        the size of the code, and how many files a sync and a transfer pass through"
 	@echo "make web | worker | beat | migrate   one role, settings from the environment"
 

@@ -1,19 +1,51 @@
-"""`make bench`: every measured figure, as lines of JSON. `BENCH_RECORDS=1000000 make bench` for a million."""
+"""`make bench`: product and floor, measured in turns in one run. Settings are environment variables.
+
+SIZE: how many record sets (100,000). ROUNDS: how often each figure is measured (3, and 1 from a million on);
+the line shows the round with the median ratio. ONLY: names of figures, or beginnings of names, separated by
+spaces. DATABASE_URL: a PostgreSQL database that may be emptied, in place of a fresh SQLite file.
+"""
 
 import os
+import sys
+from collections.abc import Callable, Sequence
 
-from bench.plan import measure_plan
-from bench.rfc2136 import measure_rfc2136_read
-from bench.route53 import measure_route53_read
-from bench.serve import measure_serve
-from bench.sync import measure_syncs
-from bench.transfer import measure_transfer
+from bench import fleet, plan, rfc2136, route53, serve, sync, transfer
+from bench.figures import Report, format_header
+
+_SMALL = 100_000
+_MILLION = 1_000_000
+
+_Measure = Callable[[Report, int], None]
+
+
+def list_measurements(size: int) -> list[tuple[Sequence[str], _Measure]]:
+    """The names of figures with what measures them."""
+    small = min(size, _SMALL)
+    return [
+        (sync.NAMES, lambda report, rounds: sync.measure_syncs(size, report, rounds)),
+        (transfer.NAMES, transfer.measure_transfer),
+        (fleet.NAMES, fleet.measure_fleet),
+        (plan.NAMES, lambda report, rounds: plan.measure_plan(small, report, rounds)),
+        (serve.NAMES, lambda report, rounds: serve.measure_serve(small, report, rounds)),
+        (rfc2136.NAMES, rfc2136.measure_rfc2136_read),
+        (route53.NAMES, route53.measure_route53_read),
+    ]
+
+
+def main() -> None:
+    """Measure, print a line for each figure, and write bench/results.json."""
+    size = int(os.environ.get("SIZE", _SMALL))
+    rounds = int(os.environ.get("ROUNDS", "1" if size >= _MILLION else "3"))
+    wanted = tuple(os.environ.get("ONLY", "").split())
+    database = os.environ.get("DATABASE_URL", "sqlite").partition(":")[0]
+    report = Report()
+    sys.stdout.write(f"{size:,} record sets, {database}\n{format_header()}\n")
+    for names, measure in list_measurements(size):
+        if not wanted or any(name.startswith(wanted) for name in names):
+            measure(report, rounds)
+            report.finish(names)
+    report.write(size=size, database=database)
+
 
 if __name__ == "__main__":
-    count = int(os.environ.get("BENCH_RECORDS", "100000"))
-    measure_syncs(count)
-    measure_plan(min(count, 100_000))
-    measure_serve(min(count, 100_000))
-    measure_rfc2136_read()
-    measure_route53_read()
-    measure_transfer(min(count, 100_000))
+    main()

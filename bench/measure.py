@@ -2,10 +2,8 @@
 
 import ast
 import json
-import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -13,11 +11,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
-from bench.sync import prepare, run_apart, write_body
+from bench.bodies import write_body
+from bench.processes import prepare, product_folder, run_apart
+from bench.transfer import SOURCE, TARGET, memory_server
 
 _ROOT = Path(__file__).parents[1]
 _PACKAGES = ("dnsadmin", "providers", "registry_app")
-_SOURCE, _TARGET = "cluster-0", "green-cluster"
 _RECORD_SETS = 50
 _LONGEST_SHOWN = 5
 # Above this, ruff says how complex a function is.
@@ -40,7 +39,7 @@ def measure() -> None:
     _print(**{f"files_of_one_{name}": len(files) for name, files in traced.items()})
 
 
-def trace_sync_and_transfer(provider_id: int, said: Connection) -> None:
+def trace_sync_and_transfer(provider_id: int, result: Connection) -> None:
     """The files in which a function ran: in a sync, and in a transfer from its preview to its end."""
     import django
 
@@ -58,13 +57,13 @@ def trace_sync_and_transfer(provider_id: int, said: Connection) -> None:
 
     policy = Provider.ApprovalPolicy.NONE
     Provider.objects.filter(pk=provider_id).update(approval_policy=policy, max_transfer_percent=100)
-    Owner.objects.create(owner_id=_TARGET, status=Owner.Status.REGISTERED)
+    Owner.objects.create(owner_id=TARGET, status=Owner.Status.REGISTERED)
     user = get_user_model().objects.create_superuser("alice")
     alice = Actor(kind="user", name="alice", user_id=user.pk, is_superuser=True)
     asked = TransferRequest(
         kind=Transfer.Kind.TRANSFER,
-        selection=Selection(owner_id=_SOURCE),
-        target_owner_id=_TARGET,
+        selection=Selection(owner_id=SOURCE),
+        target_owner_id=TARGET,
         target_intent=Transfer.TargetIntent.SAME,
         reason="Measured.",
     )
@@ -80,29 +79,16 @@ def trace_sync_and_transfer(provider_id: int, said: Connection) -> None:
     status, transfer_files = _watch(transfer)
     if run is None or run.status != "stored" or status != "verified":
         raise RuntimeError(f"the sync ended {run and run.status}, the transfer {status}")
-    said.send({"sync": sync_files, "transfer": transfer_files})
+    result.send({"sync": sync_files, "transfer": transfer_files})
 
 
 def _trace() -> dict[str, list[str]]:
-    with tempfile.TemporaryDirectory(prefix="dnsadmin-bench-") as name:
-        folder = Path(name)
-        os.environ |= {
-            "DNSADMIN_STATE_DIR": name,
-            "DNSADMIN_ALLOW_LOOPBACK": "1",
-            "DJANGO_SETTINGS_MODULE": "dnsadmin.settings",
-        }
+    with product_folder() as folder:
         seed = folder / "records.json"
         write_body(seed, _RECORD_SETS, owners=1, unmanaged_every=0)
-        command = [sys.executable, "-m", "providers.servers", "memory", "--seed", str(seed), "--port", "0"]
-        with subprocess.Popen(
-            [*command, "--operations-port", "0"], stdout=subprocess.PIPE, text=True
-        ) as server:
-            try:
-                ready = json.loads(server.stdout.readline()) if server.stdout else {}
-                provider_id = run_apart(prepare, folder, ready["port"])
-                return dict(run_apart(trace_sync_and_transfer, provider_id))
-            finally:
-                server.terminate()
+        with memory_server(seed) as url:
+            (provider_id,) = run_apart(prepare, folder, [url])
+            return dict(run_apart(trace_sync_and_transfer, provider_id))
 
 
 def _watch(act: Callable[[], _Result]) -> tuple[_Result, list[str]]:

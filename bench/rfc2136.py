@@ -1,10 +1,9 @@
 """What reading a zone of a real name server costs: 10,000 record sets, over the bare library.
 
-The floor is dnspython's own transfer of the same zone over the same connection's worth of messages. Bar: 1.3.
+The floor is dnspython's own transfer of the same zone over the same connection's worth of messages.
 Needs BIND; says so and measures nothing where it is not installed.
 """
 
-import json
 import sys
 import tempfile
 import time
@@ -15,18 +14,19 @@ import dns.query
 import dns.xfr
 import dns.zone
 
+from bench.figures import Figure, Report
 from providers.backends.rfc2136 import Rfc2136Backend
 from providers.backends.zone_transfer import NameServer
 from tests.name_servers import BIND, name_server
 
 _COUNT = 10_000
-_RUNS = 5
+NAMES = ("rfc2136-read",)
 
 
-def measure_rfc2136_read() -> None:
-    """Print one line of JSON: the best of five readings, the floor, the ratio."""
+def measure_rfc2136_read(report: Report, rounds: int) -> None:
+    """Add the figure, `rounds` times."""
     if BIND.path is None:
-        sys.stdout.write(json.dumps({"rfc2136-read": f"not measured: {BIND.absence}"}) + "\n")
+        sys.stdout.write(f"rfc2136-read was not measured: {BIND.absence}\n")
         return
     with (
         tempfile.TemporaryDirectory(prefix="dnsadmin-bench-") as folder,
@@ -38,17 +38,13 @@ def measure_rfc2136_read() -> None:
         zone.write_text(zone.read_text() + "".join(lines))
         running.start()
         backend = Rfc2136Backend(running.server(), ["example.org"])
-        seconds, floor = [], []
-        for _ in range(_RUNS):
+        for _ in range(rounds):
             started = time.perf_counter()
-            found = len(backend.records())
-            seconds.append(time.perf_counter() - started)
+            backend.records()
+            seconds = time.perf_counter() - started
             started = time.perf_counter()
             _transfer(running.port, running.server())
-            floor.append(time.perf_counter() - started)
-    line = {"rfc2136-read": found, "seconds": round(min(seconds), 3), "floor_seconds": round(min(floor), 3)}
-    sys.stdout.write(json.dumps({**line, "ratio": round(min(seconds) / min(floor), 2), "bar": 1.3}) + "\n")
-    sys.stdout.flush()
+            report.add(Figure("rfc2136-read", seconds, time.perf_counter() - started, 1.3))
 
 
 def _transfer(port: int, server: NameServer) -> None:

@@ -1,11 +1,9 @@
 """What reading a zone of Route 53 costs: 10,000 record sets, over the bare library's paging.
 
-Against moto's server in a process of its own: the service's time is the same on both sides. Bar: 1.3.
+Against moto's server in a process of its own: the service's time is the same on both sides.
 """
 
-import json
 import os
-import sys
 import time
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -13,8 +11,10 @@ from typing import Any
 
 import boto3
 
+from bench.figures import Figure, Report
+
 _COUNT, _BATCH = 10_000, 500
-_RUNS = 3
+NAMES = ("route53-read",)
 _SETTINGS = {
     "AWS_ACCESS_KEY_ID": "bench",
     "AWS_SECRET_ACCESS_KEY": "bench",
@@ -34,8 +34,8 @@ def _serve(said: Connection) -> None:
     time.sleep(600)
 
 
-def measure_route53_read() -> None:
-    """Print one line of JSON: the best of three readings, the floor, the ratio."""
+def measure_route53_read(report: Report, rounds: int) -> None:
+    """Add the figure, `rounds` times."""
     from providers.backends.route53 import Route53Backend
     from providers.backends.route53_api import Route53Api
 
@@ -47,19 +47,14 @@ def measure_route53_read() -> None:
     client = boto3.client("route53")
     zone_id = _fill(client)
     backend = Route53Backend(Route53Api(seconds=120.0))
-    seconds, floor = [], []
-    found = 0
-    for _ in range(_RUNS):
+    for _ in range(rounds):
         started = time.perf_counter()
-        found = len(backend.records())
-        seconds.append(time.perf_counter() - started)
+        backend.records()
+        seconds = time.perf_counter() - started
         started = time.perf_counter()
         _page(client, zone_id)
-        floor.append(time.perf_counter() - started)
+        report.add(Figure("route53-read", seconds, time.perf_counter() - started, 1.3))
     server.terminate()
-    line = {"route53-read": found, "seconds": round(min(seconds), 2), "floor_seconds": round(min(floor), 2)}
-    sys.stdout.write(json.dumps({**line, "ratio": round(min(seconds) / min(floor), 2), "bar": 1.3}) + "\n")
-    sys.stdout.flush()
 
 
 def _fill(client: Any) -> str:

@@ -1,50 +1,31 @@
-"""What our server costs: GET /records of 100,000 endpoints of the memory backend, over the same bytes served
-statically by the standard library. Each side in a process of its own, the same reader. Bar: 2.5.
+"""What our server costs: GET /records of N endpoints of the memory backend, over the same bytes served
+statically by the standard library. Each side in a process of its own, the same reader.
 """
 
-import json
-import subprocess
-import sys
 import tempfile
 import time
-from multiprocessing import get_context
 from pathlib import Path
 
 import requests
 
-from bench.sync import MEDIA_TYPE, serve, write_body
+from bench.bodies import MEDIA_TYPE, static_server, write_body
+from bench.figures import Figure, Report
+from bench.transfer import memory_server
 
-_RUNS = 7
+NAMES = ("serve",)
+_HEADERS = {"Accept": MEDIA_TYPE}
 
 
-def measure_serve(count: int) -> None:
-    """Print one line of JSON: the best of seven readings, the floor, the ratio. `count` is endpoints."""
+def measure_serve(count: int, report: Report, rounds: int) -> None:
+    """Add the figure, `rounds` times. `count` is endpoints."""
     with tempfile.TemporaryDirectory(prefix="dnsadmin-bench-") as name:
         seed, body = Path(name) / "seed.json", Path(name) / "body.json"
         write_body(seed, count // 2, unmanaged_every=0)
-        command = [sys.executable, "-m", "providers.servers", "memory", "--seed", str(seed), "--port", "0"]
-        context = get_context("spawn")
-        here, there = context.Pipe()
-        static = context.Process(target=serve, args=(body, there), daemon=True)
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-            try:
-                ready = json.loads(server.stdout.readline()) if server.stdout else {}
-                body.write_bytes(
-                    requests.get(f"{ready['url']}/records", headers=_HEADERS, timeout=60).content
-                )
-                static.start()
-                static_url = f"http://127.0.0.1:{here.recv()}"
-                seconds = min(_measure_read(ready["url"]) for _ in range(_RUNS))
-                floor = min(_measure_read(static_url) for _ in range(_RUNS))
-            finally:
-                server.terminate()
-                static.terminate()
-    line = {"serve": count, "seconds": round(seconds, 3), "floor_seconds": round(floor, 3)}
-    sys.stdout.write(json.dumps({**line, "ratio": round(seconds / floor, 2), "bar": 2.5}) + "\n")
-    sys.stdout.flush()
-
-
-_HEADERS = {"Accept": MEDIA_TYPE}
+        with memory_server(seed) as url:
+            body.write_bytes(requests.get(f"{url}/records", headers=_HEADERS, timeout=60).content)
+            with static_server(body) as static_url:
+                for _ in range(rounds):
+                    report.add(Figure("serve", _measure_read(url), _measure_read(static_url), 2.5))
 
 
 def _measure_read(url: str) -> float:

@@ -1,101 +1,40 @@
-"""What a sync costs: seconds, peak memory, statements, and the ratio to a floor measured in the same run.
+"""What a sync costs: first, the same bytes, another order, 1 % changed, one changed.
 
-N record sets, nearly all with a claim, are served as one static answer by another process. Each sync runs
-in a process of its own, so that its peak memory is its own. The database is a fresh SQLite file, or
-DATABASE_URL, which must then be empty.
+N record sets, nearly all with a claim, are served as one static answer by another process. Each sync runs in
+a process of its own. D is the floor of a sync that has to look at every element: the same bytes downloaded in
+pieces and decoded into typed values.
 """
 
-import json
-import multiprocessing
-import os
-import random
-import resource
-import sys
-import tempfile
 import time
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from bench.floor import measure_decode, measure_insert
+from bench.bodies import static_server, write_body
+from bench.figures import Figure, Report
+from bench.floor import measure_download, measure_insert
+from bench.processes import peak_bytes, prepare, product_folder, run_apart
 
-MEDIA_TYPE = "application/external.dns.webhook+json;version=1"
-OWNERS = 40
-UNMANAGED_EVERY = 50
-# What the sync is called, every how many record sets one has another target, whether the order differs.
-STEPS = (
-    ("first sync", 0, False),
-    ("unchanged", 0, False),
-    ("1 % changed", 100, False),
-    ("reordered", 100, True),
+NAMES = (
+    "sync-first",
+    "sync-identical",
+    "sync-reordered",
+    "sync-1pct",
+    "sync-1",
+    "memory-first",
+    "memory-same",
 )
 
 
-class StaticAnswers(BaseHTTPRequestHandler):
-    """The negotiate call and one file."""
+class SyncFigures(NamedTuple):
+    """One sync: how it ended, how long it took, and how much memory beyond an idle worker's."""
 
-    body_path = Path()
-
-    def do_GET(self) -> None:
-        """Answer what every webhook provider answers."""
-        records = self.path.endswith("/records")
-        size = self.body_path.stat().st_size if records else 2
-        self.send_response(200)
-        self.send_header("Content-Type", MEDIA_TYPE)
-        self.send_header("Content-Length", str(size))
-        self.end_headers()
-        if not records:
-            self.wfile.write(b"{}")
-            return
-        with self.body_path.open("rb") as file:
-            while piece := file.read(1 << 20):
-                self.wfile.write(piece)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the parent's name
-        """Say nothing."""
+    status: str
+    seconds: float
+    memory: int
 
 
-def serve(body_path: Path, port: Connection) -> None:
-    """Serve until the parent ends."""
-    StaticAnswers.body_path = body_path
-    server = ThreadingHTTPServer(("127.0.0.1", 0), StaticAnswers)
-    port.send(server.server_port)
-    server.serve_forever()
-
-
-def write_body(
-    path: Path,
-    count: int,
-    *,
-    changed_every: int = 0,
-    shuffled: bool = False,
-    owners: int = OWNERS,
-    unmanaged_every: int = UNMANAGED_EVERY,
-) -> None:
-    """The answer: `count` record sets, a few unmanaged, every `changed_every`-th with another target."""
-    lines: list[str] = []
-    for number in range(count):
-        name = f"app-{number:07d}.team-{number % OWNERS}.example.org"
-        last = 9 if changed_every and number % changed_every == 0 else 1
-        address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{last}"
-        lines.append(f'{{"dnsName":"{name}","targets":["{address}"],"recordType":"A","recordTTL":300}}')
-        if unmanaged_every and number % unmanaged_every == 0:
-            continue
-        labels = (
-            f"heritage=external-dns,external-dns/owner=cluster-{number % owners},"
-            f"external-dns/resource=ingress/shop/app-{number:07d}"
-        )
-        lines.append(
-            f'{{"dnsName":"a-{name}","targets":["\\"{labels}\\""],"recordType":"TXT","recordTTL":300}}'
-        )
-    if shuffled:
-        random.Random(7).shuffle(lines)
-    path.write_text("[" + ",".join(lines) + "]", encoding="utf-8")
-
-
-def measure_sync(provider_id: int, said: Connection) -> None:
+def measure_sync(provider_id: int, result: Connection) -> None:
     """One sync, in this process."""
     import django
 
@@ -103,104 +42,54 @@ def measure_sync(provider_id: int, said: Connection) -> None:
     from django.db import connection
 
     from registry_app.actor import SYSTEM
-    from registry_app.models import RecordSet
     from registry_app.reconcile.sync import sync_provider
 
-    statements: list[int] = []
-
-    def count(execute: Callable[..., object], sql: str, *rest: object) -> object:
-        statements.append(len(sql))
-        return execute(sql, *rest)
-
+    connection.ensure_connection()
+    idle = peak_bytes()
     started = time.perf_counter()
-    with connection.execute_wrapper(count):
-        run = sync_provider(provider_id, actor=SYSTEM, trigger="person")
+    run = sync_provider(provider_id, actor=SYSTEM, trigger="person")
     seconds = time.perf_counter() - started
-    said.send(
-        {
-            "status": str(run.status) if run else "no lease",
-            "error": run.error if run else "",
-            "seconds": round(seconds, 2),
-            "fetch_seconds": round((run.fetch_milliseconds or 0) / 1000, 2) if run else 0,
-            "store_seconds": round((run.store_milliseconds or 0) / 1000, 2) if run else 0,
-            "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-            "statements": len(statements),
-            "created": run.created if run else 0,
-            "changed": run.changed if run else 0,
-            "rows": RecordSet.objects.filter(provider_id=provider_id).count(),
-        }
-    )
+    status = f"{run.status} {run.error}".strip() if run else "no lease"
+    result.send(SyncFigures(status, seconds, peak_bytes() - idle))
 
 
-def prepare(state: Path, port: int, said: Connection) -> None:
-    """A migrated database with one provider in it."""
-    import django
-
-    from dnsadmin.prepare import prepare_state
-
-    prepare_state(state)
-    django.setup()
-    from django.core.management import call_command
-
-    from registry_app.models import Provider
-
-    call_command("migrate", verbosity=0)
-    provider = Provider.objects.create(
-        name="bench",
-        url=f"http://127.0.0.1:{port}",
-        max_body_bytes=1024 * 1024 * 1024,
-        max_items=10_000_000,
-        deadline_seconds=600,
-    )
-    said.send(provider.pk)
-
-
-def run_apart(target: Callable[..., None], *arguments: object) -> Any:
-    """Run in a fresh process and return what it said."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=target, args=(*arguments, there))
-    process.start()
-    there.close()
-    try:
-        return here.recv()
-    finally:
-        process.join()
-
-
-def measure_syncs(count: int) -> None:
-    """Print one line of JSON for each sync: first, unchanged, 1 % changed, reordered.
-
-    `floor_seconds` is a bare decode of the same bytes and, for the first sync, bare inserts of as many
-    rows; `ratio` is what the sync took over it.
-    """
-    with tempfile.TemporaryDirectory(prefix="dnsadmin-bench-") as name:
-        folder = Path(name)
-        os.environ |= {
-            "DNSADMIN_STATE_DIR": name,
-            "DNSADMIN_ALLOW_LOOPBACK": "1",
-            "DJANGO_SETTINGS_MODULE": "dnsadmin.settings",
-        }
+def measure_syncs(count: int, report: Report, rounds: int) -> None:
+    """Add the figures of NAMES, `rounds` times, each with its floor beside it."""
+    with product_folder() as folder:
         body = folder / "records.json"
-        context = multiprocessing.get_context("spawn")
-        here, there = context.Pipe()
-        server = context.Process(target=serve, args=(body, there), daemon=True)
-        server.start()
-        provider_id = run_apart(prepare, folder, here.recv())
-        for sync, changed_every, shuffled in STEPS:
-            if sync != "unchanged":
-                write_body(body, count, changed_every=changed_every, shuffled=shuffled)
-            figures = run_apart(measure_sync, provider_id)
-            floor = measure_decode(body)
-            if sync == "first sync":
-                floor += measure_insert(folder, 2 * count)
-            _print(sync, count, body, floor, figures)
-        server.terminate()
+        with static_server(body) as url:
+            for _ in range(rounds):
+                _measure_round(count, report, folder, body, url)
 
 
-def _print(sync: str, count: int, body: Path, floor: float, figures: dict[str, Any]) -> None:
-    size = body.stat().st_size // (1024 * 1024)
-    line = {"sync": sync, "record_sets": count, "body_mib": size, **figures}
-    line |= {"floor_seconds": round(floor, 3), "ratio": round(figures["seconds"] / floor, 1)}
-    sys.stdout.write(json.dumps(line) + "\n")
-    sys.stdout.flush()
+def _measure_round(count: int, report: Report, folder: Path, body: Path, url: str) -> None:
+    (provider_id,) = run_apart(prepare, folder, [url])
+    write_body(body, count)
+    size = body.stat().st_size
+    first = _sync(provider_id, "stored")
+    _, decoded = run_apart(measure_download, url)
+    inserted = run_apart(measure_insert, folder)
+    report.add(Figure("sync-first", first.seconds, decoded + inserted, 3.0))
+    report.add(Figure("memory-first", first.memory, size, 3.0, "B"))
+    same = _sync(provider_id, "unchanged")
+    downloaded, _ = run_apart(measure_download, url)
+    report.add(Figure("sync-identical", same.seconds, downloaded, 1.3))
+    report.add(Figure("memory-same", same.memory, size, 1.5, "B"))
+    one, percent = frozenset({count // 2}), range(0, count, 100)
+    steps: tuple[tuple[str, str, float, dict[str, Any]], ...] = (
+        ("sync-reordered", "unchanged", 2.0, {"shuffled": True}),
+        ("sync-1", "stored", 1.0, {"shuffled": True, "changed": one}),
+        ("sync-1pct", "stored", 2.5, {"shuffled": True, "changed": percent}),
+    )
+    for name, status, bar, options in steps:
+        write_body(body, count, **options)
+        found = _sync(provider_id, status)
+        _, decoded = run_apart(measure_download, url)
+        report.add(Figure(name, found.seconds, decoded, bar))
+
+
+def _sync(provider_id: int, status: str) -> SyncFigures:
+    found: SyncFigures = run_apart(measure_sync, provider_id)
+    if found.status != status:
+        raise RuntimeError(f"a sync ended {found.status}, not {status}")
+    return found
