@@ -1,10 +1,12 @@
 """How a provider's answer is read: all we know beside the answer itself that shapes what is stored of it."""
 
 import hashlib
+import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
+from django.conf import settings
 from django.db.models import Q
 
 from providers.registries.claim import TxtProfile
@@ -63,6 +65,11 @@ def compute_accepted_digest(body_digest: str, content_type: str, reading: Readin
     """The value of `Provider.accepted_digest`. It covers the response, its media type (a finding depends on
     it) and the reading: a change of any of them makes the next sync compare everything."""
     return _blake2b(bytes.fromhex(body_digest) + reading.digest + content_type.encode()).hex()
+
+
+def build_element_seed(provider: Provider) -> bytes:
+    """The secret under which the elements of a provider's responses are hashed."""
+    return hmac.digest(settings.SECRET_KEY.encode(), f"elements {provider.pk}".encode(), "sha256")
 
 
 def _fetch_owner_facts(provider: Provider) -> list[OwnerFacts]:

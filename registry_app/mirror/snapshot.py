@@ -54,6 +54,13 @@ class Snapshot:
     shown: Counts = NOTHING
 
     @property
+    def is_in_any_order(self) -> bool:
+        """Whether its endpoints would be read the same in another order: each identity has only one."""
+        return not any(record.parts for record in self.records) and not any(
+            claim.parts for claim in self.claims
+        )
+
+    @property
     def has_protocol_type(self) -> bool:
         """Whether the Content-Type was one that a protocol names."""
         return self.content_type in MEDIA_TYPES

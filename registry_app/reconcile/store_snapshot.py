@@ -9,12 +9,14 @@ from time import monotonic
 from django.db import transaction
 from django.db.models import F
 
+from providers.wire.set_digest import compute_set_digest
 from registry_app.actor import SYSTEM
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.mirror.domain_filter import NegotiatedFilter
-from registry_app.mirror.reading import compute_accepted_digest
+from registry_app.mirror.reading import build_element_seed, compute_accepted_digest
+from registry_app.mirror.snapshot import Snapshot, compute_response_digest
 from registry_app.models import Provider, SyncRun
 from registry_app.reconcile.discover_owners import discover_owners
 from registry_app.reconcile.failure import resolve_failing
@@ -108,6 +110,7 @@ def _accept(context: SyncContext, result: SyncResult, now: datetime, started: fl
         now,
         domain_filter=domain_filter.to_json() if domain_filter else {},
         accepted_digest=compute_accepted_digest(snapshot.body_digest, snapshot.content_type, context.reading),
+        accepted_set_digest=_compute_accepted_set_digest(context, snapshot),
         record_set_count=known,
         claim_count=plan.claim_count,
     )
@@ -127,6 +130,16 @@ def _accept(context: SyncContext, result: SyncResult, now: datetime, started: fl
         record_audit(
             SYSTEM, "snapshot.stored", context.provider, after={"sync_run": context.run.pk, **counts}
         )
+
+
+def _compute_accepted_set_digest(context: SyncContext, snapshot: Snapshot) -> str:
+    if not snapshot.is_in_any_order:
+        return ""
+    found = compute_set_digest(snapshot.body, seed=build_element_seed(context.provider))
+    if found is None:
+        return ""
+    digest = compute_response_digest(found.hex(), snapshot.contents)
+    return compute_accepted_digest(digest, snapshot.content_type, context.reading)
 
 
 def _store_provider(context: SyncContext, now: datetime, **values: object) -> None:

@@ -12,6 +12,7 @@ from providers.client.provider_client import RecordsAnswer
 from providers.http.errors import ProviderError
 from providers.registries.store_contents import StoreContents
 from providers.wire.errors import WireError
+from providers.wire.set_digest import compute_set_digest
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
@@ -20,7 +21,7 @@ from registry_app.mirror.baseline import thresholds_of
 from registry_app.mirror.client import build_client
 from registry_app.mirror.domain_filter import NegotiatedFilter, fetch_domain_filter, is_negotiation_due
 from registry_app.mirror.open_stores import StoreAnswer, fetch_answers, open_stores
-from registry_app.mirror.reading import Reading, compute_accepted_digest, fetch_reading
+from registry_app.mirror.reading import Reading, build_element_seed, compute_accepted_digest, fetch_reading
 from registry_app.mirror.snapshot import Snapshot, compute_response_digest, decode_answer, decode_snapshot
 from registry_app.models import Provider, SyncRun
 from registry_app.models.provider import MEBIBYTE
@@ -172,6 +173,11 @@ class FetchResult:
             return self.snapshot.body_digest
         return compute_response_digest(self.answer.digest.hex(), self.stores) if self.answer else ""
 
+    def compute_set_digest(self, seed: bytes) -> str:
+        """As `digest`, whatever the order of the elements; empty where there is none to compute."""
+        found = compute_set_digest(self.answer.body, seed=seed) if self.answer else None
+        return compute_response_digest(found.hex(), self.stores) if found else ""
+
     @property
     def content_type(self) -> str:
         """The media type of the body."""
@@ -259,11 +265,20 @@ def _fetch(
 
 
 def _is_unchanged(context: SyncContext, fetched: FetchResult, now: datetime) -> bool:
-    provider = context.provider
-    digest = compute_accepted_digest(fetched.digest, fetched.content_type, context.reading)
-    if provider.accepted_digest != digest:
+    provider, reading = context.provider, context.reading
+    digest = compute_accepted_digest(fetched.digest, fetched.content_type, reading)
+    if provider.accepted_digest != digest and not _is_reordered(context, fetched):
         return False
     return not has_passing_findings(provider.pk, now)
+
+
+def _is_reordered(context: SyncContext, fetched: FetchResult) -> bool:
+    """Whether the response has the elements of the accepted one in another order."""
+    accepted = context.provider.accepted_set_digest
+    if not accepted or not context.provider.accepted_digest:
+        return False
+    found = fetched.compute_set_digest(build_element_seed(context.provider))
+    return bool(found) and accepted == compute_accepted_digest(found, fetched.content_type, context.reading)
 
 
 def _fail(lease: Lease, provider: Provider, run: SyncRun, error: Exception) -> SyncRun:

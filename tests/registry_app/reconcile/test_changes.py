@@ -22,9 +22,8 @@ from registry_app.models import (
 from registry_app.reconcile.lease import take_lease
 from registry_app.reconcile.sync import sync_under_lease
 from tests.factories import make_provider
-from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
-from tests.registry_app.reconcile.serving import serve
+from tests.registry_app.reconcile.serving import serve, serve_body
 from tests.registry_app.reconcile.syncing import mirrored, sync
 
 pytestmark = pytest.mark.django_db
@@ -136,7 +135,7 @@ def test_targets_in_another_order_are_the_same_record_set() -> None:
 def test_targets_listed_one_by_one_are_one_record_set() -> None:
     provider = make_provider()
 
-    _serve_raw(
+    serve_body(
         provider,
         b'[{"dnsName":"www.example.org","recordType":"A","targets":["192.0.2.1"]},'
         b'{"dnsName":"www.example.org","recordType":"A","targets":["192.0.2.2"]}]',
@@ -161,13 +160,6 @@ def test_a_transfers_own_reading_is_stored_without_asking_again() -> None:
         assert len(reference.history.requests()) == asked
     assert (run.status, run.requested_by) == (SyncRun.Status.STORED, "transfer #7")
     assert RecordSet.objects.count() == 3
-
-
-def _serve_raw(provider: Provider, body: bytes) -> None:
-    with ReferenceProvider() as reference:
-        Provider.objects.filter(pk=provider.pk).update(url=reference.url)
-        reference.faults.plan("GET /records", read_faults.body(body))
-        sync(provider)
 
 
 def test_what_a_transfer_read_is_read_again_when_a_profile_came_in_between() -> None:
