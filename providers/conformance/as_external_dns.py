@@ -9,9 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from providers.conformance.observation import Observation, Verdict
-from providers.conformance.subject import Said
-from providers.conformance.workplace import Workplace
+from providers.conformance.subject import Observation, Response, Verdict, WriteArea
 from providers.registries.labels import OWNER, RESOURCE, format_labels, parse_labels
 from providers.registries.new_claim import OWNED_RECORD
 from providers.wire.canonical_name import canonical_targets
@@ -38,23 +36,23 @@ class _Held(NamedTuple):
     claim: Endpoint
 
 
-def check_as_external_dns(place: Workplace) -> Iterator[Observation]:
+def check_as_external_dns(area: WriteArea) -> Iterator[Observation]:
     """A record with its claim changed and deleted, also where the claim stands there in other words, and
     claimed for the first time by an update.
 
     The latter two happen only where somebody else, or an older version, wrote claims. Refusing them is no
     failure of a provider that holds nothing but what this run wrote: no such claim is there.
     """
-    holds_others = any(not place.holds(each) for each in place.subject.fetch_endpoints())
+    holds_others = any(not area.holds(each) for each in area.subject.fetch_endpoints())
     refusal = Verdict.FAILED if holds_others else Verdict.NOTED
     rebuilt = "the claim rebuilt and without its TTL"
     in_order = "a claim whose labels are in another order"
-    yield _check_update(place, _Case("old", f"An update with {rebuilt} is applied", _with_ttl))
-    yield _check_update(place, _Case("old-order", f"An update of {in_order} is applied", _unsorted, refusal))
-    yield _check_forced_update(place, refusal)
-    yield _check_delete(place, _Case("going", f"A delete with {rebuilt} is applied", _with_ttl))
-    yield _check_delete(place, _Case("going-order", f"A delete of {in_order} is applied", _unsorted, refusal))
-    yield _check_text_beside_claim(place)
+    yield _check_update(area, _Case("old", f"An update with {rebuilt} is applied", _with_ttl))
+    yield _check_update(area, _Case("old-order", f"An update of {in_order} is applied", _unsorted, refusal))
+    yield _check_forced_update(area, refusal)
+    yield _check_delete(area, _Case("going", f"A delete with {rebuilt} is applied", _with_ttl))
+    yield _check_delete(area, _Case("going-order", f"A delete of {in_order} is applied", _unsorted, refusal))
+    yield _check_text_beside_claim(area)
 
 
 class _Case(NamedTuple):
@@ -66,76 +64,75 @@ class _Case(NamedTuple):
     refusal: Verdict = Verdict.FAILED
 
 
-def _check_update(place: Workplace, case: _Case) -> Observation:
-    held = _put(place, case.name, case.write)
+def _check_update(area: WriteArea, case: _Case) -> Observation:
+    held = _put(area, case.name, case.write)
     if held is None:
         return _skip(case.title)
-    said = place.subject.apply(ChangeSet(update_old=held, update_new=_second(held)))
-    return _judge(place, case.title, said, _second(held), case.refusal)
+    response = area.subject.apply(ChangeSet(update_old=held, update_new=_second(held)))
+    return _judge(area, case.title, response, _second(held), case.refusal)
 
 
-def _check_forced_update(place: Workplace, refusal: Verdict) -> Observation:
+def _check_forced_update(area: WriteArea, refusal: Verdict) -> Observation:
     """Where only a legacy claim stands, ExternalDNS updates a new one that does not exist yet: that creates
     it."""
     title = "An update with txt/force-update of a claim that does not exist creates it"
-    record = _make_record(place, "forced")
-    said = place.create(record)
-    found = place.wait_for(record.dns_name, bool, seconds=place.time_for(said))
+    record = _make_record(area, "forced")
+    response = area.create(record)
+    found = area.wait_for(record.dns_name, bool, seconds=area.time_for(response))
     if len(found) != 1:
         return _skip(title)
     claim = _make_claim(found[0])
     forced = tuple(_force(each) for each in (found[0], claim))
-    said = place.subject.apply(ChangeSet(update_old=forced, update_new=(found[0], claim)))
-    return _judge(place, title, said, _Held(found[0], claim), refusal)
+    response = area.subject.apply(ChangeSet(update_old=forced, update_new=(found[0], claim)))
+    return _judge(area, title, response, _Held(found[0], claim), refusal)
 
 
-def _check_delete(place: Workplace, case: _Case) -> Observation:
-    held = _put(place, case.name, case.write)
+def _check_delete(area: WriteArea, case: _Case) -> Observation:
+    held = _put(area, case.name, case.write)
     if held is None:
         return _skip(case.title)
-    said = place.subject.apply(ChangeSet(delete=held))
-    seconds = place.time_for(said)
+    response = area.subject.apply(ChangeSet(delete=held))
+    seconds = area.time_for(response)
     left = [
         each
         for endpoint in held
-        for each in place.wait_for(endpoint.dns_name, lambda shown: not shown, seconds=seconds)
+        for each in area.wait_for(endpoint.dns_name, lambda shown: not shown, seconds=seconds)
     ]
     if not left:
         return Observation(_AREA, case.title, Verdict.PASSED)
     kinds = " and the ".join(sorted({each.record_type for each in left}))
-    detail = f"It responded with {said.status}, and still shows the {kinds}."
+    detail = f"It responded with {response.status}, and still shows the {kinds}."
     return Observation(_AREA, case.title, case.refusal, detail, _STUCK)
 
 
-def _check_text_beside_claim(place: Workplace) -> Observation:
+def _check_text_beside_claim(area: WriteArea) -> Observation:
     """ExternalDNS sends the claim alone. What stands beside it in the same TXT record set is not its own."""
     title = "A text beside a claim stays when the claim is deleted"
-    held = _put(place, "beside", _beside_another)
+    held = _put(area, "beside", _beside_another)
     if held is None:
         return _skip(title)
-    said = place.subject.apply(ChangeSet(delete=held))
+    response = area.subject.apply(ChangeSet(delete=held))
     name = held.claim.dns_name
-    shown = place.wait_for(name, lambda found: _texts(found) == {_OTHER_TEXT}, seconds=place.doubt)
+    shown = area.wait_for(name, lambda found: _texts(found) == {_OTHER_TEXT}, seconds=area.short_wait)
     if _texts(shown) == {_OTHER_TEXT}:
         return Observation(_AREA, title, Verdict.PASSED)
     what = "it is gone with the claim" if not shown else "the claim is not deleted"
-    detail = f"It responded with {said.status}, and {what}."
+    detail = f"It responded with {response.status}, and {what}."
     return Observation(_AREA, title, Verdict.NOTED, detail, "Keep no other text beside claims.")
 
 
-def _judge(place: Workplace, title: str, said: Said, wanted: _Held, refusal: Verdict) -> Observation:
+def _judge(area: WriteArea, title: str, response: Response, wanted: _Held, refusal: Verdict) -> Observation:
     """Whether a record and its claim stand as wanted in the end."""
-    seconds = place.time_for(said)
+    seconds = area.time_for(response)
     missing = [
         endpoint.record_type
         for endpoint in wanted
-        if not _shows(endpoint)(place.wait_for(endpoint.dns_name, _shows(endpoint), seconds=seconds))
+        if not _shows(endpoint)(area.wait_for(endpoint.dns_name, _shows(endpoint), seconds=seconds))
     ]
     if not missing:
         return Observation(_AREA, title, Verdict.PASSED)
-    detail = (
-        f"It responded with {said.status}, and does not show the {' and the '.join(missing)} that was sent."
-    )
+    kinds = " and the ".join(missing)
+    detail = f"It responded with {response.status}, and does not show the {kinds} that was sent."
     return Observation(_AREA, title, refusal, detail, _STUCK)
 
 
@@ -146,22 +143,22 @@ def _shows(wanted: Endpoint) -> Callable[[Sequence[Endpoint]], bool]:
         if len(found) != 1:
             return False
         if wanted.record_type == "TXT":
-            said = [parse_labels(target) for target in found[0].targets]
-            return said.count(parse_labels(wanted.targets[0])) == 1
+            shown = [parse_labels(target) for target in found[0].targets]
+            return shown.count(parse_labels(wanted.targets[0])) == 1
         return canonical_targets(found[0]) == canonical_targets(wanted)
 
     return is_shown
 
 
-def _put(place: Workplace, case: str, write: Callable[[Endpoint], Endpoint]) -> _Held | None:
+def _put(area: WriteArea, case: str, write: Callable[[Endpoint], Endpoint]) -> _Held | None:
     """Create a record and a claim as `write` has it. The record as it is shown then, and the claim as
     ExternalDNS rebuilds it; None where they do not come to be."""
-    record = _make_record(place, case)
+    record = _make_record(area, case)
     standing = write(_make_claim(record))
-    said = place.create(record, standing)
-    seconds = place.time_for(said)
-    found = place.wait_for(record.dns_name, bool, seconds=seconds)
-    claims = place.wait_for(standing.dns_name, bool, seconds=seconds)
+    response = area.create(record, standing)
+    seconds = area.time_for(response)
+    found = area.wait_for(record.dns_name, bool, seconds=seconds)
+    claims = area.wait_for(standing.dns_name, bool, seconds=seconds)
     if len(found) != 1 or not claims:
         return None
     return _Held(found[0], _make_claim(found[0]))
@@ -171,8 +168,8 @@ def _second(held: _Held) -> _Held:
     return held._replace(record=msgspec.structs.replace(held.record, targets=_SECOND))
 
 
-def _make_record(place: Workplace, case: str) -> Endpoint:
-    return Endpoint(dns_name=place.name(case), targets=_FIRST, record_type="A", record_ttl=300)
+def _make_record(area: WriteArea, case: str) -> Endpoint:
+    return Endpoint(dns_name=area.name(case), targets=_FIRST, record_type="A", record_ttl=300)
 
 
 def _make_claim(record: Endpoint) -> Endpoint:

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from providers.conformance.observation import Observation, Verdict
-from providers.conformance.subject import Said, Subject, Unanswered
+from providers.conformance.subject import CALL_ERRORS, Observation, Response, Subject, Verdict
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.domain_filter import DomainFilter, ParsedFilter, parse_domain_filter
 from providers.wire.endpoint import Endpoint, EndpointKey
@@ -22,37 +21,37 @@ _NEGOTIATION, _RECORDS, _ADJUSTING, _BAD_INPUT = "negotiation", "records", "adju
 
 def check_negotiation(subject: Subject) -> Iterator[Observation]:
     """The bare URL: its status, its exact Content-Type, and what else each protocol asks for there."""
-    said = subject.call("GET")
+    response = subject.call("GET")
     title = "The bare URL responds with success"
-    if not said.is_success or (subject.protocol == "plugin" and said.status != 200):
-        yield Observation(_NEGOTIATION, title, Verdict.FAILED, f"It responded with {said.status}.")
+    if not response.is_success or (subject.protocol == "plugin" and response.status != 200):
+        yield Observation(_NEGOTIATION, title, Verdict.FAILED, f"It responded with {response.status}.")
         return
-    yield Observation(_NEGOTIATION, title, Verdict.PASSED, f"{said.status} in {said.seconds:.2f} s.")
-    yield _check_media_type(subject, said)
+    yield Observation(_NEGOTIATION, title, Verdict.PASSED, f"{response.status} in {response.seconds:.2f} s.")
+    yield _check_media_type(subject, response)
     if subject.protocol == "webhook":
-        yield from _check_domain_filter(said)
+        yield from _check_domain_filter(response)
     else:
-        verdict = Verdict.PASSED if said.varies_by_type else Verdict.FAILED
+        verdict = Verdict.PASSED if response.varies_by_type else Verdict.FAILED
         yield Observation(_NEGOTIATION, "Its Vary header names Content-Type", verdict)
 
 
-def _check_media_type(subject: Subject, said: Said) -> Observation:
+def _check_media_type(subject: Subject, response: Response) -> Observation:
     title = "Content-Type is the media type, byte for byte"
-    if said.content_type == subject.media_type:
+    if response.content_type == subject.media_type:
         return Observation(_NEGOTIATION, title, Verdict.PASSED)
     return Observation(
         _NEGOTIATION,
         title,
         Verdict.FAILED,
-        f"It is {said.content_type!r}, not {subject.media_type!r}.",
+        f"It is {response.content_type!r}, not {subject.media_type!r}.",
         "ExternalDNS refuses to start with it: no charset, no space may be added.",
     )
 
 
-def _check_domain_filter(said: Said) -> Iterator[Observation]:
+def _check_domain_filter(response: Response) -> Iterator[Observation]:
     title = "The body is a domain filter"
     try:
-        parsed = parse_domain_filter(said.body)
+        parsed = parse_domain_filter(response.body)
     except WireError as error:
         yield Observation(_NEGOTIATION, title, Verdict.FAILED, str(error))
         return
@@ -77,20 +76,23 @@ def _describe_filter(parsed: ParsedFilter) -> str:
 
 def check_records(subject: Subject) -> Iterator[Observation]:
     """GET /records, twice: status, shape, size, speed, and how names and texts are written."""
-    said = subject.call("GET", "records")
-    if said.status != 200:
+    response = subject.call("GET", "records")
+    if response.status != 200:
         yield Observation(
-            _RECORDS, "GET /records responds with 200", Verdict.FAILED, f"It responded with {said.status}."
+            _RECORDS,
+            "GET /records responds with 200",
+            Verdict.FAILED,
+            f"It responded with {response.status}.",
         )
         return
     yield Observation(_RECORDS, "GET /records responds with 200", Verdict.PASSED)
-    if said.content_type != subject.media_type:
-        detail = f"It is {said.content_type!r}; clients accept it."
+    if response.content_type != subject.media_type:
+        detail = f"It is {response.content_type!r}; clients accept it."
         yield Observation(_RECORDS, "Content-Type is the media type", Verdict.NOTED, detail)
-    yield _check_size(said)
-    yield _check_speed(said)
+    yield _check_size(response)
+    yield _check_speed(response)
     try:
-        decoded = decode_records(said.body, max_items=subject.limits.max_items)
+        decoded = decode_records(response.body, max_items=subject.limits.max_items)
     except WireError as error:
         yield Observation(_RECORDS, "The body is one whole array", Verdict.FAILED, str(error))
         return
@@ -98,25 +100,25 @@ def check_records(subject: Subject) -> Iterator[Observation]:
         _RECORDS, "The body is one whole array", Verdict.PASSED, f"{len(decoded.endpoints)} endpoints."
     )
     yield from _check_contents(decoded)
-    yield _compare_readings(decoded.endpoints, subject.fetch_endpoints(), said)
+    yield _compare_readings(decoded.endpoints, subject.fetch_endpoints(), response)
 
 
-def _check_size(said: Said) -> Observation:
-    mebibytes = len(said.body) / (1024 * 1024)
+def _check_size(response: Response) -> Observation:
+    mebibytes = len(response.body) / (1024 * 1024)
     title = "The response is within ExternalDNS's limit (32 MiB)"
     detail = f"{mebibytes:.1f} MiB."
-    if len(said.body) > _MOST_BYTES:
+    if len(response.body) > _MOST_BYTES:
         return Observation(_RECORDS, title, Verdict.FAILED, detail, "Split it by a domain filter.")
-    is_close = len(said.body) * 2 > _MOST_BYTES
+    is_close = len(response.body) * 2 > _MOST_BYTES
     return Observation(_RECORDS, title, Verdict.NOTED if is_close else Verdict.PASSED, detail)
 
 
-def _check_speed(said: Said) -> Observation:
+def _check_speed(response: Response) -> Observation:
     title = "The response comes within ExternalDNS's deadline (15 s)"
-    detail = f"{said.seconds:.2f} s."
-    if said.seconds > _MOST_SECONDS:
+    detail = f"{response.seconds:.2f} s."
+    if response.seconds > _MOST_SECONDS:
         return Observation(_RECORDS, title, Verdict.FAILED, detail, "Raise --webhook-provider-read-timeout.")
-    is_close = said.seconds * 2 > _MOST_SECONDS
+    is_close = response.seconds * 2 > _MOST_SECONDS
     return Observation(_RECORDS, title, Verdict.NOTED if is_close else Verdict.PASSED, detail)
 
 
@@ -142,9 +144,9 @@ def _describe_writing(endpoints: Sequence[Endpoint]) -> Iterator[Observation]:
     dotted = sum(each.dns_name.endswith(".") for each in endpoints)
     wide = sum(not each.dns_name.isascii() for each in endpoints)
     odd = [f"{upper} with upper case", f"{dotted} with a dot at the end", f"{wide} beyond ASCII"]
-    told = [text for text in odd if not text.startswith("0 ")]
-    if told:
-        yield Observation(_RECORDS, "Names are in canonical form", Verdict.NOTED, f"{', '.join(told)}.")
+    found = [text for text in odd if not text.startswith("0 ")]
+    if found:
+        yield Observation(_RECORDS, "Names are in canonical form", Verdict.NOTED, f"{', '.join(found)}.")
     texts = [target for each in endpoints if each.record_type.upper() == "TXT" for target in each.targets]
     quoted = sum(text.startswith('"') for text in texts)
     if texts:
@@ -161,10 +163,12 @@ def _describe_writing(endpoints: Sequence[Endpoint]) -> Iterator[Observation]:
     yield Observation(_RECORDS, "What it holds", Verdict.NOTED, f"{detail or 'nothing'}.")
 
 
-def _compare_readings(first: Sequence[Endpoint], second: Sequence[Endpoint], said: Said) -> Observation:
+def _compare_readings(
+    first: Sequence[Endpoint], second: Sequence[Endpoint], response: Response
+) -> Observation:
     title = "Two readings say the same"
     if list(first) == list(second):
-        return Observation(_RECORDS, title, Verdict.PASSED, f"In the same order; {len(said.body)} bytes.")
+        return Observation(_RECORDS, title, Verdict.PASSED, f"In the same order; {len(response.body)} bytes.")
     if sorted(map(repr, first)) == sorted(map(repr, second)):
         return Observation(_RECORDS, title, Verdict.NOTED, "The same endpoints, in another order.")
     detail = "They differ. Somebody may have changed records in between: run it again."
@@ -185,10 +189,10 @@ def check_names_are_inside(subject: Subject, domain_filter: DomainFilter) -> Ite
 
 def check_adjusting(subject: Subject) -> Iterator[Observation]:
     """AdjustEndpoints: nothing from nothing, the same identities back, and the same again."""
-    said = subject.adjust(())
+    response = subject.adjust(())
     title = "No endpoints adjust to no endpoints"
-    is_empty = said.status == 200 and said.body.strip() in (b"[]", b"null")
-    detail = "" if is_empty else f"It responded with {said.status} with {len(said.body)} bytes."
+    is_empty = response.status == 200 and response.body.strip() in (b"[]", b"null")
+    detail = "" if is_empty else f"It responded with {response.status} with {len(response.body)} bytes."
     yield Observation(_ADJUSTING, title, Verdict.PASSED if is_empty else Verdict.FAILED, detail)
     sample = subject.fetch_endpoints()[:_SAMPLE]
     if not sample:
@@ -230,32 +234,32 @@ _BAD_BODIES = (
 def check_bad_input(subject: Subject) -> Iterator[Observation]:
     """Broken requests to the call that changes nothing, and addresses that are none."""
     for title, body in _BAD_BODIES:
-        said = subject.call("POST", "adjustendpoints", body=body, headers=subject.content_headers())
-        yield _judge_refusal(title, said, expected={400, 422})
+        response = subject.call("POST", "adjustendpoints", body=body, headers=subject.content_headers())
+        yield _judge_refusal(title, response, expected={400, 422})
     yield _check_unknown_address(subject)
     title = "An unknown method is refused"
-    said = subject.call("PUT", "adjustendpoints", body=b"[]", headers=subject.content_headers())
-    yield _judge_refusal(title, said, expected={400, 404, 405, 501})
+    response = subject.call("PUT", "adjustendpoints", body=b"[]", headers=subject.content_headers())
+    yield _judge_refusal(title, response, expected={400, 404, 405, 501})
 
 
 def _check_unknown_address(subject: Subject) -> Observation:
     title = "An unknown address responds with 404, or like the bare URL"
-    said = subject.call("GET", "no-such-address")
-    if said.status == 200 and said.body == subject.call("GET").body:
+    response = subject.call("GET", "no-such-address")
+    if response.status == 200 and response.body == subject.call("GET").body:
         # ExternalDNS's own server does.
         return Observation(_BAD_INPUT, title, Verdict.PASSED, "It responds like the bare URL.")
-    return _judge_refusal(title, said, expected={400, 404})
+    return _judge_refusal(title, response, expected={400, 404})
 
 
-def _judge_refusal(title: str, said: Said, *, expected: set[int]) -> Observation:
-    if said.status in expected:
-        return Observation(_BAD_INPUT, title, Verdict.PASSED, f"{said.status}.")
-    if said.is_success:
+def _judge_refusal(title: str, response: Response, *, expected: set[int]) -> Observation:
+    if response.status in expected:
+        return Observation(_BAD_INPUT, title, Verdict.PASSED, f"{response.status}.")
+    if response.is_success:
         return Observation(
-            _BAD_INPUT, title, Verdict.FAILED, f"It responded with {said.status}, a success status."
+            _BAD_INPUT, title, Verdict.FAILED, f"It responded with {response.status}, a success status."
         )
-    advice = "ExternalDNS tries 5xx again, loop after loop." if said.status >= 500 else ""
-    return Observation(_BAD_INPUT, title, Verdict.NOTED, f"It responded with {said.status}.", advice)
+    advice = "ExternalDNS tries 5xx again, loop after loop." if response.status >= 500 else ""
+    return Observation(_BAD_INPUT, title, Verdict.NOTED, f"It responded with {response.status}.", advice)
 
 
 def _key_of(endpoint: Endpoint) -> EndpointKey | None:
@@ -269,5 +273,5 @@ def observe(area: str, asked: Iterator[Observation]) -> Iterator[Observation]:
     """Observations as they come; a call that breaks off ends the area with what happened, nothing else."""
     try:
         yield from asked
-    except Unanswered as error:
+    except CALL_ERRORS as error:
         yield Observation(area, "The provider responds", Verdict.FAILED, str(error))

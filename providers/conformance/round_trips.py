@@ -1,15 +1,16 @@
-"""Each kind of endpoint written, read back, and compared."""
+"""Each kind of endpoint written, read back and compared, and how exactly changes are made: old values, what
+exists, one bad change among good ones."""
 
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from providers.conformance.observation import Observation, Verdict
-from providers.conformance.workplace import Workplace
+from providers.conformance.subject import Observation, Response, Verdict, WriteArea
 from providers.wire.canonical_name import canonical_targets
+from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 
-_AREA = "round trip"
+_AREA, _EXACTNESS = "round trip", "exactness"
 _TTL = 300
 # (case, type, targets): what every provider of ExternalDNS must hold, and what some do.
 _NEEDED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -30,34 +31,35 @@ _FURTHER: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("spaces", "TXT", ('"two words; and = a sign"',)),
     ("long", "TXT", (f'"heritage=external-dns,external-dns/owner=check,external-dns/resource={"x" * 300}"',)),
 )
+_FIRST, _SECOND, _THIRD = ("192.0.2.1",), ("192.0.2.2",), ("192.0.2.3",)
 
 
-def check_round_trips(place: Workplace) -> Iterator[Observation]:
+def check_round_trips(area: WriteArea) -> Iterator[Observation]:
     """Every type of ExternalDNS, one create each, and as many reads as it takes to show."""
     for case, record_type, targets in _NEEDED:
-        yield _check_one(place, _make(place, case, record_type, targets), is_needed=True)
+        yield _check_one(area, _make(area, case, record_type, targets), is_needed=True)
     for case, record_type, targets in _FURTHER:
-        yield _check_one(place, _make(place, case, record_type, targets), is_needed=False)
-    yield _check_casing(place)
-    yield _check_set_identifiers(place)
-    yield _check_claim_beside_record(place)
+        yield _check_one(area, _make(area, case, record_type, targets), is_needed=False)
+    yield _check_casing(area)
+    yield _check_set_identifiers(area)
+    yield _check_claim_beside_record(area)
 
 
-def _make(place: Workplace, case: str, record_type: str, targets: tuple[str, ...]) -> Endpoint:
-    return Endpoint(dns_name=place.name(case), targets=targets, record_type=record_type, record_ttl=_TTL)
+def _make(area: WriteArea, case: str, record_type: str, targets: tuple[str, ...]) -> Endpoint:
+    return Endpoint(dns_name=area.name(case), targets=targets, record_type=record_type, record_ttl=_TTL)
 
 
-def _check_one(place: Workplace, endpoint: Endpoint, *, is_needed: bool) -> Observation:
-    case = endpoint.dns_name.partition(f".{place.label}")[0]
+def _check_one(area: WriteArea, endpoint: Endpoint, *, is_needed: bool) -> Observation:
+    case = endpoint.dns_name.partition(f".{area.label}")[0]
     title = f"{endpoint.record_type} ({case}) comes back as it was written"
-    said = place.create(endpoint)
-    found = place.wait_for(endpoint.dns_name, bool, seconds=place.time_for(said))
-    if not said.is_success:
-        detail = f"It responded with {said.status}" + (", and holds it all the same." if found else ".")
+    response = area.create(endpoint)
+    found = area.wait_for(endpoint.dns_name, bool, seconds=area.time_for(response))
+    if not response.is_success:
+        detail = f"It responded with {response.status}" + (", and holds it all the same." if found else ".")
         verdict = Verdict.FAILED if is_needed or found else Verdict.NOTED
         return Observation(_AREA, title, verdict, detail)
     if not found:
-        detail = f"It responded with {said.status} and does not show it."
+        detail = f"It responded with {response.status} and does not show it."
         return Observation(
             _AREA, title, Verdict.FAILED, detail, "A 204 is no proof here: read the records back."
         )
@@ -70,59 +72,222 @@ def _compare(title: str, wanted: Endpoint, found: Sequence[Endpoint]) -> Observa
         kinds = ", ".join(each.record_type for each in found)
         return Observation(_AREA, title, Verdict.FAILED, f"It shows {len(found)} endpoints there: {kinds}.")
     shown = same_type[0]
+    spelled = ", ".join(target[:100] for target in shown.targets)
     if canonical_targets(shown) != canonical_targets(wanted):
-        told = ", ".join(target[:100] for target in shown.targets)
-        return Observation(_AREA, title, Verdict.FAILED, f"Its targets are {told}.")
+        return Observation(_AREA, title, Verdict.FAILED, f"Its targets are {spelled}.")
     if shown.record_ttl != wanted.record_ttl:
         detail = f"The TTL is {shown.record_ttl}, not {wanted.record_ttl}."
         return Observation(_AREA, title, Verdict.NOTED, detail)
     if sorted(shown.targets) != sorted(wanted.targets):
-        told = ", ".join(target[:100] for target in shown.targets)
-        return Observation(_AREA, title, Verdict.PASSED, f"Spelled {told}.")
+        return Observation(_AREA, title, Verdict.PASSED, f"Spelled {spelled}.")
     return Observation(_AREA, title, Verdict.PASSED)
 
 
-def _check_casing(place: Workplace) -> Observation:
+def _check_casing(area: WriteArea) -> Observation:
     title = "A name in upper case is the same name"
-    written = _make(place, "CASE", "A", ("192.0.2.1",))
-    said = place.create(written)
-    found = place.wait_for(written.dns_name, bool, seconds=place.time_for(said))
-    if not said.is_success:
-        return Observation(_AREA, title, Verdict.NOTED, f"It responded with {said.status}.")
+    written = _make(area, "CASE", "A", ("192.0.2.1",))
+    response = area.create(written)
+    found = area.wait_for(written.dns_name, bool, seconds=area.time_for(response))
+    if not response.is_success:
+        return Observation(_AREA, title, Verdict.NOTED, f"It responded with {response.status}.")
     if not found:
         return Observation(_AREA, title, Verdict.FAILED, "It reported success and does not show it.")
     return Observation(_AREA, title, Verdict.PASSED, f"Shown as {found[0].dns_name}.")
 
 
-def _check_set_identifiers(place: Workplace) -> Observation:
+def _check_set_identifiers(area: WriteArea) -> Observation:
     title = "Two record sets of one name are distinguished by set identifier"
     weight = ProviderSpecificProperty("aws/weight", "10")
     pair = [
         msgspec.structs.replace(
-            _make(place, "sets", "A", (target,)), set_identifier=identifier, provider_specific=(weight,)
+            _make(area, "sets", "A", (target,)), set_identifier=identifier, provider_specific=(weight,)
         )
         for identifier, target in (("one", "192.0.2.1"), ("two", "192.0.2.2"))
     ]
-    said = place.create(*pair)
-    found = place.wait_for(pair[0].dns_name, lambda shown: len(shown) > 1, seconds=place.time_for(said))
+    response = area.create(*pair)
+    found = area.wait_for(pair[0].dns_name, lambda shown: len(shown) > 1, seconds=area.time_for(response))
     identifiers = sorted(each.set_identifier for each in found)
     if identifiers == ["one", "two"]:
         return Observation(_AREA, title, Verdict.PASSED)
-    if not said.is_success and not found:
-        return Observation(_AREA, title, Verdict.NOTED, f"It holds no set identifiers: {said.status}.")
-    detail = f"It responded with {said.status} and shows {identifiers}."
+    if not response.is_success and not found:
+        return Observation(_AREA, title, Verdict.NOTED, f"It holds no set identifiers: {response.status}.")
+    detail = f"It responded with {response.status} and shows {identifiers}."
     return Observation(_AREA, title, Verdict.FAILED, detail, "Never use set identifiers with this provider.")
 
 
-def _check_claim_beside_record(place: Workplace) -> Observation:
+def _check_claim_beside_record(area: WriteArea) -> Observation:
     title = "A record and its claim are written in one change set"
-    record = _make(place, "both", "A", ("192.0.2.1",))
-    claim = _make(place, "a-both", "TXT", ('"heritage=external-dns,external-dns/owner=check"',))
-    said = place.create(record, claim)
-    seconds = place.time_for(said)
-    found = place.wait_for(claim.dns_name, bool, seconds=seconds) and place.fetch_at(record.dns_name)
-    if said.is_success and found:
+    record = _make(area, "both", "A", ("192.0.2.1",))
+    claim = _make(area, "a-both", "TXT", ('"heritage=external-dns,external-dns/owner=check"',))
+    response = area.create(record, claim)
+    seconds = area.time_for(response)
+    found = area.wait_for(claim.dns_name, bool, seconds=seconds) and area.fetch_at(record.dns_name)
+    if response.is_success and found:
         return Observation(_AREA, title, Verdict.PASSED)
     return Observation(
-        _AREA, title, Verdict.FAILED, f"It responded with {said.status}, and not both are shown afterwards."
+        _AREA,
+        title,
+        Verdict.FAILED,
+        f"It responded with {response.status}, and not both are shown afterwards.",
     )
+
+
+def check_exactness(area: WriteArea) -> Iterator[Observation]:
+    """Updates and deletes with right and wrong old values, a create over what exists, a mixed batch."""
+    held = _put(area, "exact", _FIRST)
+    if held is None:
+        yield Observation(
+            _EXACTNESS, "Changes are exact", Verdict.SKIPPED, "An A record could not be created."
+        )
+        return
+    yield _check_update(area, held)
+    yield _check_stale_update(area)
+    yield _check_stale_delete(area)
+    yield _check_create_over(area)
+    yield _check_delete(area)
+    yield _check_mixed_batch(area)
+    yield _check_broken_body(area)
+
+
+def _check_update(area: WriteArea, held: Endpoint) -> Observation:
+    title = "An update with the old value as it was read is applied"
+    response = _update(area, held, _SECOND)
+    shown = _targets_at(area, held.dns_name, _SECOND, seconds=area.time_for(response))
+    if shown == _SECOND:
+        return Observation(_EXACTNESS, title, Verdict.PASSED)
+    return Observation(
+        _EXACTNESS,
+        title,
+        Verdict.FAILED,
+        f"It responded with {response.status}, and shows {_format_targets(shown)} afterwards.",
+    )
+
+
+def _check_stale_update(area: WriteArea) -> Observation:
+    title = "An update whose old value does not match"
+    held = _put(area, "stale", _FIRST)
+    if held is None:
+        return Observation(_EXACTNESS, title, Verdict.SKIPPED)
+    stale = msgspec.structs.replace(held, targets=_THIRD)
+    response = _update(area, stale, _SECOND)
+    shown = _targets_at(area, held.dns_name, _SECOND, seconds=area.short_wait)
+    if shown == _FIRST:
+        detail = f"It is not applied; the status is {response.status}."
+        advice = "How it writes: matches the old value exactly." if response.is_success else ""
+        return Observation(_EXACTNESS, title, Verdict.PASSED, detail, advice)
+    detail = f"It is applied: {response.status}. Two writers may overwrite each other without notice."
+    return Observation(_EXACTNESS, title, Verdict.NOTED, detail, "Read the records just before each change.")
+
+
+def _check_stale_delete(area: WriteArea) -> Observation:
+    title = "A delete whose value does not match"
+    held = _put(area, "stale-delete", _FIRST)
+    if held is None:
+        return Observation(_EXACTNESS, title, Verdict.SKIPPED)
+    response = area.subject.apply(ChangeSet(delete=(msgspec.structs.replace(held, targets=_THIRD),)))
+    shown = _targets_at(area, held.dns_name, (), seconds=area.short_wait)
+    if shown == _FIRST:
+        return Observation(
+            _EXACTNESS, title, Verdict.PASSED, f"It is not applied; the status is {response.status}."
+        )
+    return Observation(_EXACTNESS, title, Verdict.NOTED, f"It is applied: {response.status}.")
+
+
+def _check_create_over(area: WriteArea) -> Observation:
+    title = "A create of an existing record set does not replace it"
+    held = _put(area, "over", _FIRST)
+    if held is None:
+        return Observation(_EXACTNESS, title, Verdict.SKIPPED)
+    response = area.create(msgspec.structs.replace(held, targets=_SECOND))
+    shown = _targets_at(area, held.dns_name, _SECOND, seconds=area.short_wait)
+    if shown == _FIRST:
+        return Observation(_EXACTNESS, title, Verdict.PASSED, f"The status is {response.status}.")
+    what = "a create overwrites the record sets of others"
+    if set(shown) == {*_FIRST, *_SECOND}:
+        what = "it merges targets, so a create adds to the record sets of others"
+    return Observation(
+        _EXACTNESS,
+        title,
+        Verdict.FAILED,
+        f"It responded with {response.status} and shows {_format_targets(shown)}: {what}.",
+    )
+
+
+def _check_delete(area: WriteArea) -> Observation:
+    title = "A delete with the value as it was read is applied"
+    held = _put(area, "gone", _FIRST)
+    if held is None:
+        return Observation(_EXACTNESS, title, Verdict.SKIPPED)
+    response = area.subject.apply(ChangeSet(delete=(held,)))
+    left = area.wait_for(held.dns_name, lambda shown: not shown, seconds=area.time_for(response))
+    if not left:
+        return Observation(_EXACTNESS, title, Verdict.PASSED)
+    return Observation(
+        _EXACTNESS, title, Verdict.FAILED, f"It responded with {response.status}, and still shows it."
+    )
+
+
+def _check_mixed_batch(area: WriteArea) -> Observation:
+    """A good create, then a change of what is not there."""
+    title = "One bad change in a change set"
+    good = _make(area, "good", "A", _FIRST)
+    missing = _make(area, "missing", "A", _FIRST)
+    response = area.subject.apply(
+        ChangeSet(
+            create=(good,),
+            update_old=(missing,),
+            update_new=(msgspec.structs.replace(missing, targets=_SECOND),),
+        )
+    )
+    is_good_there = (
+        bool(area.wait_for(good.dns_name, bool))
+        if response.is_success
+        else bool(area.fetch_at(good.dns_name))
+    )
+    is_missing_there = bool(area.fetch_at(missing.dns_name))
+    if is_missing_there:
+        detail = f"It responded with {response.status} and created the record set that it should update."
+        return Observation(_EXACTNESS, title, Verdict.NOTED, detail, "An update is an upsert here.")
+    if is_good_there:
+        advice = "How it writes: one after the other." if not response.is_success else ""
+        detail = f"The good one is applied, the bad one is left out; the status is {response.status}."
+        return Observation(_EXACTNESS, title, Verdict.NOTED, detail, advice)
+    detail = f"Nothing is applied; the status is {response.status}."
+    return Observation(_EXACTNESS, title, Verdict.PASSED, detail, "How it writes: all or nothing.")
+
+
+def _check_broken_body(area: WriteArea) -> Observation:
+    title = "A change set that is not JSON is refused with 400"
+    headers = {"Content-Type": area.subject.media_type}
+    response = area.subject.call("POST", "records", body=b'{"create":[', headers=headers)
+    if response.status in {400, 422}:
+        return Observation(_EXACTNESS, title, Verdict.PASSED, f"{response.status}.")
+    verdict = Verdict.FAILED if response.is_success else Verdict.NOTED
+    return Observation(_EXACTNESS, title, verdict, f"It responded with {response.status}.")
+
+
+def _put(area: WriteArea, case: str, targets: tuple[str, ...]) -> Endpoint | None:
+    """Create an endpoint and give back how the provider shows it."""
+    wanted = _make(area, case, "A", targets)
+    response = area.create(wanted)
+    found = area.wait_for(wanted.dns_name, bool, seconds=area.time_for(response))
+    return found[0] if found else None
+
+
+def _update(area: WriteArea, old: Endpoint, targets: tuple[str, ...]) -> Response:
+    new = msgspec.structs.replace(old, targets=targets)
+    return area.subject.apply(ChangeSet(update_old=(old,), update_new=(new,)))
+
+
+def _targets_at(
+    area: WriteArea, name: str, awaited: tuple[str, ...], *, seconds: float | None = None
+) -> tuple[str, ...]:
+    return _targets(area.wait_for(name, lambda shown: _targets(shown) == awaited, seconds=seconds))
+
+
+def _targets(shown: Sequence[Endpoint]) -> tuple[str, ...]:
+    return tuple(sorted(target for each in shown for target in each.targets))
+
+
+def _format_targets(targets: tuple[str, ...]) -> str:
+    return ", ".join(targets) or "nothing"

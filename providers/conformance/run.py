@@ -3,10 +3,9 @@
 import time
 from collections.abc import Iterator
 
+import msgspec
+
 from providers.conformance.as_external_dns import check_as_external_dns
-from providers.conformance.exactness import check_exactness
-from providers.conformance.observation import Observation, Report, Verdict
-from providers.conformance.property_values import check_property_values
 from providers.conformance.reading import (
     check_adjusting,
     check_bad_input,
@@ -15,11 +14,21 @@ from providers.conformance.reading import (
     check_records,
     observe,
 )
-from providers.conformance.round_trips import check_round_trips
-from providers.conformance.subject import Subject, Unanswered
-from providers.conformance.workplace import Workplace
+from providers.conformance.round_trips import check_exactness, check_round_trips
+from providers.conformance.subject import (
+    CALL_ERRORS,
+    Observation,
+    Report,
+    Response,
+    Subject,
+    Verdict,
+    WriteArea,
+)
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.domain_filter import DomainFilter, parse_domain_filter
+
+_PART = "propertyvaluesequal"
+_NAME, _VALUE = "dnsadmin/check", "1"
 
 
 def run_conformance(subject: Subject, *, zone: str = "", patience: float = 10.0) -> Report:
@@ -56,21 +65,21 @@ def _write_below(subject: Subject, zone: str, patience: float) -> Iterator[Obser
         title = "The zone to write below is a name"
         yield Observation("round trip", title, Verdict.FAILED, f"{error.reason}. Nothing was written.")
         return
-    yield from _write(Workplace(subject, name, patience))
+    yield from _write(WriteArea(subject, name, patience))
 
 
-def _write(place: Workplace) -> Iterator[Observation]:
-    if place.fetch_ours():
+def _write(area: WriteArea) -> Iterator[Observation]:
+    if area.fetch_ours():
         # However unlikely: what stands there already is not ours to delete.
         title = "The label of this run is free"
-        yield Observation("round trip", title, Verdict.SKIPPED, f"{place.label} is in use; run it again.")
+        yield Observation("round trip", title, Verdict.SKIPPED, f"{area.label} is in use; run it again.")
         return
     try:
-        yield from observe("round trip", check_round_trips(place))
-        yield from observe("exactness", check_exactness(place))
-        yield from observe("as ExternalDNS sends", check_as_external_dns(place))
+        yield from observe("round trip", check_round_trips(area))
+        yield from observe("exactness", check_exactness(area))
+        yield from observe("as ExternalDNS sends", check_as_external_dns(area))
     finally:
-        cleaned = place.clean_up()
+        cleaned = area.clean_up()
     yield cleaned
 
 
@@ -79,5 +88,36 @@ def _fetch_filter(subject: Subject) -> DomainFilter | None:
         return None
     try:
         return parse_domain_filter(subject.call("GET").body).filter
-    except Unanswered:
-        return None  # said already, by the check of the negotiation
+    except CALL_ERRORS:
+        return None  # response already, by the check of the negotiation
+
+
+class _Answer(msgspec.Struct):
+    equals: bool
+
+
+def check_property_values(subject: Subject) -> Iterator[Observation]:
+    """One value and itself: 200, an object with `equals`, and true."""
+    question = {"name": _NAME, "previous": _VALUE, "current": _VALUE}
+    response = subject.call(
+        "POST", _PART, body=msgspec.json.encode(question), headers=subject.content_headers()
+    )
+    title = "POST /propertyvaluesequal responds with 200 with `equals`"
+    equals = _read(response)
+    if equals is None:
+        detail = f"It responded with {response.status}, and the body cannot be read."
+        hint = "Clients then treat values as equal only if they are the same text."
+        yield Observation(_PART, title, Verdict.FAILED, detail, hint)
+        return
+    yield Observation(_PART, title, Verdict.PASSED, f"In {response.seconds:.2f} s.")
+    verdict = Verdict.PASSED if equals else Verdict.FAILED
+    yield Observation(_PART, "A value equals itself", verdict)
+
+
+def _read(response: Response) -> bool | None:
+    if response.status != 200:
+        return None
+    try:
+        return msgspec.json.decode(response.body, type=_Answer).equals
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None

@@ -85,8 +85,8 @@ class Answer:
 
     def varies_by(self, name: str) -> bool:
         """Whether its Vary header names this one."""
-        told = self._headers.get("Vary", "").split(",")
-        return name.lower() in (each.strip().lower() for each in told)
+        names = self._headers.get("Vary", "").split(",")
+        return name.lower() in (each.strip().lower() for each in names)
 
     def read_body(self) -> Body:
         """Read the body to its end; raises a ProviderError if it is too large, late, cut or compressed.

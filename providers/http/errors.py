@@ -44,7 +44,7 @@ class AddressForbidden(ProviderError):
 
 class Unreachable(ProviderError):
     """No HTTP answer came, from an address that we may connect to: the connection could not be made, or what
-    came was not HTTP. What can be told more exactly is one of the classes below."""
+    came was not HTTP. What is known more exactly is one of the classes below."""
 
     code = "unreachable"
 

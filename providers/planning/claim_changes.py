@@ -17,10 +17,9 @@ from providers.registries.errors import RegistryError
 from providers.registries.labels import OWNER, RESOURCE, labels_beside_owner
 from providers.registries.new_claim import build_new_claim
 from providers.wire.canonical_name import InvalidName, endpoint_key
-from providers.wire.change_set import ChangeSet
+from providers.wire.change_set import ChangeSet, PartChange
+from providers.wire.change_set import build_change_set as spread_changes
 from providers.wire.endpoint import Endpoint, EndpointKey
-from providers.wire.endpoint_parts import PartChange
-from providers.wire.endpoint_parts import build_change_set as spread_changes
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -118,7 +117,7 @@ class _Builder:
         resource = update.wanted.labels.get(RESOURCE, "")
         claim = self._effective(record)
         if claim is not None and resource and resource != claim.resource:
-            self._retell(claim, record, resource)
+            self._rewrite(claim, record, resource)
 
     def add_deletes(self, records: Iterable[PairedEndpoint]) -> None:
         going = {record.key: record for record in records}
@@ -129,7 +128,7 @@ class _Builder:
             for index in record.claims if self.settings.has_ownership else ():
                 claim = self.current.claims[index]
                 if index not in needed and claim.owner_id == self.settings.owner_id:
-                    self._take_away(claim, record)
+                    self._remove(claim, record)
 
     def build(self) -> Batch:
         creates, updates, deletes = list(self.creates), list(self.updates), list(self.deletes)
@@ -148,7 +147,7 @@ class _Builder:
         return Batch(change_set, tuple(self.keys), tuple(self.left), places)
 
     def _claim_anew(self, claim: Endpoint) -> None:
-        """A new claim; where an orphan of ours stands in its place, that one tells the new text."""
+        """A new claim; where an orphan of ours stands in its place, that one gets the new text."""
         key = endpoint_key(claim)
         standing = self._standing.get(key)
         if standing is None:
@@ -159,8 +158,8 @@ class _Builder:
             raise RegistryError(f"there is another TXT record at {key.name}.")
         self.txts[key] = _TxtChange(standing, list(claim.targets), standing)
 
-    def _retell(self, claim: Claim, record: PairedEndpoint, resource: str) -> None:
-        """The claim with another resource. One that shares its TXT record, or cannot be told again under the
+    def _rewrite(self, claim: Claim, record: PairedEndpoint, resource: str) -> None:
+        """The claim with another resource. One that shares its TXT record, or cannot be written under the
         owner's own profile, keeps its text: the owner is what counts."""
         extra = {name: text for name, text in claim.labels.items() if name not in (OWNER, RESOURCE)}
         if claim.registry != TXT_REGISTRY or claim.endpoint.targets != (claim.raw,):
@@ -168,7 +167,7 @@ class _Builder:
         if claim.record_type != record.key.record_type:
             return
         try:
-            told = build_new_claim(
+            rewritten = build_new_claim(
                 record.endpoint,
                 claim.owner_id,
                 claim.profile,
@@ -179,11 +178,11 @@ class _Builder:
         except (RegistryError, InvalidName):
             return
         key = _place_of(claim)
-        if key is not None and endpoint_key(told) == key:
-            self.txts[key] = _TxtChange(claim.endpoint, list(told.targets), claim.endpoint)
+        if key is not None and endpoint_key(rewritten) == key:
+            self.txts[key] = _TxtChange(claim.endpoint, list(rewritten.targets), claim.endpoint)
             self.places[record.key].append(key)
 
-    def _take_away(self, claim: Claim, record: PairedEndpoint) -> None:
+    def _remove(self, claim: Claim, record: PairedEndpoint) -> None:
         key = _place_of(claim)
         if key is None:
             return

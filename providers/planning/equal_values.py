@@ -1,4 +1,4 @@
-"""Provider-specific properties that are written otherwise and mean the same. Pure.
+"""Whether a record set is as it is wanted: properties may be written otherwise and mean the same. Pure.
 
 The plugin protocol lets the provider say so. Which values to ask about is found here, a client asks, and
 what was answered comes back as a value: the plan itself asks nobody.
@@ -49,6 +49,25 @@ def list_not_shown(standing: _Properties, wanted: _Properties) -> Iterator[Value
     """The same of the properties that are wanted; what stands may have more."""
     names = {each.name for each in wanted}
     return list_differences([each for each in standing if each.name in names], wanted)
+
+
+def is_written_the_same(current: Endpoint, wanted: Endpoint) -> bool:
+    """As `is_as_wanted`, for what is written the same: cheap, and never wrong when it says yes."""
+    return (
+        current.targets == wanted.targets
+        and (not wanted.record_ttl or wanted.record_ttl == current.record_ttl)
+        and current.provider_specific == wanted.provider_specific
+    )
+
+
+def is_as_wanted(current: Endpoint, wanted: Endpoint, equal: EqualValues = AS_WRITTEN) -> bool:
+    """Whether ExternalDNS would leave it: the same targets, the TTL if one is wanted, the same properties."""
+    if wanted.record_ttl and wanted.record_ttl != current.record_ttl:
+        return False
+    standing = current.provider_specific
+    if standing != wanted.provider_specific and not equal.are_same(standing, wanted.provider_specific):
+        return False
+    return current.targets == wanted.targets or canonical_targets(current) == canonical_targets(wanted)
 
 
 def list_questions(

@@ -5,12 +5,12 @@ following it would make a provider refuse a whole change set, or put a record be
 is created only where nothing else stands, and a set beside another owner's set of the same name is not.
 """
 
+import ipaddress
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from providers.planning.candidates import choose_new, choose_next
-from providers.planning.equal_values import AS_WRITTEN, EqualValues
+from providers.planning.equal_values import AS_WRITTEN, EqualValues, is_as_wanted, is_written_the_same
 from providers.planning.planned_changes import (
     DEFAULT_MANAGED_TYPES,
     LeftAlone,
@@ -19,7 +19,8 @@ from providers.planning.planned_changes import (
     Update,
 )
 from providers.registries.claim import OwnershipState, PairedEndpoint, Pairing
-from providers.wire.canonical_name import InvalidName, canonical_targets, endpoint_key
+from providers.registries.labels import RESOURCE
+from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint, EndpointKey
 
@@ -98,7 +99,7 @@ class _Planner:
             # A key that is found is canonical, and need not be made so first.
             key = (endpoint.dns_name, endpoint.record_type, endpoint.set_identifier)
             record = records.get(key)
-            if record is not None and key not in settled and _is_the_same(record.endpoint, endpoint):
+            if record is not None and key not in settled and is_written_the_same(record.endpoint, endpoint):
                 settled[key] = endpoint
             else:
                 self._take_desired(endpoint)
@@ -187,13 +188,13 @@ class _Planner:
         elif "CNAME" in others:
             self._leave(key, "There is a CNAME at its name, and nothing else can exist beside it.")
         else:
-            self._creates.append(choose_new(candidates))
+            self._creates.append(_choose_new(candidates))
 
     def _plan_update(self, record: PairedEndpoint, candidates: list[Endpoint]) -> None:
         endpoint = record.endpoint
         if len(candidates) == 1 and is_as_wanted(endpoint, candidates[0], self._equal):
             return
-        wanted = choose_next(candidates, self._resource_of(record))
+        wanted = _choose_next(candidates, self._resource_of(record))
         if is_as_wanted(endpoint, wanted, self._equal):
             return
         if not self._is_ours(record):
@@ -244,20 +245,35 @@ def describe_owner(record: PairedEndpoint) -> str:
     }.get(record.state, "its owner is not known")
 
 
-def _is_the_same(current: Endpoint, wanted: Endpoint) -> bool:
-    """As `is_as_wanted`, for what is written the same: cheap, and never wrong when it says yes."""
-    return (
-        current.targets == wanted.targets
-        and (not wanted.record_ttl or wanted.record_ttl == current.record_ttl)
-        and current.provider_specific == wanted.provider_specific
-    )
+# Of several wanted endpoints for one name and type, in ExternalDNS, one with fewer targets comes first, then
+# addresses before names, then the text itself; one from the resource of what stands there keeps it.
 
 
-def is_as_wanted(current: Endpoint, wanted: Endpoint, equal: EqualValues = AS_WRITTEN) -> bool:
-    """Whether ExternalDNS would leave it: the same targets, the TTL if one is wanted, the same properties."""
-    if wanted.record_ttl and wanted.record_ttl != current.record_ttl:
+def _choose_new(candidates: Sequence[Endpoint]) -> Endpoint:
+    """The one to create of at least one candidate."""
+    return candidates[0] if len(candidates) == 1 else min(candidates, key=_rank)
+
+
+def _choose_next(candidates: Sequence[Endpoint], resource: str) -> Endpoint:
+    """The one to update to, where `resource` is what the record set stands for now."""
+    if len(candidates) > 1 and resource:
+        same = [each for each in candidates if each.labels.get(RESOURCE, "") == resource]
+        if same:
+            return _choose_new(same)
+    return _choose_new(candidates)
+
+
+def _rank(endpoint: Endpoint) -> tuple[object, ...]:
+    targets = sorted((not _is_address(target), target.lower()) for target in endpoint.targets)
+    # Beyond what ExternalDNS compares: where it takes the first of equals, no order is left to chance here.
+    resource = endpoint.labels.get(RESOURCE, "")
+    properties = sorted((item.name, item.value) for item in endpoint.provider_specific)
+    return len(targets), targets, resource, endpoint.record_ttl, properties, endpoint.targets
+
+
+def _is_address(target: str) -> bool:
+    try:
+        ipaddress.ip_address(target)
+    except ValueError:
         return False
-    standing = current.provider_specific
-    if standing != wanted.provider_specific and not equal.are_same(standing, wanted.provider_specific):
-        return False
-    return current.targets == wanted.targets or canonical_targets(current) == canonical_targets(wanted)
+    return True

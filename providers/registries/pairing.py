@@ -19,8 +19,8 @@ from providers.registries.claim_reading import (
 from providers.registries.judging import Judge, Record
 from providers.registries.ownership import is_alias
 from providers.wire.canonical_name import InvalidName, endpoint_key
+from providers.wire.change_set import format_all, merge_parts
 from providers.wire.endpoint import Endpoint, EndpointKey
-from providers.wire.endpoint_parts import format_all, merge_parts
 
 MAX_CLAIMS_PER_RECORD_SET = 100
 _CROWDED = f"More than {MAX_CLAIMS_PER_RECORD_SET} claims exist for one record set, so all are ignored."

@@ -1,4 +1,4 @@
-"""The annotations by which ExternalDNS is told what to make of an Ingress or a Service. Pure.
+"""The annotations of an Ingress or a Service that ExternalDNS reads. Pure.
 
 ExternalDNS logs an annotation that it cannot read and goes on without it: under policy sync, records go or
 lose their TTL. Here the manifest is refused.

@@ -7,8 +7,7 @@ from providers.registries.errors import UnwritableLabel
 from providers.registries.labels import ENCRYPTION_NONCE, OWNER, RESOURCE, format_labels
 from providers.sources.errors import InvalidManifest
 from providers.sources.manifest_fields import ManifestObject
-from providers.sources.object_names import read_record_name, read_resource
-from providers.sources.placed_endpoint import PlacedEndpoint, raise_if_bad
+from providers.sources.placed_endpoint import PlacedEndpoint, raise_if_bad, read_record_name, read_resource
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 
 _OBJECT_FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")

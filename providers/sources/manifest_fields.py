@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from providers.sources.errors import InvalidManifest, Place
-from providers.sources.manifest_tree import Node
-from providers.sources.plain_scalar import Unclear
+from providers.sources.manifest_tree import Node, Unclear
 from providers.wire.poison import safe_text
 
 _MAX_SHOWN = 60

@@ -5,22 +5,20 @@ equal keys, and reads words by YAML 1.1. Its event stream is walked instead, whi
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import yaml
 
 from providers.sources.errors import InvalidManifest, Place
-from providers.sources.plain_scalar import Unclear, resolve_plain
 
 # A definition of a Kubernetes kind nests some 30 deep, a DNSEndpoint in a list 8.
 MAX_DEPTH = 64
 # 100,000 endpoints are some 2 million values; a value of two bytes takes a hundred in memory.
 MAX_VALUES = 4_000_000
-
-Node = str | int | bool | Unclear | None | list["Node"] | dict[str, "Node"]
 
 _LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 _YAML_ORG = "tag:yaml.org,2002:"
@@ -29,6 +27,42 @@ _HARMLESS_TAGS = (None, f"{_YAML_ORG}str", f"{_YAML_ORG}map", f"{_YAML_ORG}seq")
 _MAX_TAG_DIRECTIVES = 100
 _TOO_MANY = f"the file holds more than {MAX_VALUES} values, the limit here; split it."
 _WHITE_SPACE = " \t\r\n"
+
+# 64 bits have at most 19 digits; a longer number fits no field.
+_MAX_DIGITS = 19
+
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*").fullmatch
+_TRUTH_VALUES = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+# All that any of these programs reads as something else begins so; nearly every name does not.
+_MAY_BE_UNCLEAR = re.compile(r"[-+.0-9=<]|[yYnN](?:[eEoO][sS]?)?$|[oO][nNfF]").match
+_READINGS = (
+    (re.compile(r"(?i:y|n|yes|no|on|off)"), "a truth value"),
+    (re.compile(r"[-+]?0o?[0-7_]+"), "an octal number"),
+    (re.compile(r"[-+]?0[xX][0-9a-fA-F_]+"), "a hexadecimal number"),
+    (re.compile(r"[-+]?0[bB][01_]+"), "a binary number"),
+    (re.compile(r"[-+]?[0-9][0-9_]*+"), "a number"),
+    (re.compile(r"[-+]?[0-9][0-9_]*+(?::[0-5]?[0-9])++(?:\.[0-9_]*+)?"), "a number to the base 60"),
+    (re.compile(r"[-+]?(?:[0-9][0-9_]*+(?:\.[0-9_]*+)?|\.[0-9_]++)(?:[eE][-+]?[0-9]++)?"), "a number"),
+    (re.compile(r"[-+]?\.(?i:inf)|\.(?i:nan)"), "a number"),
+    (re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*+)?", re.DOTALL), "a date"),
+    (re.compile(r"=|<<"), "a sign of YAML's own"),
+)
+
+
+class Unclear(NamedTuple):
+    """A word that is no text to some program: what stands there, and what it may be read as.
+
+    YAML 1.1 reads `on` as a truth value, `0777` as octal and `1:20` as base 60; kubectl and YAML 1.2 read
+    some of these otherwise. Nothing is guessed: a field of text or number asks for a spelling on which all
+    agree.
+    """
+
+    word: str
+    reading: str
+
+
+Node = str | int | bool | Unclear | None | list["Node"] | dict[str, "Node"]
 
 
 def parse_documents(text: bytes, place: Place) -> Iterator[tuple[Place, Node]]:
@@ -213,3 +247,17 @@ def _raise_if_too_deep(root: Node, place: Place) -> None:
 
 def _children(node: list[Node] | dict[str, Node]) -> Iterable[Node]:
     return node.values() if isinstance(node, dict) else node
+
+
+def resolve_plain(word: str) -> str | int | bool | Unclear | None:
+    """The value of an unquoted scalar; text only where every program reads text."""
+    if not _MAY_BE_UNCLEAR(word):
+        if word in _NULLS:
+            return None
+        return _TRUTH_VALUES.get(word, word)
+    if _WHOLE_NUMBER(word) and len(word) <= _MAX_DIGITS:
+        return int(word)
+    for pattern, reading in _READINGS:
+        if pattern.fullmatch(word):
+            return Unclear(word, reading)
+    return word

@@ -1,23 +1,25 @@
-"""Manifests as `kubectl` takes and gives them: YAML and JSON files of a directory, read as one wish.
+"""Manifests as `kubectl` takes and gives them: YAML and JSON files of a directory, read as one desired set.
 
 DNSEndpoints, and Ingresses and Services as ExternalDNS's sources read them. All or nothing: whoever plans
 with half of what is wanted deletes the other half.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from providers.registries.labels import RESOURCE
 from providers.sources.dns_endpoint import read_dns_endpoint
 from providers.sources.errors import InvalidManifest, Place
-from providers.sources.gathering import gather
-from providers.sources.ingress import read_ingress
+from providers.sources.ingress_service import read_ingress, read_service
 from providers.sources.manifest_fields import ManifestObject, read_object
 from providers.sources.manifest_files import read_files
 from providers.sources.manifest_tree import Node, parse_documents
 from providers.sources.placed_endpoint import PlacedEndpoint
-from providers.sources.service import read_service
-from providers.wire.endpoint import Endpoint
+from providers.wire.canonical_name import canonical_targets, endpoint_key
+from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.poison import safe_text
 
 __all__ = ["FileReading", "InvalidManifest", "ManifestReading", "parse_manifests", "read_manifests"]
@@ -38,6 +40,10 @@ _KINDS: dict[tuple[str, str], tuple[str, _Reader]] = {
 _LISTS = {(version, f"{kind}List"): (version, kind) for (_, kind), (version, _read) in _KINDS.items()}
 _ANY_LIST = ("v1", "List")
 _LIST_FIELDS = ("apiVersion", "kind", "metadata", "items")
+
+# ExternalDNS's sources that merge what several objects of a kind want; two DNSEndpoints are a mistake.
+_MERGING = ("ingress", "service")
+_ADDRESSES = ("A", "AAAA")
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ def read_manifests(
     Names are canonical, and every endpoint carries the label `resource`, as ExternalDNS sets it. Raises
     InvalidManifest if any file cannot be taken, if two places want one record set (Ingresses and Services may
     share one, as with ExternalDNS), and if there is nothing that wants anything at all: a directory that was
-    not mounted is not the wish that all be deleted. Who means that writes a DNSEndpoint with `endpoints: []`.
+    not mounted does not ask to delete everything. To ask for that, write a DNSEndpoint with `endpoints: []`.
     """
     readings: list[FileReading] = []
     placed: list[PlacedEndpoint] = []
@@ -164,3 +170,45 @@ def _describe_ignored(found: ManifestObject) -> str:
     name = metadata.get("name") if isinstance(metadata, dict) else None
     shown = safe_text(f"{found.text('kind')} {name}" if isinstance(name, str) else found.text("kind"))
     return f"{shown} ({found.place})"
+
+
+def gather(endpoints: Iterable[PlacedEndpoint]) -> Iterator[Endpoint]:
+    """Each record set once, in the order found. Raises InvalidManifest where one is wanted twice.
+
+    Several Ingresses, or several Services, may want one: its targets are those of all of them, and its
+    resource is the first of theirs by name, so that it stays the same whatever the order.
+    """
+    found: dict[EndpointKey, list[PlacedEndpoint]] = {}
+    for placed in endpoints:
+        found.setdefault(endpoint_key(placed.endpoint), []).append(placed)
+    for key, group in found.items():
+        yield group[0].endpoint if len(group) == 1 else _merge(key, group)
+
+
+def _merge(key: EndpointKey, group: list[PlacedEndpoint]) -> Endpoint:
+    first, *others = group
+    what = " ".join(safe_text(part) for part in key if part)
+    has_targets_of_all = key.record_type in _ADDRESSES
+    for other in others:
+        if _source_of(other) != _source_of(first) or _source_of(first) not in _MERGING:
+            reason = f"{what} is declared a second time; {first.place} declares it already. Keep one of them."
+            raise InvalidManifest(reason, other.place)
+        if other.endpoint.record_ttl != first.endpoint.record_ttl:
+            reason = f"{what} is wanted with another TTL than {first.place} wants. Give both the same."
+            raise InvalidManifest(reason, other.place)
+        if not has_targets_of_all and canonical_targets(other.endpoint) != canonical_targets(first.endpoint):
+            reason = f"{what} is wanted with another target than {first.place} wants. Keep one of them."
+            raise InvalidManifest(reason, other.place)
+    kept = min(group, key=_resource_of).endpoint
+    if not has_targets_of_all:
+        return kept
+    targets = sorted({target for each in group for target in each.endpoint.targets})
+    return msgspec.structs.replace(kept, targets=tuple(targets))
+
+
+def _resource_of(placed: PlacedEndpoint) -> str:
+    return placed.endpoint.labels.get(RESOURCE, "")
+
+
+def _source_of(placed: PlacedEndpoint) -> str:
+    return _resource_of(placed).partition("/")[0]

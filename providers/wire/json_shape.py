@@ -1,4 +1,4 @@
-"""Where the items of a JSON body begin and end, told without believing what is inside them.
+"""Where the items of a JSON body begin and end, found without parsing what is inside them.
 
 The JSON parsers at hand give up on a whole body for one bad value in it, and end in a RecursionError on
 deep nesting. This walk finds the items by brackets and quotes alone, so that one broken item can be set
@@ -112,10 +112,10 @@ def _raise_if_item_too_deep(item: bytes) -> None:
 def _walk_marks(text: bytes, levels_above: int = 0) -> Iterator[tuple[int, int, int]]:
     """Yield (position, mark, depth) for each comma and each closed container, depth after the mark.
 
-    `text` begins with a bracket. A container is told once, when it closes, with the position of its
+    `text` begins with a bracket. A container is yielded once, when it closes, with the position of its
     last bracket.
     """
-    # The first bracket is taken by hand, so that commas of a flat outermost container are told too.
+    # The first bracket is taken by hand, so that commas of a flat outermost container are yielded too.
     expected = [_CLOSING[text[0]]]
     position = 1
     while expected and (match := _NEXT_MARK(text, position)):

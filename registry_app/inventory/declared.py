@@ -8,7 +8,7 @@ from django.db import transaction
 
 from providers.registries.errors import UnwritableLabel
 from providers.registries.labels import RESOURCE, format_labels
-from providers.sources.targets import find_bad_target
+from providers.sources.placed_endpoint import find_bad_target
 from providers.wire.canonical_name import InvalidName, canonical_name, has_second_reading
 from providers.wire.endpoint import KNOWN_RECORD_TYPES, Endpoint, EndpointKey, ProviderSpecificProperty
 from providers.wire.poison import find_poison

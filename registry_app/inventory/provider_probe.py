@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from providers.client.provider_client import ProviderClient
-from providers.conformance.observation import Report
 from providers.conformance.run import run_conformance
+from providers.conformance.subject import Report
 from providers.http.errors import MalformedAnswer, NotAProvider, ProviderError, RefusedByProvider
 from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_records

@@ -11,9 +11,8 @@ from providers.planning.equal_values import EqualValues, list_not_shown
 from providers.registries.aws_sd_label import AWS_SD_DESCRIPTION
 from providers.registries.claim import TXT_REGISTRY
 from providers.wire.canonical_name import InvalidName, canonical_targets, endpoint_key
-from providers.wire.change_set import ChangeSet
+from providers.wire.change_set import ChangeSet, merge_by_key
 from providers.wire.endpoint import Endpoint, EndpointKey, ValuePair, is_same_ttl
-from providers.wire.endpoint_parts import merge_by_key
 from providers.wire.json_codec import decode_change_set_strict
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import LoopStep

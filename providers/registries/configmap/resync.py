@@ -10,8 +10,8 @@ import msgspec
 from providers.registries.configmap.registry import Registry
 from providers.registries.configmap.rows import NO_ENTRY, Entry, Row, build_row, has_targets_of
 from providers.wire.canonical_name import InvalidName, endpoint_key
+from providers.wire.change_set import merge_parts
 from providers.wire.endpoint import Endpoint, EndpointKey
-from providers.wire.endpoint_parts import merge_parts
 from providers.wire.errors import WireError
 from providers.wire.poison import safe_text
 

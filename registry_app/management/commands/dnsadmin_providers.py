@@ -5,9 +5,8 @@ from typing import Any
 import msgspec
 from django.core.management.base import CommandParser
 
-from providers.conformance.observation import Report, Verdict
 from providers.conformance.run import run_conformance
-from providers.conformance.subject import Subject
+from providers.conformance.subject import Report, Subject, Verdict
 from providers.http.errors import ProviderError
 from registry_app.actor import SYSTEM
 from registry_app.errors import InvalidRequest

@@ -7,7 +7,7 @@ from providers.registries.claim import PairedEndpoint, TxtProfile
 from providers.registries.errors import TxtNameTooLong
 from providers.registries.txt_names import format_txt_name
 from providers.wire.canonical_name import endpoint_key, has_second_reading
-from providers.wire.endpoint_parts import list_differences
+from providers.wire.change_set import list_differences
 from registry_app.reconcile.findings.draft import (
     FindingDraft,
     Kind,

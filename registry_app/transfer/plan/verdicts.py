@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from providers.planning.plan import is_as_wanted
+from providers.planning.equal_values import is_as_wanted
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint
 from registry_app.models import InstancePolicy, Transfer, TransferItem

@@ -12,9 +12,8 @@ import msgspec
 from providers.registries.claim import TxtProfile
 from providers.registries.encryption import encrypt_labels_text
 from providers.registries.errors import RegistryError
-from providers.wire.change_set import ChangeSet
+from providers.wire.change_set import ChangeSet, build_change_set, merge_by_key
 from providers.wire.endpoint import Endpoint
-from providers.wire.endpoint_parts import build_change_set, merge_by_key
 from registry_app.models import TransferStep
 from registry_app.transfer.plan.claim_key import (
     ZONE,

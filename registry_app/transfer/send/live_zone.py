@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.canonical_name import InvalidName, endpoint_key
+from providers.wire.change_set import merge_parts
 from providers.wire.endpoint import Endpoint, EndpointKey
-from providers.wire.endpoint_parts import merge_parts
 from registry_app.transfer.plan.claim_key import ClaimKey, build_row, build_row_key, endpoint_key_of
 
 

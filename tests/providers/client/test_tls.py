@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from providers.http.address_policy import AddressPolicy
-from providers.http.credentials import Credentials
+from providers.http.credentials import Credentials, build_tls_context
 from providers.http.errors import (
     AnswerTruncated,
     InvalidCredentials,
@@ -19,7 +19,6 @@ from providers.http.errors import (
     ProviderError,
     TlsFailed,
 )
-from providers.http.tls import build_tls_context
 from tests.providers.client.certificates import Authority, key_pem
 from tests.providers.client.making import make_client
 from tests.providers.client.raw_server import answer, raw_server

@@ -4,9 +4,8 @@ import pytest
 
 from providers.backends.errors import ChangeImpossible
 from providers.backends.memory import ApplyMode
-from providers.conformance.observation import Report, Verdict
 from providers.conformance.run import run_conformance
-from providers.conformance.subject import Subject
+from providers.conformance.subject import Report, Subject, Verdict
 from providers.http.address_policy import AddressPolicy
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from providers.conformance.observation import Verdict
+from providers.conformance.subject import Verdict
 from providers.wire.change_set import ChangeSet
 from tests.faults import read_faults, write_faults
 from tests.faults.fault import Fault

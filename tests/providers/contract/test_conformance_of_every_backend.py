@@ -2,9 +2,8 @@
 
 import pytest
 
-from providers.conformance.observation import Verdict
 from providers.conformance.run import run_conformance
-from providers.conformance.subject import Subject
+from providers.conformance.subject import Subject, Verdict
 from providers.http.address_policy import AddressPolicy
 from tests.providers.contract.conftest import Served
 

@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from providers.registries.labels import RESOURCE
-from providers.sources.manifest_tree import MAX_DEPTH, MAX_VALUES
+from providers.sources.manifest_tree import MAX_DEPTH, MAX_VALUES, Unclear, resolve_plain
 from providers.sources.manifests import FileReading, InvalidManifest, parse_manifests
-from providers.sources.plain_scalar import Unclear, resolve_plain
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from providers.wire.poison import find_poison
