@@ -15,8 +15,8 @@ import dns.xfr
 import dns.zone
 
 from bench.figures import Figure, Report
+from providers.backends.name_server import NameServer
 from providers.backends.rfc2136 import Rfc2136Backend
-from providers.backends.zone_transfer import NameServer
 from tests.name_servers import BIND, name_server
 
 _COUNT = 10_000

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from providers.backends.memory import ApplyMode, MemoryBackend
 from providers.backends.single_change import key_of
 from providers.registries.claim import DEFAULT_PROFILE, TxtProfile
-from providers.servers.authentication import RequiredCredential
+from providers.servers.wsgi_application import RequiredCredential
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import encode_endpoints

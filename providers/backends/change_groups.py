@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import msgspec
 
-from providers.backends.claim_text import is_claim
 from providers.backends.errors import BackendError, ChangeRefused, Reason, RefusedChange
 from providers.backends.single_change import SingleChange, describe
+from providers.backends.txt_target import is_claim
 from providers.registries.claim import DEFAULT_PROFILE
 from providers.registries.new_claim import OWNED_RECORD
 from providers.registries.txt_names import parse_txt_name

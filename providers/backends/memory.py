@@ -1,14 +1,15 @@
 """A DNS service that lives in memory, and can behave like the stricter and the sloppier ones people run."""
 
+import argparse
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 
-from providers.backends.backend import Capabilities
+from providers.backends.backend import Backend
 from providers.backends.change_groups import group_changes, settle_group
-from providers.backends.claim_text import meaningful_properties
 from providers.backends.errors import ChangeImpossible, ChangeRefused, Reason
 from providers.backends.old_value import OldValues
 from providers.backends.outcome import Outcome
@@ -20,15 +21,18 @@ from providers.backends.single_change import (
     single_changes,
     split_change_set,
 )
+from providers.backends.txt_target import meaningful_properties
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.json_codec import decode_endpoints_strict
 
 _Contents = dict[EndpointKey, Endpoint]
 _Settle = Callable[[SingleChange, Endpoint | None], Endpoint | None]
 
 # Each state that is not yet visible is a copy of the contents; past this many the oldest becomes visible.
 _MOST_UNSEEN_STATES = 100
+_MOST_SEED_ITEMS = 1_000_000
 
 
 class ApplyMode(StrEnum):
@@ -40,7 +44,7 @@ class ApplyMode(StrEnum):
     EACH = "each"  # what can be made is made, as our other backends do it; the rest is answered with an error
 
 
-class MemoryBackend:
+class MemoryBackend(Backend):
     """Endpoints in memory, kept exactly as they were given, in the order they came.
 
     `updateOld` and `delete` are compared with what is held (under SKIP_UNMATCHED what differs is skipped) by
@@ -117,21 +121,8 @@ class MemoryBackend:
     def find_problems(self, endpoints: Sequence[Endpoint]) -> Sequence[ChangeImpossible | None]:
         return [self._find_problem(endpoint) for endpoint in endpoints]
 
-    def property_values_equal(self, name: str, previous: str, current: str) -> bool:
-        return previous == current
-
     def domain_filter(self) -> DomainFilter:
         return self._domain_filter
-
-    def capabilities(self) -> Capabilities:
-        return Capabilities(
-            atomic=self._mode is ApplyMode.ATOMIC,
-            value_exact=self._is_compared,
-            ordered=True,
-            immediate=self._reads_until_visible == 0,
-            set_identifiers=True,
-            provider_specific=True,
-        )
 
     def _apply_each(self, change_set: ChangeSet) -> None:
         split = split_change_set(change_set)
@@ -235,3 +226,37 @@ def _settle_exactly(change: SingleChange, held: Endpoint | None) -> Endpoint | N
             "again and build the change from them."
         )
     return change.new
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What it begins with, and how it behaves."""
+    parser.add_argument("--seed", type=Path, metavar="FILE", help="endpoints to begin with, a JSON array")
+    parser.add_argument(
+        "--mode",
+        type=ApplyMode,
+        choices=list(ApplyMode),
+        default=ApplyMode.EACH,
+        help="how a change set is applied; all but each imitate other providers (%(default)s)",
+    )
+    parser.add_argument(
+        "--any-old-value", action="store_true", help="do not compare updateOld and delete with what is held"
+    )
+
+
+def build(
+    options: argparse.Namespace,
+    _environment: Mapping[str, str],
+    *,
+    domain_filter: DomainFilter | None,
+    encryption_keys: Sequence[bytes],
+) -> Backend:
+    """The backend. Raises WireError for a seed that cannot be read."""
+    seed: Path | None = options.seed
+    endpoints = decode_endpoints_strict(seed.read_bytes(), max_items=_MOST_SEED_ITEMS) if seed else ()
+    return MemoryBackend(
+        endpoints,
+        mode=options.mode,
+        value_exact=False if options.any_old_value else None,
+        domain_filter=domain_filter,
+        encryption_keys=encryption_keys,
+    )

@@ -6,17 +6,20 @@ string, without TTL, without the other texts beside it, and with the properties 
 is not stated matches any, and claims are compared by what they say.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from providers.backends.claim_text import FORCE_UPDATE, ClaimTexts, is_claim, is_claim_text, read_text
 from providers.backends.errors import ChangeRefused, Reason
 from providers.backends.single_change import SingleChange, describe
+from providers.backends.txt_target import FORCE_UPDATE, ClaimTexts, is_claim, is_claim_text, read_text
 from providers.wire.canonical_name import canonical_target
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 ReadProperties = Callable[[Endpoint], Mapping[str, str]]
+
+# What DNSSEC puts beside every record set.
+_BESIDE_CNAME = {"CNAME", "RRSIG", "NSEC", "NSEC3", "KEY"}
 
 
 def no_properties(_endpoint: Endpoint) -> Mapping[str, str]:
@@ -128,3 +131,37 @@ def _differs(key: EndpointKey) -> ChangeRefused:
         f"{describe(key)} does not have the value the request calls old. It holds {what}another "
         "value. Read the records again and build the change from them."
     )
+
+
+class NamesInUse:
+    """Follows changes one after the other; those of one group are kept or dropped together. `held_at` gives
+    the record sets that stand at a name now."""
+
+    def __init__(self, held_at: Callable[[str], Iterable[EndpointKey]]) -> None:
+        self._held_at = held_at
+        self._kept: dict[str, dict[EndpointKey, bool]] = {}
+        self._group: dict[str, dict[EndpointKey, bool]] = {}
+
+    def place(self, key: EndpointKey, *, stands: bool) -> None:
+        """Note that a record set stands at its name from now on, or does not. Raises ChangeRefused for a
+        CNAME beside another type."""
+        keys = dict.fromkeys(self._held_at(key.name), True)
+        keys |= self._kept.get(key.name, {}) | self._group.get(key.name, {}) | {key: stands}
+        types = {each.record_type for each, is_there in keys.items() if is_there}
+        if stands and "CNAME" in types and not types <= _BESIDE_CNAME:
+            raise ChangeRefused(
+                f"{describe(key)}: a CNAME cannot exist beside other types at one name. Nothing was "
+                "applied; delete the others in the same request or choose another name.",
+                reason=Reason.CNAME_CONFLICT,
+            )
+        self._group.setdefault(key.name, {})[key] = stands
+
+    def keep(self) -> None:
+        """The changes of this group are to be made; the next group begins."""
+        for name, keys in self._group.items():
+            self._kept.setdefault(name, {}).update(keys)
+        self._group = {}
+
+    def drop(self) -> None:
+        """The changes of this group are not made; the next group begins."""
+        self._group = {}

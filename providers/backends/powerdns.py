@@ -6,9 +6,11 @@ taken just before, and a writer in between is overwritten unseen; nothing else c
 records and comments stay as they are.
 """
 
-from collections.abc import Sequence
+import argparse
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import dns.exception
 import dns.name
@@ -17,21 +19,20 @@ import dns.rdataset
 import dns.rdatatype
 import dns.zone
 
-from providers.backends.backend import Capabilities
-from providers.backends.closest_zone import find_closest_zone
+from providers.backends.backend import Backend
 from providers.backends.errors import ChangeImpossible
-from providers.backends.old_value import OldValues
 from providers.backends.outcome import Outcome
 from providers.backends.powerdns_api import ApiChange, ApiRecord, ApiZone, PowerDnsApi
-from providers.backends.single_change import describe
+from providers.backends.single_change import describe, find_closest_zone
 from providers.backends.zone import PlacedChange, Zone
-from providers.backends.zone_changes import PlacedGroup, ZoneChanges, find_problem
-from providers.backends.zone_value import adjust_where_possible, format_name
+from providers.backends.zone_changes import PlacedGroup, ZoneBackend, ZoneChanges
+from providers.backends.zone_value import format_name
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 _DEFAULT_TTL = 300
+_KEY_VARIABLE = "PDNS_API_KEY"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class _ReadZone:
     disabled: dict[tuple[dns.name.Name, str], tuple[ApiRecord, ...]]
 
 
-class PowerDnsBackend:
+class PowerDnsBackend(ZoneBackend[str]):
     """Every zone of one server that lies in the domain filter."""
 
     def __init__(
@@ -53,20 +54,19 @@ class PowerDnsBackend:
         domain_filter: DomainFilter | None = None,
         encryption_keys: Sequence[bytes] = (),
     ) -> None:
+        super().__init__(domain_filter, encryption_keys)
         self._api = api
-        self._given_filter = domain_filter
-        self._old_values = OldValues(encryption_keys)
 
     def records(self) -> Sequence[Endpoint]:
         return [
             endpoint
-            for zone_id in self._fetch_zone_ids().values()
+            for zone_id in self._fetch_zones().values()
             for endpoint in self._fetch(zone_id).zone.endpoints.values()
         ]
 
     def apply(self, change_set: ChangeSet) -> None:
         outcome = Outcome()
-        zone_ids = self._fetch_zone_ids()
+        zone_ids = self._fetch_zones()
         read: dict[str, _ReadZone] = {}
 
         def read_zone(zone_id: str) -> Zone:
@@ -83,31 +83,8 @@ class PowerDnsBackend:
             outcome.send([groups], partial(self._patch, read[zone_id]))
         outcome.raise_if_refused()
 
-    def adjust(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
-        """Targets as a zone holds them, without properties. What no zone can hold stays as it is."""
-        return [adjust_where_possible(endpoint) for endpoint in endpoints]
-
-    def find_problems(self, endpoints: Sequence[Endpoint]) -> Sequence[ChangeImpossible | None]:
-        zones = self._fetch_zone_ids()
-        return [find_problem(endpoint, zones, self._given_filter) for endpoint in endpoints]
-
-    def property_values_equal(self, name: str, previous: str, current: str) -> bool:
-        return previous == current
-
-    def domain_filter(self) -> DomainFilter:
-        return self._given_filter or DomainFilter(include=tuple(self._fetch_zone_ids()))
-
-    def capabilities(self) -> Capabilities:
-        return Capabilities(
-            atomic=False,
-            value_exact=True,
-            ordered=False,
-            immediate=True,
-            set_identifiers=False,
-            provider_specific=False,
-        )
-
-    def _fetch_zone_ids(self) -> dict[str, str]:
+    def _fetch_zones(self) -> Mapping[str, str]:
+        """Their ids."""
         zones = {each.name.removesuffix(".").lower(): each.id for each in self._api.fetch_zones()}
         wanted = self._given_filter
         return {name: zones[name] for name in sorted(zones) if wanted is None or wanted.matches(name)}
@@ -164,3 +141,34 @@ def _build_change(read: _ReadZone, change: PlacedChange) -> ApiChange:
     served = tuple(ApiRecord(rdata.to_text()) for rdata in change.rdataset or ())
     ttl = change.rdataset.ttl if change.rdataset is not None else _DEFAULT_TTL
     return ApiChange(name, record_type, "REPLACE", ttl, (*served, *off))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where the API is."""
+    parser.add_argument(
+        "--api-url", default="http://127.0.0.1:8081", metavar="URL", help="of the API (%(default)s)"
+    )
+    parser.add_argument("--api-key-file", type=Path, metavar="FILE", help="a file that holds the key")
+    parser.add_argument(
+        "--server-id", default="localhost", metavar="NAME", help="the server's id there (%(default)s)"
+    )
+
+
+def build(
+    options: argparse.Namespace,
+    environment: Mapping[str, str],
+    *,
+    domain_filter: DomainFilter | None,
+    encryption_keys: Sequence[bytes],
+) -> Backend:
+    """The backend. Raises ValueError where there is no key, OSError where its file cannot be read."""
+    path: Path | None = options.api_key_file
+    key = path.read_text(encoding="utf-8").strip() if path else environment.get(_KEY_VARIABLE, "")
+    if not key:
+        raise ValueError(f"No API key is given; set {_KEY_VARIABLE} or name a file with --api-key-file.")
+    api = PowerDnsApi(options.api_url, key, options.server_id)
+    return PowerDnsBackend(
+        api,
+        domain_filter=domain_filter,
+        encryption_keys=encryption_keys,
+    )

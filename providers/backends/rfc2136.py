@@ -6,8 +6,10 @@ record and its claim always in one; each is applied as a whole or not at all. Wh
 its parts are tried apart. TTLs are the one thing the protocol cannot ask for.
 """
 
-from collections.abc import Sequence
+import argparse
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 import dns.exception
 import dns.name
@@ -15,15 +17,14 @@ import dns.rcode
 import dns.rdataset
 import dns.update
 
-from providers.backends.backend import Capabilities
-from providers.backends.closest_zone import find_closest_zone
-from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused, Reason
-from providers.backends.old_value import OldValues
+from providers.backends.backend import Backend
+from providers.backends.errors import BackendError, ChangeRefused, Reason
+from providers.backends.name_server import NameServer, NoAnswer, fetch_tsig_key
 from providers.backends.outcome import Outcome, PartRefused
+from providers.backends.single_change import find_closest_zone
 from providers.backends.zone import PlacedChange, Zone
-from providers.backends.zone_changes import PlacedGroup, ZoneChanges, find_problem
-from providers.backends.zone_transfer import NameServer, NoAnswer
-from providers.backends.zone_value import adjust_where_possible, format_name
+from providers.backends.zone_changes import PlacedGroup, ZoneBackend, ZoneChanges
+from providers.backends.zone_value import format_name
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
@@ -33,7 +34,7 @@ _LONGEST_MESSAGE = 60_000
 _CONFLICTS = {dns.rcode.YXDOMAIN, dns.rcode.YXRRSET, dns.rcode.NXRRSET, dns.rcode.NXDOMAIN}
 
 
-class Rfc2136Backend:
+class Rfc2136Backend(ZoneBackend[dns.name.Name]):
     """Several zones of one name server. Raises BackendError at once for a zone name that is none."""
 
     def __init__(
@@ -51,11 +52,10 @@ class Rfc2136Backend:
             names = {canonical_name(zone) for zone in zones}
         except InvalidName as error:
             raise BackendError(f"A zone's name cannot exist: {error.reason}.") from error
+        super().__init__(domain_filter, encryption_keys)
         self._server = server
         self._origins = {name: dns.name.from_text(name) for name in sorted(names)}
-        self._given_filter = domain_filter
         self._default_ttl = default_ttl
-        self._old_values = OldValues(encryption_keys)
 
     def records(self) -> Sequence[Endpoint]:
         return [
@@ -77,29 +77,8 @@ class Rfc2136Backend:
             outcome.send(_split_groups(groups), partial(self._update, origin))
         outcome.raise_if_refused()
 
-    def adjust(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
-        """Targets as a zone holds them, without properties. What no zone can hold stays as it is."""
-        return [adjust_where_possible(endpoint) for endpoint in endpoints]
-
-    def find_problems(self, endpoints: Sequence[Endpoint]) -> Sequence[ChangeImpossible | None]:
-        zones = self._origins
-        return [find_problem(endpoint, zones, self._given_filter) for endpoint in endpoints]
-
-    def property_values_equal(self, name: str, previous: str, current: str) -> bool:
-        return previous == current
-
-    def domain_filter(self) -> DomainFilter:
-        return self._given_filter or DomainFilter(include=tuple(self._origins))
-
-    def capabilities(self) -> Capabilities:
-        return Capabilities(
-            atomic=False,
-            value_exact=True,
-            ordered=True,
-            immediate=True,
-            set_identifiers=False,
-            provider_specific=False,
-        )
+    def _fetch_zones(self) -> Mapping[str, dns.name.Name]:
+        return self._origins
 
     def _fetch(self, origin: dns.name.Name) -> Zone:
         return Zone(self._server.fetch_zone(origin), self._default_ttl)
@@ -186,3 +165,42 @@ def _guess_length(change: PlacedChange) -> int:
     head = len(change.name.to_digestable()) + 10
     rdatas = [rdata for rdataset in (change.held, change.rdataset) for rdata in rdataset or ()]
     return sum(head + len(rdata.to_digestable()) for rdata in rdatas) + 2 * head
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where the name server is, and which of its zones are served."""
+    parser.add_argument("--server", default="127.0.0.1", metavar="HOST", help="the primary (%(default)s)")
+    parser.add_argument("--server-port", type=int, default=53, metavar="PORT", help="its port (%(default)s)")
+    parser.add_argument(
+        "--zone", action="append", required=True, metavar="DOMAIN", help="a zone to serve; repeatable"
+    )
+    parser.add_argument("--key-file", type=Path, metavar="FILE", help="a key as tsig-keygen writes it")
+    parser.add_argument(
+        "--default-ttl", type=int, default=300, metavar="SECONDS", help="where none is wanted (%(default)s)"
+    )
+    parser.add_argument(
+        "--deadline", type=float, default=30.0, metavar="SECONDS", help="of one exchange (%(default)s)"
+    )
+
+
+def build(
+    options: argparse.Namespace,
+    environment: Mapping[str, str],
+    *,
+    domain_filter: DomainFilter | None,
+    encryption_keys: Sequence[bytes],
+) -> Backend:
+    """The backend. Raises BackendError for a key or a zone that cannot be used."""
+    server = NameServer(
+        options.server,
+        options.server_port,
+        key=fetch_tsig_key(options.key_file, environment),
+        seconds=options.deadline,
+    )
+    return Rfc2136Backend(
+        server,
+        options.zone,
+        domain_filter=domain_filter,
+        encryption_keys=encryption_keys,
+        default_ttl=options.default_ttl,
+    )

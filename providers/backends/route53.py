@@ -7,20 +7,18 @@ apart, and what cannot be asked for at all is left out, so that one bad record d
 being made; the answer then says which were not.
 """
 
+import argparse
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from providers.backends.backend import Capabilities
+from providers.backends.backend import Backend
 from providers.backends.change_groups import ChangeGroup, group_changes, settle_group
-from providers.backends.closest_zone import find_closest_zone
 from providers.backends.errors import BackendError, ChangeImpossible
-from providers.backends.names_in_use import NamesInUse
-from providers.backends.old_value import OldValues
+from providers.backends.old_value import NamesInUse, OldValues
 from providers.backends.outcome import Outcome
-from providers.backends.route53_api import HostedZone, Route53Api
-from providers.backends.route53_batches import Part, build_part, join_parts, split_parts
+from providers.backends.route53_api import HostedZone, Part, Route53Api, build_part, join_parts, split_parts
 from providers.backends.route53_value import (
     RecordSet,
     adjust,
@@ -29,13 +27,13 @@ from providers.backends.route53_value import (
     comparable_properties,
     is_same_record_set,
 )
-from providers.backends.single_change import SingleChange, key_of, split_change_set
+from providers.backends.single_change import SingleChange, find_closest_zone, key_of, split_change_set
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 
-class Route53Backend:
+class Route53Backend(Backend):
     """Every hosted zone that matches. `is_private` chooses between zones of one name."""
 
     def __init__(
@@ -102,21 +100,8 @@ class Route53Backend:
             return error
         return None
 
-    def property_values_equal(self, name: str, previous: str, current: str) -> bool:
-        return previous == current
-
     def domain_filter(self) -> DomainFilter:
         return self._given_filter or DomainFilter(include=tuple(self._fetch_zones()))
-
-    def capabilities(self) -> Capabilities:
-        return Capabilities(
-            atomic=False,
-            value_exact=True,
-            ordered=True,
-            immediate=True,
-            set_identifiers=True,
-            provider_specific=True,
-        )
 
     def _fetch_zones(self) -> dict[str, HostedZone]:
         zones: dict[str, HostedZone] = {}
@@ -235,3 +220,35 @@ class _Contents:
             self._fresh.add(zone_id)
             self._take(zone_id, self._fetch(zone_id))
         return bool(stale)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which zones are served, and how."""
+    parser.add_argument(
+        "--zone-id", action="append", default=[], metavar="ID", help="serve only this zone; repeatable"
+    )
+    parser.add_argument("--zone-type", choices=("public", "private"), help="serve only zones of this type")
+    parser.add_argument(
+        "--prefer-cname", action="store_true", help="leave a CNAME to a service of AWS a CNAME"
+    )
+    parser.add_argument(
+        "--deadline", type=float, default=60.0, metavar="SECONDS", help="of one call (%(default)s)"
+    )
+
+
+def build(
+    options: argparse.Namespace,
+    _environment: Mapping[str, str],
+    *,
+    domain_filter: DomainFilter | None,
+    encryption_keys: Sequence[bytes],
+) -> Backend:
+    """The backend. Raises BackendError for settings of AWS that cannot be used."""
+    return Route53Backend(
+        Route53Api(seconds=options.deadline),
+        domain_filter=domain_filter,
+        encryption_keys=encryption_keys,
+        zone_ids=options.zone_id,
+        is_private=None if options.zone_type is None else options.zone_type == "private",
+        prefer_cname=options.prefer_cname,
+    )

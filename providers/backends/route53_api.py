@@ -1,8 +1,8 @@
 """Route 53's own API: zones and record sets listed, batches changed. Throttling is waited out, bounded."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +13,7 @@ from botocore.config import Config
 from providers.backends.errors import BackendError, ChangeRefused, Reason
 from providers.backends.outcome import PartRefused
 from providers.http.pause import compute_pause
+from providers.wire.endpoint import EndpointKey
 
 if TYPE_CHECKING:
     from mypy_boto3_route53 import Route53Client
@@ -38,6 +39,10 @@ _BATCH_REFUSED = {"InvalidChangeBatch", "InvalidInput", "NoSuchHealthCheck"}
 _FAILED_INSIDE = 500
 _PAGE = 300
 _FIRST_PAUSE, _LONGEST_PAUSE, _SPREAD = 0.2, 5.0, (0.5, 1.0)
+
+# Of one batch: the service's own limits (1,000 ResourceRecord elements, 32,000 characters), with room.
+_MOST_ELEMENTS = 900
+_MOST_CHARACTERS = 30_000
 
 
 @dataclass(frozen=True)
@@ -159,3 +164,61 @@ def _translate(code: str, error: botocore.exceptions.ClientError, *, writes: boo
 
 def _say(error: Exception) -> str:
     return str(error)[:300].removesuffix(".")
+
+
+@dataclass
+class Part:
+    """Changes that are never apart: those of a record set and of the claims for it."""
+
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[EndpointKey] = field(default_factory=list)
+
+    @property
+    def elements(self) -> int:
+        """What the service counts: every value, and an alias as one."""
+        return sum(max(1, len(_values_of(change))) for change in self.changes)
+
+    @property
+    def characters(self) -> int:
+        return sum(len(each["Value"]) for change in self.changes for each in _values_of(change))
+
+
+def build_part(key: EndpointKey, held: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None) -> Part:
+    """A DELETE of exactly what was read, word for word, since the service deletes nothing that differs in a
+    letter, and a CREATE."""
+    changes = []
+    if held is not None:
+        changes.append({"Action": "DELETE", "ResourceRecordSet": held})
+    if wanted is not None:
+        changes.append({"Action": "CREATE", "ResourceRecordSet": wanted})
+    return Part(changes, [key])
+
+
+def join_parts(made: Sequence[tuple[str, Part]]) -> dict[str, Part]:
+    """One part for each zone out of those of a group."""
+    joined: dict[str, Part] = {}
+    for zone_id, part in made:
+        whole = joined.setdefault(zone_id, Part())
+        whole.changes += part.changes
+        whole.keys += part.keys
+    return joined
+
+
+def split_parts(parts: Sequence[Part]) -> list[list[Part]]:
+    """Parts in batches within the limits, in their order. One that is too large itself is alone in its
+    batch, and for the service to refuse."""
+    batches: list[list[Part]] = []
+    elements = characters = 0
+    for part in parts:
+        elements += part.elements
+        characters += part.characters
+        if not batches or elements > _MOST_ELEMENTS or characters > _MOST_CHARACTERS:
+            batches.append([])
+            elements, characters = part.elements, part.characters
+        batches[-1].append(part)
+    return batches
+
+
+def _values_of(change: dict[str, Any]) -> Sequence[dict[str, str]]:
+    values: Sequence[dict[str, str]] = change["ResourceRecordSet"].get("ResourceRecords", ())
+    return values

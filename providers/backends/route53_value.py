@@ -12,16 +12,17 @@ from typing import Any
 
 import msgspec
 
-from providers.backends.claim_text import (
-    REGISTRY_PROPERTIES,
-    is_claim,
-    meaningful_properties,
-    put_claims_first,
-)
 from providers.backends.errors import ChangeImpossible
 from providers.backends.route53_aliases import find_alias_zone
 from providers.backends.single_change import describe, key_of
-from providers.backends.txt_target import format_txt_target, parse_txt_target
+from providers.backends.txt_target import (
+    REGISTRY_PROPERTIES,
+    format_txt_target,
+    is_claim,
+    meaningful_properties,
+    parse_txt_target,
+    put_claims_first,
+)
 from providers.wire.endpoint import KNOWN_RECORD_TYPES, Endpoint, ProviderSpecificProperty
 
 # As the service's own API has it: Name, Type, TTL, ResourceRecords, AliasTarget, SetIdentifier, ...

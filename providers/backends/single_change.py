@@ -1,14 +1,18 @@
 """A change set taken apart into single changes, each with what is wrong with it already. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import msgspec
 
 from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused, Reason, RefusedChange
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.change_set import ChangeSet
+from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.poison import safe_text
+
+_T = TypeVar("_T")
 
 
 class SingleChange(msgspec.Struct, frozen=True):
@@ -138,3 +142,22 @@ def _by_key(
             refused.append(RefusedChange(key, ChangeRefused(text, reason=Reason.CONTRADICTION)))
         found[key] = endpoint
     return found
+
+
+def find_closest_zone(
+    key: EndpointKey, zones: Mapping[str, _T], domain_filter: DomainFilter | None = None
+) -> _T:
+    """What stands under the longest zone name (canonical) at or above a record set's name.
+
+    Raises ChangeImpossible where there is none, or where the name is outside the domain filter.
+    """
+    rest = key.name if domain_filter is None or domain_filter.matches(key.name) else ""
+    while rest:
+        if rest in zones:
+            return zones[rest]
+        rest = rest.partition(".")[2]
+    raise ChangeImpossible(
+        f"{describe(key)} is in none of the zones served here ({', '.join(zones)[:200]}). "
+        "Nothing was applied; serve its zone here, or keep the name out with --domain-filter.",
+        reason=Reason.OUTSIDE,
+    )

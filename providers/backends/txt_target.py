@@ -5,9 +5,18 @@ printable as `\\DDD`. Several strings in quotes are read as one.
 """
 
 import re
+from collections.abc import Mapping, Sequence
+
+from providers.registries.encryption import decrypt_labels_text, looks_encrypted
+from providers.registries.labels import parse_labels
+from providers.wire.endpoint import Endpoint
 
 _QUOTED_STRING = re.compile(r'"((?:[^"\\]|\\[0-9]{3}|\\[^0-9])*)"')
 _ESCAPE = re.compile(r"\\([0-9]{3}|.)", re.DOTALL)
+
+FORCE_UPDATE = "txt/force-update"
+# ExternalDNS's own: what it notes on an endpoint for its registry, and never means for a provider.
+REGISTRY_PROPERTIES = "txt/"
 
 
 def parse_txt_target(target: str) -> bytes:
@@ -56,3 +65,65 @@ def _escape_character(character: str) -> str:
     if code < 32 or 127 <= code < 160:
         return "".join(f"\\{byte:03d}" for byte in character.encode("utf-8"))
     return character
+
+
+class ClaimTexts:
+    """Reads claims; encrypted ones where one of the keys opens them."""
+
+    def __init__(self, keys: Sequence[bytes] = ()) -> None:
+        self._keys = tuple(keys)
+
+    def labels(self, target: str) -> Mapping[str, str] | None:
+        """The labels of a claim; None for any other text, and for what no key opens."""
+        text = read_text(target)
+        found = parse_labels(text)
+        if found is None and self._keys and looks_encrypted(text):
+            opened = (decrypt_labels_text(text, key) for key in self._keys)
+            plain = next((each.plain for each in opened if each is not None), None)
+            found = parse_labels(plain) if plain is not None else None
+        return found
+
+    def is_same(self, one: str, other: str) -> bool:
+        """True if two targets are the same text, or claims with the same labels: owner, resource and all
+        others. Their order, the split into strings and the encryption do not count. What no key opens is
+        the same only byte for byte."""
+        if read_text(one) == read_text(other):
+            return True
+        labels = self.labels(one)
+        return labels is not None and labels == self.labels(other)
+
+
+def is_claim_text(target: str) -> bool:
+    """Whether a target is a claim, or has the form of an encrypted one."""
+    text = read_text(target)
+    return parse_labels(text) is not None or looks_encrypted(text)
+
+
+def is_claim(endpoint: Endpoint) -> bool:
+    """Whether a TXT endpoint that somebody sent states a claim."""
+    return endpoint.record_type.upper() == "TXT" and any(map(is_claim_text, endpoint.targets))
+
+
+def read_text(target: str) -> str:
+    """The text a TXT target stands for, however it is quoted, escaped and split."""
+    try:
+        return parse_txt_target(target).decode("utf-8", "surrogateescape")
+    except ValueError:
+        return target
+
+
+def put_claims_first(targets: Sequence[str]) -> tuple[str, ...]:
+    """The same targets, claims before other texts: of a TXT record set ExternalDNS reads the first alone."""
+    if len(targets) < 2:
+        return tuple(targets)
+    return tuple(sorted(targets, key=lambda target: parse_labels(read_text(target)) is None))
+
+
+def meaningful_properties(endpoint: Endpoint) -> dict[str, str]:
+    """The properties that ask a provider for something, by name: without those of ExternalDNS's registry, and
+    without `alias` `false`, which asks for what happens anyway."""
+    return {
+        each.name: each.value
+        for each in endpoint.provider_specific
+        if not each.name.startswith(REGISTRY_PROPERTIES) and (each.name, each.value) != ("alias", "false")
+    }

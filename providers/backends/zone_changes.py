@@ -1,36 +1,107 @@
-"""The changes of one request, each placed in the zone it belongs to. Shared by all that keep whole zones."""
+"""What backends that keep whole zones share: the changes of one request, each placed in its zone."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
+import dns.name
+import dns.rdataset
 import msgspec
 
+from providers.backends.backend import Backend
 from providers.backends.change_groups import ChangeGroup, group_changes, settle_group
-from providers.backends.closest_zone import find_closest_zone
 from providers.backends.errors import BackendError, ChangeImpossible
-from providers.backends.old_value import OldValues
+from providers.backends.old_value import NamesInUse, OldValues
 from providers.backends.outcome import Outcome
-from providers.backends.single_change import SingleChange, key_of, split_change_set
+from providers.backends.single_change import SingleChange, find_closest_zone, key_of, split_change_set
 from providers.backends.zone import PlacedChange, Zone
-from providers.backends.zone_draft import Draft
-from providers.backends.zone_value import raise_if_unplaceable
+from providers.backends.zone_value import (
+    adjust_where_possible,
+    build_endpoint,
+    build_rdataset,
+    parse_name,
+    raise_if_unplaceable,
+)
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 _Z = TypeVar("_Z")
+_Rdatasets = dict[EndpointKey, dns.rdataset.Rdataset | None]
 
 
-def find_problem(
-    endpoint: Endpoint, zones: Mapping[str, _Z], domain_filter: DomainFilter | None
-) -> ChangeImpossible | None:
-    """Why a wanted endpoint can never be held in one of these zones (by name), or None."""
-    try:
-        find_closest_zone(key_of(endpoint), zones, domain_filter)
-        raise_if_unplaceable(endpoint)
-    except ChangeImpossible as error:
-        return error
-    return None
+class ZoneBackend(Backend, Generic[_Z]):
+    """What backends that keep whole zones have in common. `_Z` is what each calls a zone."""
+
+    def __init__(self, domain_filter: DomainFilter | None, encryption_keys: Sequence[bytes]) -> None:
+        self._given_filter = domain_filter
+        self._old_values = OldValues(encryption_keys)
+
+    def _fetch_zones(self) -> Mapping[str, _Z]:
+        """The zones served now, by name. Raises BackendError."""
+        raise NotImplementedError
+
+    def adjust(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
+        """Targets as a zone holds them, without properties. What no zone can hold stays as it is."""
+        return [adjust_where_possible(endpoint) for endpoint in endpoints]
+
+    def find_problems(self, endpoints: Sequence[Endpoint]) -> Sequence[ChangeImpossible | None]:
+        zones = self._fetch_zones()
+        return [self._find_problem(endpoint, zones) for endpoint in endpoints]
+
+    def domain_filter(self) -> DomainFilter:
+        return self._given_filter or DomainFilter(include=tuple(self._fetch_zones()))
+
+    def _find_problem(self, endpoint: Endpoint, zones: Mapping[str, _Z]) -> ChangeImpossible | None:
+        try:
+            find_closest_zone(key_of(endpoint), zones, self._given_filter)
+            raise_if_unplaceable(endpoint)
+        except ChangeImpossible as error:
+            return error
+        return None
+
+
+class Draft:
+    """Changes placed in a zone one after the other; those of one group are kept or dropped together."""
+
+    def __init__(self, zone: Zone) -> None:
+        self.zone = zone
+        self._names = NamesInUse(zone.keys_at)
+        self._kept: _Rdatasets = {}
+        self._group: _Rdatasets = {}
+
+    def place(self, change: SingleChange, old_values: OldValues) -> PlacedChange:
+        """The change made ready. Raises ChangeRefused or ChangeImpossible."""
+        name = parse_name(change.key.name)
+        held = self._find(name, change.key)
+        shown = build_endpoint(name, held) if held is not None else None
+        after = old_values.settle(change, shown)
+        rdataset = build_rdataset(after, self.zone.default_ttl, held=held) if after is not None else None
+        # dnspython drops the other types of a node without a word when a CNAME arrives, and the reverse.
+        self._names.place(change.key, stands=rdataset is not None)
+        if rdataset is None and change.key == EndpointKey(self.zone.domain, "NS", ""):
+            raise ChangeImpossible(
+                f"The zone {self.zone.domain} would be left without name servers. Nothing was applied; "
+                "give its NS record set other targets instead of deleting it."
+            )
+        self._group[change.key] = rdataset
+        return PlacedChange(change.key, name, held, rdataset)
+
+    def keep(self) -> None:
+        """The changes of this group are to be made; the next group begins."""
+        self._kept |= self._group
+        self._group = {}
+        self._names.keep()
+
+    def drop(self) -> None:
+        """The changes of this group are not made; the next group begins."""
+        self._group = {}
+        self._names.drop()
+
+    def _find(self, name: dns.name.Name, key: EndpointKey) -> dns.rdataset.Rdataset | None:
+        for placed in (self._group, self._kept):
+            if key in placed:
+                return placed[key]
+        return self.zone.find_rdataset(name, key.record_type) if key in self.zone.endpoints else None
 
 
 class PlacedGroup(msgspec.Struct, frozen=True):

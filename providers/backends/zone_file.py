@@ -5,10 +5,11 @@ of types that are never shown. What can be made of a change set is made, file by
 files leaves the later ones as they were.
 """
 
+import argparse
 import fcntl
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,14 +17,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from providers.backends.backend import Capabilities
-from providers.backends.closest_zone import find_closest_zone
-from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused, Reason
-from providers.backends.old_value import OldValues
+from providers.backends.backend import Backend
+from providers.backends.errors import BackendError, ChangeRefused, Reason
 from providers.backends.outcome import Outcome
+from providers.backends.single_change import find_closest_zone
 from providers.backends.zone import Zone, make_zone_text, parse_zone
-from providers.backends.zone_changes import PlacedGroup, ZoneChanges, find_problem
-from providers.backends.zone_value import adjust_where_possible
+from providers.backends.zone_changes import PlacedGroup, ZoneBackend, ZoneChanges
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import Endpoint
@@ -44,7 +43,7 @@ class _LoadedZone(msgspec.Struct, frozen=True):
     zone: Zone
 
 
-class ZoneFileBackend:
+class ZoneFileBackend(ZoneBackend[Path]):
     """One zone file, or every `<zone name>.zone` of a folder.
 
     A zone's name is its `$ORIGIN`, or else the file's name. Files are read again when they change on disk.
@@ -58,11 +57,10 @@ class ZoneFileBackend:
         domain_filter: DomainFilter | None = None,
         encryption_keys: Sequence[bytes] = (),
     ) -> None:
+        super().__init__(domain_filter, encryption_keys)
         self._path = path.resolve()
         self._lock = threading.Lock()
         self._loaded: dict[Path, _LoadedZone] = {}
-        self._given_filter = domain_filter
-        self._old_values = OldValues(encryption_keys)
         with self._lock:
             self._refresh()
 
@@ -85,35 +83,10 @@ class ZoneFileBackend:
                 outcome.send([groups], partial(self._write, path))
         outcome.raise_if_refused()
 
-    def adjust(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
-        """Targets in zone-file form, without properties. What no zone file can hold stays as it is."""
-        return [adjust_where_possible(endpoint) for endpoint in endpoints]
-
-    def find_problems(self, endpoints: Sequence[Endpoint]) -> Sequence[ChangeImpossible | None]:
+    def _fetch_zones(self) -> Mapping[str, Path]:
         with self._lock:
             self._refresh()
-            zones = {each.zone.domain: path for path, each in self._loaded.items()}
-        return [find_problem(endpoint, zones, self._given_filter) for endpoint in endpoints]
-
-    def property_values_equal(self, name: str, previous: str, current: str) -> bool:
-        return previous == current
-
-    def domain_filter(self) -> DomainFilter:
-        if self._given_filter is not None:
-            return self._given_filter
-        with self._lock:
-            self._refresh()
-            return DomainFilter(include=tuple(each.zone.domain for each in self._loaded.values()))
-
-    def capabilities(self) -> Capabilities:
-        return Capabilities(
-            atomic=False,
-            value_exact=True,
-            ordered=True,
-            immediate=True,
-            set_identifiers=False,
-            provider_specific=False,
-        )
+            return {each.zone.domain: path for path, each in self._loaded.items()}
 
     def _refresh(self) -> None:
         paths = self._zone_paths()
@@ -210,3 +183,23 @@ def _load(path: Path, signature: FileSignature) -> _LoadedZone:
 
 def _signature(status: os.stat_result) -> FileSignature:
     return FileSignature(status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where the zones are."""
+    parser.add_argument("path", type=Path, help="a zone file, or a folder of example.org.zone and so on")
+
+
+def build(
+    options: argparse.Namespace,
+    _environment: Mapping[str, str],
+    *,
+    domain_filter: DomainFilter | None,
+    encryption_keys: Sequence[bytes],
+) -> Backend:
+    """The backend. Raises BackendError where the zones cannot be read."""
+    return ZoneFileBackend(
+        options.path,
+        domain_filter=domain_filter,
+        encryption_keys=encryption_keys,
+    )

@@ -21,10 +21,15 @@ from dns.rdtypes.ANY.TXT import TXT
 from dns.rdtypes.IN.SRV import SRV
 from dns.rdtypes.nsbase import NSBase
 
-from providers.backends.claim_text import is_claim, meaningful_properties, put_claims_first
 from providers.backends.errors import ChangeImpossible
 from providers.backends.single_change import describe, key_of
-from providers.backends.txt_target import format_txt_target, parse_txt_target
+from providers.backends.txt_target import (
+    format_txt_target,
+    is_claim,
+    meaningful_properties,
+    parse_txt_target,
+    put_claims_first,
+)
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import KNOWN_RECORD_TYPES, Endpoint, EndpointKey
 

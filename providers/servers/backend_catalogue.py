@@ -1,58 +1,64 @@
-"""The backends that can be served, by name: what each takes on the command line, and how it is made.
-
-Each kind's own library is imported when that kind is chosen: who serves zone files needs no cloud's SDK.
-"""
+"""The backends that can be served. A new one is one file in `providers/backends` and one line here."""
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from types import MappingProxyType
-
-import msgspec
+from typing import Protocol, cast
 
 from providers.backends.backend import Backend
-from providers.servers import (
-    memory_options,
-    powerdns_options,
-    rfc2136_options,
-    route53_options,
-    zone_file_options,
-)
+from providers.wire.domain_filter import DomainFilter
 
 Environment = Mapping[str, str]
 
-
-class BackendKind(msgspec.Struct, frozen=True):
-    """One kind of backend. `build` gets the parsed options and the environment: credentials come from the
-    environment or from files, never from arguments. It raises BackendError, WireError, OSError or ValueError
-    where the backend cannot be made."""
-
-    summary: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    build: Callable[[argparse.Namespace, Environment], Backend]
-
-
-BACKENDS: Mapping[str, BackendKind] = MappingProxyType(
+# What each serves, by the name of its module.
+BACKENDS: Mapping[str, str] = MappingProxyType(
     {
-        "zone_file": BackendKind(
-            zone_file_options.SUMMARY, zone_file_options.add_arguments, zone_file_options.build
-        ),
-        "route53": BackendKind(route53_options.SUMMARY, route53_options.add_arguments, route53_options.build),
-        "rfc2136": BackendKind(rfc2136_options.SUMMARY, rfc2136_options.add_arguments, rfc2136_options.build),
-        "powerdns": BackendKind(
-            powerdns_options.SUMMARY, powerdns_options.add_arguments, powerdns_options.build
-        ),
-        "memory": BackendKind(memory_options.SUMMARY, memory_options.add_arguments, memory_options.build),
+        "zone_file": "Zones in BIND master files on disk; they survive restarts.",
+        "route53": "Hosted zones of AWS Route 53. Credentials, region and endpoint come from where AWS's own "
+        "tools take them: AWS_ACCESS_KEY_ID, AWS_PROFILE, AWS_ENDPOINT_URL and their files.",
+        "rfc2136": "Zones of a name server that takes dynamic updates (RFC 2136), such as BIND or Knot. The "
+        "TSIG key comes from --key-file, or from RFC2136_TSIG_KEY_NAME, RFC2136_TSIG_SECRET and "
+        "RFC2136_TSIG_ALGORITHM.",
+        "powerdns": "Zones of a PowerDNS Authoritative server, through its HTTP API. The key comes from "
+        "PDNS_API_KEY or --api-key-file.",
+        "memory": "Records in memory, gone when the server stops.",
     }
 )
 
 
+class BackendModule(Protocol):
+    """What the module of a backend offers beside its class."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Its own options."""
+        ...
+
+    def build(
+        self,
+        options: argparse.Namespace,
+        environment: Environment,
+        *,
+        domain_filter: DomainFilter | None,
+        encryption_keys: Sequence[bytes],
+    ) -> Backend:
+        """The backend of these options. Credentials come from the environment or from files, never from
+        arguments. Raises BackendError, WireError, OSError or ValueError where it cannot be made."""
+        ...
+
+
+def load_backend(name: str) -> BackendModule:
+    """The module of a backend. Its library is imported only then: zone files need no cloud's SDK."""
+    return cast("BackendModule", import_module(f"providers.backends.{name}"))
+
+
 def list_backends() -> str:
-    """Every kind with its options, as a person reads them."""
-    return "\n".join(_describe(name, kind) for name, kind in BACKENDS.items())
+    """Every backend with its options, as a person reads them."""
+    return "\n".join(map(_describe, BACKENDS))
 
 
-def _describe(name: str, kind: BackendKind) -> str:
+def _describe(name: str) -> str:
     parser = argparse.ArgumentParser(prog=name, usage=argparse.SUPPRESS, add_help=False)
-    kind.add_arguments(parser)
+    load_backend(name).add_arguments(parser)
     options = [line for line in parser.format_help().splitlines() if line.startswith(" ")]
-    return "\n".join([f"{name}: {kind.summary}", *options, ""])
+    return "\n".join([f"{name}: {BACKENDS[name]}", *options, ""])

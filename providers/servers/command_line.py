@@ -1,9 +1,11 @@
 """`python -m providers.servers`: one backend behind the webhook or plugin protocol until a signal ends it."""
 
 import argparse
+import ctypes
 import json
 import logging
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,21 +13,20 @@ from pathlib import Path
 from types import MappingProxyType
 
 from providers.backends.errors import BackendError
-from providers.servers.authentication import RequiredCredential
-from providers.servers.backend_catalogue import BACKENDS, list_backends
-from providers.servers.encryption_key_option import add_encryption_key_argument, fetch_encryption_keys
-from providers.servers.external_dns_flags import describe_flags
-from providers.servers.filter_option import add_filter_argument
+from providers.registries.encryption import parse_encryption_key
+from providers.registries.errors import InvalidEncryptionKey
+from providers.servers.backend_catalogue import BACKENDS, list_backends, load_backend
 from providers.servers.granian_server import GranianServer, TlsFiles
 from providers.servers.operations_application import OperationsApplication, RequestMetrics
-from providers.servers.parent_process import ParentGone, end_with_parent
-from providers.servers.plugin_application import PluginApplication
-from providers.servers.provider_application import ProviderApplication
-from providers.servers.webhook_application import WebhookApplication
+from providers.servers.provider_application import PluginApplication, ProviderApplication, WebhookApplication
+from providers.servers.wsgi_application import RequiredCredential
+from providers.wire.domain_filter import DomainFilter
 from providers.wire.errors import WireError
 
 _LOG = logging.getLogger("providers.servers")
 _USUAL_PORT, _USUAL_OPERATIONS_PORT = 8888, 8080
+# As ExternalDNS itself names its flag --txt-encrypt-aes-key in the environment.
+_KEY_VARIABLE = "EXTERNAL_DNS_TXT_ENCRYPT_AES_KEY"
 _BASIC_VARIABLE = "PROVIDER_SERVER_BASIC"
 _BEARER_VARIABLE = "PROVIDER_SERVER_BEARER"
 _STOPS = frozenset({signal.SIGTERM, signal.SIGINT})
@@ -34,11 +35,12 @@ Credentials are taken from the environment, never from arguments: {_BASIC_VARIAB
 {_BEARER_VARIABLE}=token. When the server is ready it writes one line of JSON with its addresses, and the
 flags of ExternalDNS to use with it. Refused requests and changes are logged to stderr.
 """
-
-
 _PROTOCOLS: Mapping[str, type[ProviderApplication]] = MappingProxyType(
     {"webhook": WebhookApplication, "plugin": PluginApplication}
 )
+# What ExternalDNS manages unless told otherwise; named, because more may be added here.
+_MANAGED_TYPES = ("A", "AAAA", "CNAME")
+_PR_SET_PDEATHSIG = 1
 
 
 class _CannotStart(Exception):
@@ -47,7 +49,7 @@ class _CannotStart(Exception):
 
 def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     """Serve until SIGTERM or SIGINT. The exit status: 0 stopped, 1 could not start, 2 wrong arguments."""
-    parser = _make_parser()
+    parser = _make_parser(arguments)
     options = parser.parse_args(arguments)
     if options.list:
         sys.stdout.write(list_backends())
@@ -61,9 +63,9 @@ def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
     try:
         if options.exit_with_parent is not None:
-            end_with_parent(options.exit_with_parent)
+            _end_with_parent(options.exit_with_parent)
         servers = _start(options, environment)
-    except (_CannotStart, ParentGone, BackendError, WireError, OSError, ValueError) as error:
+    except (_CannotStart, BackendError, WireError, OSError, ValueError) as error:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         sys.stderr.write(f"The server cannot start: {error}\n")
         return 1
@@ -74,7 +76,14 @@ def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
 
 
 def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[GranianServer]:
-    backend = BACKENDS[options.backend].build(options, environment)
+    keys = _fetch_encryption_keys(options, environment)
+    domains = options.domain_filter
+    backend = load_backend(options.backend).build(
+        options,
+        environment,
+        domain_filter=DomainFilter(include=tuple(domains)) if domains else None,
+        encryption_keys=keys,
+    )
     metrics = RequestMetrics()
     credential = _find_credential(environment)
     application = _PROTOCOLS[options.protocol](
@@ -82,12 +91,7 @@ def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
     )
     server = GranianServer(application, host=options.host, port=options.port, tls=_find_tls(options))
     server.start()
-    hint = describe_flags(
-        server.url,
-        options,
-        has_credential=credential is not None,
-        has_keys=bool(fetch_encryption_keys(options, environment)),
-    )
+    hint = _describe_flags(server.url, options, has_credential=credential is not None, has_keys=bool(keys))
     ready = {
         "backend": options.backend,
         "protocol": options.protocol,
@@ -95,7 +99,7 @@ def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
         "port": server.port,
         "external_dns": hint,
     }
-    servers: list[GranianServer] = [server]
+    servers = [server]
     operations_port = choose_operations_port(options.port, options.operations_port)
     if operations_port is not None:
         operations = GranianServer(OperationsApplication(metrics), host=options.host, port=operations_port)
@@ -115,15 +119,15 @@ def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
     return servers
 
 
-def choose_operations_port(port: int, told: int | None) -> int | None:
-    """Where /healthz and /metrics are: as it was told (below zero: nowhere), else beside the usual port on
-    the usual second one, and nowhere beside any other, of which there may be several."""
-    if told is None:
+def choose_operations_port(port: int, given: int | None) -> int | None:
+    """The port of /healthz and /metrics: the given one (below zero: none), else 8080 beside 8888, and none
+    beside any other port, of which there may be several."""
+    if given is None:
         return _USUAL_OPERATIONS_PORT if port == _USUAL_PORT else None
-    return told if told >= 0 else None
+    return given if given >= 0 else None
 
 
-def _make_parser() -> argparse.ArgumentParser:
+def _make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m providers.servers",
         description="Serve a DNS backend over the webhook protocol, or the plugin protocol before it.",
@@ -131,9 +135,10 @@ def _make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--list", action="store_true", help="name the backends and their options")
     choices = parser.add_subparsers(dest="backend", title="backends", metavar="BACKEND")
-    for name, choice in BACKENDS.items():
-        command = choices.add_parser(name, help=choice.summary, description=choice.summary, epilog=_EPILOG)
-        choice.add_arguments(command)
+    for name, summary in BACKENDS.items():
+        command = choices.add_parser(name, help=summary, description=summary, epilog=_EPILOG)
+        if name in arguments:
+            load_backend(name).add_arguments(command)
         _add_server_arguments(command)
     parser.set_defaults(exit_with_parent=None)
     return parser
@@ -153,8 +158,18 @@ def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
         help="port of /healthz and /metrics, 0 for a free one, or off "
         f"({_USUAL_OPERATIONS_PORT} beside port {_USUAL_PORT}, else off)",
     )
-    add_filter_argument(parser)
-    add_encryption_key_argument(parser)
+    parser.add_argument(
+        "--domain-filter", action="append", default=[], metavar="DOMAIN", help="serve only this; repeatable"
+    )
+    parser.add_argument(
+        "--txt-encrypt-aes-key-file",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="the key of ExternalDNS's --txt-encrypt-aes-key, to compare encrypted claims by what they say; "
+        f"repeatable (also {_KEY_VARIABLE})",
+    )
     parser.add_argument("--tls-certificate", type=Path, metavar="FILE", help="certificate chain, PEM")
     parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its private key, PEM")
     parser.add_argument(
@@ -165,6 +180,23 @@ def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PID",
         help="stop when the starting process ends, even if killed (Linux); PID: its id, to be sure",
     )
+
+
+def _fetch_encryption_keys(options: argparse.Namespace, environment: Mapping[str, str]) -> tuple[bytes, ...]:
+    """The keys of the files and of the environment. Raises ValueError, without the key, for one that is none,
+    and OSError for a file that cannot be read."""
+    # A key may end in a blank, but no editor leaves a file without its last line break.
+    paths = options.txt_encrypt_aes_key_file
+    texts = [(path.name, path.read_text("utf-8").removesuffix("\n").removesuffix("\r")) for path in paths]
+    if environment.get(_KEY_VARIABLE):
+        texts.append((_KEY_VARIABLE, environment[_KEY_VARIABLE]))
+    keys: list[bytes] = []
+    for where, text in texts:
+        try:
+            keys.append(parse_encryption_key(text))
+        except InvalidEncryptionKey as error:
+            raise ValueError(f"{where}: {error}") from None
+    return tuple(dict.fromkeys(keys))
 
 
 def _find_credential(environment: Mapping[str, str]) -> RequiredCredential | None:
@@ -200,6 +232,40 @@ def _port(text: str) -> int:
 
 def _operations_port(text: str) -> int:
     return -1 if text == "off" else _port(text)
+
+
+def _describe_flags(url: str, options: argparse.Namespace, *, has_credential: bool, has_keys: bool) -> str:
+    """One line to copy: what the user must choose is in capital letters, and no secret is in it."""
+    if options.protocol != "webhook":
+        return "no ExternalDNS of today, which speaks the webhook protocol; start it with --protocol webhook"
+    address = url.replace("://", "://USER:SECRET@", 1) if has_credential else url
+    flags = ["--provider=webhook", f"--webhook-provider-url={address}"]
+    flags += ["--registry=txt", "--txt-owner-id=CHOOSE-ONE-FOR-EACH-INSTANCE"]
+    flags += [f"--managed-record-types={each}" for each in _MANAGED_TYPES]
+    flags += [f"--domain-filter={each}" for each in options.domain_filter]
+    # PowerDNS takes no name such as the claim of a wildcard, `a-*.example.org`.
+    flags += ["--txt-wildcard-replacement=any"] if options.backend == "powerdns" else []
+    if has_keys:
+        flags += ["--txt-encrypt-enabled", "--txt-encrypt-aes-key=THE-SAME-KEY"]
+    return f"external-dns {shlex.join(flags)}"
+
+
+def _end_with_parent(expected: int) -> None:
+    """Have Linux send SIGTERM to this process when its parent ends.
+
+    `expected` is the parent's process id, or 0 for whoever it is. Giving it closes a gap: a parent that ended
+    before this call is never seen to end. Raises _CannotStart then, and where this is not Linux.
+
+    A trap for supervisors: to the kernel the parent is the thread that started the process. If that thread
+    ends, the signal comes, though the rest of the parent lives on.
+    """
+    if sys.platform != "linux":
+        raise _CannotStart("Ending with the parent process works on Linux only; start without that option.")
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0) != 0:
+        raise _CannotStart(f"The parent process cannot be watched: {os.strerror(ctypes.get_errno())}.")
+    if expected and os.getppid() != expected:
+        raise _CannotStart(f"The parent process {expected} has ended already.")
 
 
 def main() -> int:

@@ -1,32 +1,50 @@
-"""What both protocols have in common, spoken for any backend."""
+"""The webhook protocol, version 1, and the plugin protocol before it, for any backend."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Protocol
+
+import msgspec
 
 from providers.backends.backend import Backend
-from providers.backends.errors import BackendError, Reason
-from providers.backends.wanted_endpoints import correct_wanted
-from providers.servers.authentication import RequiredCredential
-from providers.servers.refusal_log import RefusalObserver, log_corrected_endpoints, log_refused_changes
-from providers.servers.unfit_changes import find_unfit, leave_out_unfit
+from providers.backends.errors import BackendError, Reason, RefusedChange
+from providers.backends.single_change import describe
+from providers.servers.wanted_endpoints import correct_wanted, find_unfit, leave_out_unfit
 from providers.servers.wsgi_application import (
     MOST_BODY_BYTES,
     Answer,
     Observer,
     Refusal,
     Request,
+    RequiredCredential,
     WsgiApplication,
+    format_for_log,
     plain_answer,
 )
 from providers.wire.endpoint import Endpoint
 from providers.wire.errors import TooManyItems, WireError
 from providers.wire.json_codec import (
+    PLUGIN_MEDIA_TYPE,
+    WEBHOOK_MEDIA_TYPE,
     decode_change_set_strict,
     decode_endpoints_strict,
+    encode_domain_filter,
     encode_endpoints,
 )
+from providers.wire.poison import safe_text
 
 Call = Callable[[Request], Answer]
+
+_LOG = logging.getLogger("providers.servers")
+_MOST_LINES = 100
+
+
+class RefusalObserver(Protocol):
+    """Somebody who counts what was left out."""
+
+    def left_out(self, kind: str, reasons: Sequence[Reason]) -> None:
+        """Changes of one request (`change`), or wanted endpoints that were corrected (`endpoint`)."""
+        ...
 
 
 class ProviderApplication(WsgiApplication):
@@ -132,7 +150,7 @@ class ProviderApplication(WsgiApplication):
         found = self.backend.find_problems(wanted)
         problems = [find_unfit(each) or problem for each, problem in zip(wanted, found, strict=True)]
         corrected = correct_wanted(wanted, problems, self.backend.adjust, self.backend.records)
-        log_corrected_endpoints(corrected.refused)
+        _log_refused("Cannot hold what is wanted", corrected.refused)
         self._tell("endpoint", [each.error.reason for each in corrected.refused])
         return self.typed_answer(encode_endpoints(corrected.endpoints))
 
@@ -149,7 +167,7 @@ class ProviderApplication(WsgiApplication):
             texts.append(str(error))
             if not error.refused:
                 self._tell("change", [error.reason])
-        log_refused_changes(refused)
+        _log_refused("Left out", refused)
         self._tell("change", [each.error.reason for each in refused])
         if fit is not change_set:
             texts += dict.fromkeys(str(each.error) for each in refused if each.error.reason is Reason.INVALID)
@@ -168,3 +186,52 @@ class ProviderApplication(WsgiApplication):
     def _raise_if_other_content(self, request: Request) -> None:
         if request.headers.get("content-type") != self.media_type:
             raise Refusal(415, f"Only {self.media_type} is read here; send it as Content-Type.")
+
+
+class WebhookApplication(ProviderApplication):
+    """Negotiation tells the backend's domain filter; a change set that was applied is 204."""
+
+    media_type = WEBHOOK_MEDIA_TYPE
+    applied_status = 204
+
+    def negotiated_body(self) -> bytes:
+        return encode_domain_filter(self.backend.domain_filter())
+
+
+class _PropertyValues(msgspec.Struct, frozen=True):
+    """The question: do two values of one provider-specific property mean the same?"""
+
+    name: str = ""
+    previous: str = ""
+    current: str = ""
+
+
+class PluginApplication(ProviderApplication):
+    """Negotiation says nothing beside the media type; 200 is the one success of every call."""
+
+    media_type = PLUGIN_MEDIA_TYPE
+    applied_status = 200
+
+    def routes(self) -> dict[str, Mapping[str, Call]]:
+        return {**super().routes(), "/propertyvaluesequal": {"POST": self._property_values_equal}}
+
+    def negotiated_body(self) -> bytes:
+        return b""
+
+    def _property_values_equal(self, request: Request) -> Answer:
+        body = self.read_asked(request)
+        try:
+            asked = msgspec.json.decode(body, type=_PropertyValues)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Refusal(400, "An object with name, previous and current was expected.") from error
+        equals = self.backend.property_values_equal(asked.name, asked.previous, asked.current)
+        return self.typed_answer(msgspec.json.encode({"equals": equals}))
+
+
+def _log_refused(what: str, refused: Sequence[RefusedChange]) -> None:
+    """One line for each change that was left out or endpoint that can never be held, with the reason."""
+    for each in refused[:_MOST_LINES]:
+        name, text = safe_text(describe(each.key)), format_for_log(str(each.error))
+        _LOG.warning("%s: %s (%s): %s", what, name, each.error.reason, text)
+    if len(refused) > _MOST_LINES:
+        _LOG.warning("%s: and %d more.", what, len(refused) - _MOST_LINES)

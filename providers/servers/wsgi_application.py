@@ -1,19 +1,19 @@
 """What every WSGI application here has in common: a request read within bounds, and an answer in any case."""
 
+import base64
+import hmac
 import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 import msgspec
-
-from providers.servers.refusal_log import log_refused_request
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import InputStream, StartResponse, WSGIEnvironment
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger("providers.servers")
 # ExternalDNS's own bodies end there.
 MOST_BODY_BYTES = 32 * 2**20
 _PIECE_BYTES = 2**16
@@ -22,6 +22,8 @@ _BODILESS = (204, 304)
 # What is still read of a body that is refused, so that a client that is sending gets to see the answer.
 _DISCARD_SECONDS = 2.0
 _DISCARD_BYTES = 64 * 2**20
+
+_LONGEST_TEXT = 1_000
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -78,7 +80,10 @@ class WsgiApplication:
         request = _read_head(environ)
         answer = self._answer_in_any_case(request, environ)
         if answer.status >= _REFUSED:
-            log_refused_request(request.method, request.path, answer.status, answer.body)
+            # Both come from the network: a line break in one must not begin a line of the log.
+            where = f"{format_for_log(request.method)} {format_for_log(request.path)}"
+            text = format_for_log(answer.body.decode("utf-8", "replace").strip())
+            _LOG.warning("Refused %s with %d: %s", where, answer.status, text)
         for observer in self._observers:
             observer.answered(request, answer.status, time.monotonic() - began)
         headers = [("Server", "dnsadmin"), *answer.headers]
@@ -175,3 +180,43 @@ def _discard(stream: "InputStream", length: str | None) -> None:
 
 def _too_large(most: int) -> Refusal:
     return Refusal(413, f"The body is larger than {most} bytes. Nothing was applied.")
+
+
+class RequiredCredential:
+    """What every request must carry in `Authorization`. Never shown, neither by repr nor by str."""
+
+    def __init__(self, scheme: str, parameter: str) -> None:
+        self._scheme = scheme
+        self._parameter = parameter.encode("utf-8")
+
+    @classmethod
+    def basic(cls, user: str, secret: str) -> Self:
+        """HTTP Basic: what ExternalDNS sends for user-info in its URL."""
+        if ":" in user:
+            raise ValueError("A user name for HTTP Basic cannot hold a colon.")
+        return cls("basic", base64.b64encode(f"{user}:{secret}".encode()).decode("ascii"))
+
+    @classmethod
+    def bearer(cls, token: str) -> Self:
+        """A bearer token."""
+        return cls("bearer", token)
+
+    @property
+    def challenge(self) -> str:
+        """The value of `WWW-Authenticate`."""
+        return f'{self._scheme.capitalize()} realm="dns provider"'
+
+    def is_carried_by(self, request: Request) -> bool:
+        """True if the request carries it; takes as long for a near miss as for a far one."""
+        scheme, _, parameter = request.headers.get("authorization", "").partition(" ")
+        is_same = hmac.compare_digest(parameter.strip().encode("utf-8", "surrogateescape"), self._parameter)
+        return is_same and scheme.lower() == self._scheme
+
+    def __repr__(self) -> str:
+        return f"RequiredCredential({self._scheme}, hidden)"
+
+
+def format_for_log(text: str) -> str:
+    """A text from the network on one line, with what is not printable escaped."""
+    shown = text[:_LONGEST_TEXT]
+    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in shown)

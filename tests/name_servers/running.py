@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dnsadmin.free_port import find_free_port
-from providers.backends.tsig_key import TsigKey
+from providers.backends.name_server import NameServer, TsigKey
 from providers.backends.zone import make_zone_text
-from providers.backends.zone_transfer import NameServer
 
 ZONES = ("example.org", "example.net")
 KEY = TsigKey("dnsadmin-key", "hmac-sha256", b"only for these tests, thirty-two")

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from providers.backends.backend import Backend
-from providers.servers.authentication import RequiredCredential
-from providers.servers.plugin_application import PluginApplication
-from providers.servers.provider_application import ProviderApplication
-from providers.servers.webhook_application import WebhookApplication
+from providers.servers.provider_application import PluginApplication, ProviderApplication, WebhookApplication
+from providers.servers.wsgi_application import RequiredCredential
 from tests.servers.exchange import Interceptor, Observer
 from tests.servers.http_server import HttpServer
 

@@ -33,7 +33,6 @@ def test_atomic_applies_nothing_if_one_change_is_wrong() -> None:
         backend.apply(ChangeSet(update_old=(ONE, STALE_TWO), update_new=(NEW_ONE, NEW_TWO)))
 
     assert list(backend.records()) == [ONE, TWO]
-    assert backend.capabilities().atomic
 
 
 def test_sequential_keeps_what_came_before_the_wrong_change() -> None:
@@ -44,7 +43,6 @@ def test_sequential_keeps_what_came_before_the_wrong_change() -> None:
         backend.apply(ChangeSet(create=(late,), update_old=(ONE, STALE_TWO), update_new=(NEW_ONE, NEW_TWO)))
 
     assert list(backend.records()) == [NEW_ONE, TWO]
-    assert not backend.capabilities().atomic
 
 
 def test_skip_unmatched_leaves_out_what_fits_nothing_and_succeeds() -> None:
@@ -134,7 +132,6 @@ def test_a_slow_provider_shows_a_change_only_after_so_many_reads() -> None:
 
     assert backend.contents() == [NEW_ONE]
     assert [list(backend.records()) for _ in range(4)] == [[ONE], [ONE], [NEW_ONE], [NEW_ONE]]
-    assert not backend.capabilities().immediate
 
 
 def test_a_slow_provider_checks_old_values_against_the_truth_not_against_what_it_shows() -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import requests
 
-from providers.backends.backend import Backend, Capabilities
+from providers.backends.backend import Backend
+from providers.backends.memory import MemoryBackend
+from providers.backends.route53 import Route53Backend
 from providers.wire.canonical_name import canonical_name, canonical_targets
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
@@ -22,16 +24,28 @@ _PATIENCE = 60
 
 @dataclass
 class Served:
-    """One backend behind one protocol. `standing` is what the zone held before anybody wrote: its apex."""
+    """One backend behind one protocol, by its name in `BACKENDS`."""
 
     url: str
     media_type: str
     applied_status: int
     backend: Backend
+    name: str = ""
 
     @property
-    def capabilities(self) -> Capabilities:
-        return self.backend.capabilities()
+    def is_atomic(self) -> bool:
+        """Whether a change set is applied as a whole or not at all; else, all of it that can be."""
+        return self.name == "memory"
+
+    @property
+    def compares_old_values(self) -> bool:
+        """Whether `updateOld` and `delete` must mean what is held."""
+        return self.name != "memory, any old value"
+
+    @property
+    def holds_sets(self) -> bool:
+        """Whether it holds several record sets of one name and type, and provider-specific properties."""
+        return isinstance(self.backend, MemoryBackend | Route53Backend)
 
     def call(self, method: str, path: str, body: bytes | None = None, **headers: str) -> requests.Response:
         """One request with the protocol's headers, those in `headers` instead where given."""
@@ -98,6 +112,8 @@ def served(request: pytest.FixtureRequest, protocol: str, tmp_path: Path) -> Ite
         server.start()
         try:
             application = server_type.application_type
-            yield Served(server.url, application.media_type, application.applied_status, backend)
+            yield Served(
+                server.url, application.media_type, application.applied_status, backend, request.param
+            )
         finally:
             server.stop()

@@ -96,7 +96,7 @@ def test_a_create_never_replaces_what_stands_there(served: Served) -> None:
 def test_an_old_value_that_is_none_changes_nothing_where_values_are_compared(served: Served) -> None:
     held = _held(served)
     stale = msgspec.structs.replace(held, targets=THREE)
-    if not served.capabilities.value_exact:
+    if not served.compares_old_values:
         assert served.apply(update=((stale, msgspec.structs.replace(held, targets=TWO)),)) < 300
         assert served.targets(WWW) == TWO
         return
@@ -132,7 +132,7 @@ def test_one_bad_change_undoes_the_others_where_change_sets_are_atomic(served: S
     )
 
     assert status >= 400
-    if served.capabilities.atomic:
+    if served.is_atomic:
         assert served.targets("good.example.org") == ()
         assert served.targets(WWW) == ONE
 
@@ -153,13 +153,13 @@ def test_sets_of_one_name_are_told_apart_where_that_is_promised(served: Served) 
         make_record(WWW, targets=targets, set_identifier=identifier)
         for identifier, targets in (("one", ONE), ("two", TWO))
     )
-    if served.capabilities.provider_specific:
+    if served.holds_sets:
         weight = (ProviderSpecificProperty("aws/weight", "10"),)
         sets = tuple(msgspec.structs.replace(each, provider_specific=weight) for each in sets)
 
     status = served.apply(create=sets)
 
-    if not served.capabilities.set_identifiers:
+    if not served.holds_sets:
         assert status >= 400
         assert served.at(WWW) == []
         return

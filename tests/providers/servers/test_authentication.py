@@ -3,7 +3,7 @@
 import pytest
 import requests
 
-from providers.servers.authentication import RequiredCredential
+from providers.servers.wsgi_application import RequiredCredential
 from providers.wire.change_set import ChangeSet
 from tests.providers.servers.calls import ACCEPT, fetch_records, post_changes
 from tests.reference_server import ReferenceProvider, make_record

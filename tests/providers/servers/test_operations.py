@@ -8,7 +8,7 @@ import requests
 from providers.backends.memory import MemoryBackend
 from providers.servers.granian_server import GranianServer
 from providers.servers.operations_application import OperationsApplication, RequestMetrics
-from providers.servers.webhook_application import WebhookApplication
+from providers.servers.provider_application import WebhookApplication
 from providers.wire.change_set import ChangeSet
 from tests.providers.servers.calls import fetch_records, post_changes
 from tests.providers.servers.serving import serve

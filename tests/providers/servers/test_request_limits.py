@@ -13,7 +13,7 @@ import requests
 
 from providers.backends.memory import MemoryBackend
 from providers.servers.granian_server import ServerLimits
-from providers.servers.webhook_application import WebhookApplication
+from providers.servers.provider_application import WebhookApplication
 from providers.servers.wsgi_application import MOST_BODY_BYTES
 from providers.wire.change_set import ChangeSet
 from providers.wire.json_codec import encode_endpoints

@@ -9,7 +9,7 @@ import pytest
 
 from providers.backends.memory import MemoryBackend
 from providers.servers.granian_server import GranianServer, ServerLimits
-from providers.servers.webhook_application import WebhookApplication
+from providers.servers.provider_application import WebhookApplication
 from providers.wire.endpoint import Endpoint
 from tests.providers.servers.calls import exchange_bytes, raw_get
 from tests.providers.servers.serving import serve

@@ -10,7 +10,7 @@ import requests
 from providers.backends.memory import MemoryBackend
 from providers.backends.zone_file import ZoneFileBackend, write_new_zone
 from providers.servers.operations_application import OperationsApplication, RequestMetrics
-from providers.servers.webhook_application import WebhookApplication
+from providers.servers.provider_application import WebhookApplication
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import encode_endpoints

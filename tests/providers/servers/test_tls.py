@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from providers.backends.memory import MemoryBackend
 from providers.servers.granian_server import GranianServer, TlsFiles
-from providers.servers.webhook_application import WebhookApplication
+from providers.servers.provider_application import WebhookApplication
 from tests.providers.servers.calls import ACCEPT, fetch_endpoints, raw_get
 from tests.providers.servers.serving import serve
 from tests.reference_server import make_record

@@ -10,7 +10,7 @@ import pytest
 
 from providers.backends.memory import MemoryBackend
 from providers.servers.operations_application import OperationsApplication, RequestMetrics
-from providers.servers.webhook_application import WebhookApplication
+from providers.servers.provider_application import WebhookApplication
 from tests.providers.servers.calls import MEDIA_TYPE
 from tests.reference_server import make_record
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from providers.backends.errors import BackendError
-from providers.backends.read_ahead import ReadAhead
+from providers.backends.name_server import ReadAhead
 
 _SIZE = 60_000
 

@@ -1,11 +1,18 @@
-"""Messages with a name server over TCP: within one deadline, and bounded in bytes."""
+"""A name server over TCP, within one deadline and bounded in bytes, and the key that signs what is sent."""
 
+import base64
+import binascii
+import re
 import socket
 import struct
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+from types import TracebackType
 
 import dns.exception
 import dns.message
@@ -17,10 +24,111 @@ import dns.xfr
 import dns.zone
 
 from providers.backends.errors import BackendError
-from providers.backends.read_ahead import ReadAhead
-from providers.backends.tsig_key import TsigKey
+
+_ALGORITHMS = {
+    "hmac-sha256": dns.tsig.HMAC_SHA256,
+    "hmac-sha384": dns.tsig.HMAC_SHA384,
+    "hmac-sha512": dns.tsig.HMAC_SHA512,
+}
+_NAME, _SECRET, _ALGORITHM = "RFC2136_TSIG_KEY_NAME", "RFC2136_TSIG_SECRET", "RFC2136_TSIG_ALGORITHM"
+_LONGEST_FILE = 64 * 1024
+# As `tsig-keygen` writes it: key "name" { algorithm hmac-sha256; secret "..."; };
+_KEY_FILE = re.compile(r'key\s+"?([^"\s{]+)"?\s*\{([^}]*)\}')
+_CLAUSE = re.compile(r'(algorithm|secret)\s+"?([^";\s]+)"?\s*;')
 
 _LONGEST_MESSAGE = 65_535
+
+
+@dataclass(frozen=True)
+class TsigKey:
+    """A name, an algorithm and a secret that both sides know. The secret never shows."""
+
+    name: str
+    algorithm: str
+    secret: bytes = field(repr=False)
+
+    def to_dnspython(self) -> dns.tsig.Key:
+        """The library's own value."""
+        return dns.tsig.Key(dns.name.from_text(self.name), self.secret, _ALGORITHMS[self.algorithm])
+
+
+def fetch_tsig_key(path: Path | None, environment: Mapping[str, str]) -> TsigKey | None:
+    """The key of a file as `tsig-keygen` writes it, or of the environment; None where neither names one.
+
+    Raises BackendError, without the secret, for a key that cannot be used.
+    """
+    if path is not None:
+        return _parse_key_file(path)
+    name, secret = environment.get(_NAME, ""), environment.get(_SECRET, "")
+    if not name and not secret:
+        return None
+    if not name or not secret:
+        raise BackendError(f"{_NAME} and {_SECRET} go together; set both or neither.")
+    return _make_key(name, environment.get(_ALGORITHM, "hmac-sha256"), secret)
+
+
+def _parse_key_file(path: Path) -> TsigKey:
+    try:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(_LONGEST_FILE)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BackendError(f"The key file {path.name} cannot be read.") from error
+    found = _KEY_FILE.search(text)
+    clauses = dict(_CLAUSE.findall(found.group(2))) if found else {}
+    if found is None or "secret" not in clauses:
+        raise BackendError(f"{path.name} holds no key; write it with tsig-keygen.")
+    return _make_key(found.group(1), clauses.get("algorithm", "hmac-sha256"), clauses["secret"])
+
+
+def _make_key(name: str, algorithm: str, secret: str) -> TsigKey:
+    if algorithm.lower().removesuffix(".") not in _ALGORITHMS:
+        raise BackendError(f"The TSIG algorithm {algorithm[:40]} is not one of {', '.join(_ALGORITHMS)}.")
+    try:
+        dns.name.from_text(name)
+        content = base64.b64decode(secret, validate=True)
+    except (dns.exception.DNSException, binascii.Error):
+        raise BackendError("The TSIG key's name or its secret, which is base64, cannot be read.") from None
+    return TsigKey(name, algorithm.lower().removesuffix("."), content)
+
+
+class ReadAhead:
+    """Calls `receive` in a thread of its own until it raises; what it read waits here.
+
+    Name servers drop a client that leaves a message of a transfer waiting (Knot: half a second,
+    `tcp-io-timeout`), and reading a message into a zone on a busy machine takes longer than taking it off
+    the wire. `receive` bounds what may come, in bytes and in time, and raises BackendError; `stop` makes it
+    do so.
+    """
+
+    def __init__(self, receive: Callable[[], bytes], stop: Callable[[], None]) -> None:
+        self._receive = receive
+        self._stop = stop
+        self._waiting: SimpleQueue[bytes | Exception] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="read-ahead", daemon=True)
+
+    def __enter__(self) -> "ReadAhead":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+        self._thread.join()
+
+    def take(self) -> bytes:
+        """The next message. Raises what `receive` raised in its place; to be called no more after that."""
+        message = self._waiting.get()
+        if isinstance(message, Exception):
+            raise message
+        return message
+
+    def _run(self) -> None:
+        try:
+            while True:
+                self._waiting.put(self._receive())
+        except Exception as error:  # noqa: BLE001 - whatever ends this thread must reach its reader
+            self._waiting.put(error)
 
 
 class NothingSent(BackendError):
