@@ -20,7 +20,7 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import PLUGIN_MEDIA_TYPE, decode_endpoints_strict, encode_change_set
 from tests.faults import read_faults, write_faults
-from tests.providers.client.making import LOOPBACK, PATIENT
+from tests.providers.client.making import LOOPBACK, PATIENT, are_equal
 from tests.providers.client.raw_server import answer, raw_server
 from tests.reference_server import ReferenceProvider, make_record, make_zone
 from tests.servers.provider_server import PluginServer
@@ -173,7 +173,7 @@ def test_endpoints_that_nobody_adjusts_stay_as_they_are() -> None:
 
 def test_equality_of_properties_is_the_providers_word_where_it_has_one() -> None:
     with raw_server(answer(b'{"equals":true}')) as server:
-        equals = _client(server.url).property_values_equal("aws/weight", "10", "010")
+        equals = are_equal(_client(server.url), "aws/weight", "10", "010")
 
     body = server.requests[0].partition(b"\r\n\r\n")[2]
     assert equals
@@ -185,17 +185,17 @@ def test_without_a_word_that_can_be_read_equal_is_the_same_text(said: bytes) -> 
     with raw_server(answer(said)) as server:
         client = _client(server.url)
 
-        assert client.property_values_equal("alias", "true", "true")
+        assert are_equal(client, "alias", "true", "true")
     with raw_server(answer(said)) as server:
-        assert not _client(server.url).property_values_equal("alias", "true", "false")
+        assert not are_equal(_client(server.url), "alias", "true", "false")
 
 
 def test_it_asks_a_real_server_about_properties() -> None:
     with _plugin() as provider:
         client = _client(provider.url)
 
-        assert client.property_values_equal("alias", "true", "true")
-        assert not client.property_values_equal("alias", "true", "false")
+        assert are_equal(client, "alias", "true", "true")
+        assert not are_equal(client, "alias", "true", "false")
 
 
 def test_a_closed_client_speaks_no_more() -> None:

@@ -8,7 +8,7 @@ from providers.client.plugin_client import PluginClient
 from providers.client.webhook_client import WebhookClient
 from providers.http.bounded_http import Limits
 from providers.http.errors import FailedAtProvider, ProviderError, UnwelcomeStatus
-from tests.providers.client.making import LOOPBACK, PATIENT
+from tests.providers.client.making import LOOPBACK, PATIENT, are_equal
 from tests.providers.client.raw_server import answer, raw_server
 from tests.reference_server import make_record
 
@@ -53,7 +53,7 @@ def test_every_call_has_the_method_and_the_route_of_the_table(
 
 def test_the_plugin_protocol_asks_about_properties_by_a_route_of_its_own() -> None:
     with raw_server(answer(b'{"equals":true}', content_type=PLUGIN)) as server:
-        PluginClient(server.url, policy=LOOPBACK, limits=PATIENT).property_values_equal("alias", "1", "2")
+        are_equal(PluginClient(server.url, policy=LOOPBACK, limits=PATIENT), "alias", "1", "2")
 
     assert server.requests[0].startswith(b"POST /propertyvaluesequal HTTP/1.1\r\n")
 

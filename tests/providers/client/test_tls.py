@@ -113,7 +113,7 @@ def test_a_sync_does_not_add_the_public_authorities_to_our_own(authority: Author
             credentials=Credentials(ca_pem=authority.pem),
         )
         client.records()
-        http = client._calls._http
+        http = client._http
 
     assert http is not None
     kept = http._tls
