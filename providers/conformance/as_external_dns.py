@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from providers.conformance.subject import Observation, Response, Verdict, WriteArea
+from providers.conformance.subject import Area, Observation, Response, Sandbox, Verdict
 from providers.registries.labels import OWNER, RESOURCE, format_labels, parse_labels
 from providers.registries.new_claim import OWNED_RECORD
 from providers.wire.canonical_name import canonical_targets
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 
-_AREA = "as ExternalDNS sends"
+_AREA = Area.AS_EXTERNAL_DNS
 _OWNER = "check"
 _LABELS = {OWNER: _OWNER, RESOURCE: "ingress/shop/www"}
 _UNSORTED = f'"heritage=external-dns,external-dns/resource=ingress/shop/www,external-dns/owner={_OWNER}"'
@@ -36,23 +36,27 @@ class _Held(NamedTuple):
     claim: Endpoint
 
 
-def check_as_external_dns(area: WriteArea) -> Iterator[Observation]:
+def check_as_external_dns(sandbox: Sandbox) -> Iterator[Observation]:
     """A record with its claim changed and deleted, also where the claim stands there in other words, and
     claimed for the first time by an update.
 
     The latter two happen only where somebody else, or an older version, wrote claims. Refusing them is no
     failure of a provider that holds nothing but what this run wrote: no such claim is there.
     """
-    holds_others = any(not area.holds(each) for each in area.subject.fetch_endpoints())
+    holds_others = any(not sandbox.holds(each) for each in sandbox.subject.fetch_endpoints())
     refusal = Verdict.FAILED if holds_others else Verdict.NOTED
     rebuilt = "the claim rebuilt and without its TTL"
     in_order = "a claim whose labels are in another order"
-    yield _check_update(area, _Case("old", f"An update with {rebuilt} is applied", _with_ttl))
-    yield _check_update(area, _Case("old-order", f"An update of {in_order} is applied", _unsorted, refusal))
-    yield _check_forced_update(area, refusal)
-    yield _check_delete(area, _Case("going", f"A delete with {rebuilt} is applied", _with_ttl))
-    yield _check_delete(area, _Case("going-order", f"A delete of {in_order} is applied", _unsorted, refusal))
-    yield _check_text_beside_claim(area)
+    yield _check_update(sandbox, _Case("old", f"An update with {rebuilt} is applied", _with_ttl))
+    yield _check_update(
+        sandbox, _Case("old-order", f"An update of {in_order} is applied", _unsorted, refusal)
+    )
+    yield _check_forced_update(sandbox, refusal)
+    yield _check_delete(sandbox, _Case("going", f"A delete with {rebuilt} is applied", _with_ttl))
+    yield _check_delete(
+        sandbox, _Case("going-order", f"A delete of {in_order} is applied", _unsorted, refusal)
+    )
+    yield _check_text_beside_claim(sandbox)
 
 
 class _Case(NamedTuple):
@@ -64,76 +68,76 @@ class _Case(NamedTuple):
     refusal: Verdict = Verdict.FAILED
 
 
-def _check_update(area: WriteArea, case: _Case) -> Observation:
-    held = _put(area, case.name, case.write)
+def _check_update(sandbox: Sandbox, case: _Case) -> Observation:
+    held = _put(sandbox, case.name, case.write)
     if held is None:
         return _skip(case.title)
-    response = area.subject.apply(ChangeSet(update_old=held, update_new=_second(held)))
-    return _judge(area, case.title, response, _second(held), case.refusal)
+    response = sandbox.subject.apply(ChangeSet(update_old=held, update_new=_second(held)))
+    return _judge(sandbox, case.title, response, _second(held), case.refusal)
 
 
-def _check_forced_update(area: WriteArea, refusal: Verdict) -> Observation:
+def _check_forced_update(sandbox: Sandbox, refusal: Verdict) -> Observation:
     """Where only a legacy claim stands, ExternalDNS updates a new one that does not exist yet: that creates
     it."""
     title = "An update with txt/force-update of a claim that does not exist creates it"
-    record = _make_record(area, "forced")
-    response = area.create(record)
-    found = area.wait_for(record.dns_name, bool, seconds=area.time_for(response))
+    record = _make_record(sandbox, "forced")
+    response = sandbox.create(record)
+    found = sandbox.wait_for(record.dns_name, bool, seconds=sandbox.time_for(response))
     if len(found) != 1:
         return _skip(title)
     claim = _make_claim(found[0])
     forced = tuple(_force(each) for each in (found[0], claim))
-    response = area.subject.apply(ChangeSet(update_old=forced, update_new=(found[0], claim)))
-    return _judge(area, title, response, _Held(found[0], claim), refusal)
+    response = sandbox.subject.apply(ChangeSet(update_old=forced, update_new=(found[0], claim)))
+    return _judge(sandbox, title, response, _Held(found[0], claim), refusal)
 
 
-def _check_delete(area: WriteArea, case: _Case) -> Observation:
-    held = _put(area, case.name, case.write)
+def _check_delete(sandbox: Sandbox, case: _Case) -> Observation:
+    held = _put(sandbox, case.name, case.write)
     if held is None:
         return _skip(case.title)
-    response = area.subject.apply(ChangeSet(delete=held))
-    seconds = area.time_for(response)
+    response = sandbox.subject.apply(ChangeSet(delete=held))
+    seconds = sandbox.time_for(response)
     left = [
         each
         for endpoint in held
-        for each in area.wait_for(endpoint.dns_name, lambda shown: not shown, seconds=seconds)
+        for each in sandbox.wait_for(endpoint.dns_name, lambda shown: not shown, seconds=seconds)
     ]
     if not left:
-        return Observation(_AREA, case.title, Verdict.PASSED)
+        return _AREA.passed(case.title)
     kinds = " and the ".join(sorted({each.record_type for each in left}))
     detail = f"It responded with {response.status}, and still shows the {kinds}."
-    return Observation(_AREA, case.title, case.refusal, detail, _STUCK)
+    return _AREA.observe(case.refusal, case.title, detail, _STUCK)
 
 
-def _check_text_beside_claim(area: WriteArea) -> Observation:
+def _check_text_beside_claim(sandbox: Sandbox) -> Observation:
     """ExternalDNS sends the claim alone. What stands beside it in the same TXT record set is not its own."""
     title = "A text beside a claim stays when the claim is deleted"
-    held = _put(area, "beside", _beside_another)
+    held = _put(sandbox, "beside", _beside_another)
     if held is None:
         return _skip(title)
-    response = area.subject.apply(ChangeSet(delete=held))
+    response = sandbox.subject.apply(ChangeSet(delete=held))
     name = held.claim.dns_name
-    shown = area.wait_for(name, lambda found: _texts(found) == {_OTHER_TEXT}, seconds=area.short_wait)
+    shown = sandbox.wait_for(name, lambda found: _texts(found) == {_OTHER_TEXT}, seconds=sandbox.short_wait)
     if _texts(shown) == {_OTHER_TEXT}:
-        return Observation(_AREA, title, Verdict.PASSED)
+        return _AREA.passed(title)
     what = "it is gone with the claim" if not shown else "the claim is not deleted"
     detail = f"It responded with {response.status}, and {what}."
-    return Observation(_AREA, title, Verdict.NOTED, detail, "Keep no other text beside claims.")
+    return _AREA.noted(title, detail, "Keep no other text beside claims.")
 
 
-def _judge(area: WriteArea, title: str, response: Response, wanted: _Held, refusal: Verdict) -> Observation:
+def _judge(sandbox: Sandbox, title: str, response: Response, wanted: _Held, refusal: Verdict) -> Observation:
     """Whether a record and its claim stand as wanted in the end."""
-    seconds = area.time_for(response)
+    seconds = sandbox.time_for(response)
     missing = [
         endpoint.record_type
         for endpoint in wanted
-        if not _shows(endpoint)(area.wait_for(endpoint.dns_name, _shows(endpoint), seconds=seconds))
+        if not _shows(endpoint)(sandbox.wait_for(endpoint.dns_name, _shows(endpoint), seconds=seconds))
     ]
     if not missing:
-        return Observation(_AREA, title, Verdict.PASSED)
+        return _AREA.passed(title)
     kinds = " and the ".join(missing)
     detail = f"It responded with {response.status}, and does not show the {kinds} that was sent."
-    return Observation(_AREA, title, refusal, detail, _STUCK)
+    return _AREA.observe(refusal, title, detail, _STUCK)
 
 
 def _shows(wanted: Endpoint) -> Callable[[Sequence[Endpoint]], bool]:
@@ -150,15 +154,15 @@ def _shows(wanted: Endpoint) -> Callable[[Sequence[Endpoint]], bool]:
     return is_shown
 
 
-def _put(area: WriteArea, case: str, write: Callable[[Endpoint], Endpoint]) -> _Held | None:
+def _put(sandbox: Sandbox, case: str, write: Callable[[Endpoint], Endpoint]) -> _Held | None:
     """Create a record and a claim as `write` has it. The record as it is shown then, and the claim as
     ExternalDNS rebuilds it; None where they do not come to be."""
-    record = _make_record(area, case)
+    record = _make_record(sandbox, case)
     standing = write(_make_claim(record))
-    response = area.create(record, standing)
-    seconds = area.time_for(response)
-    found = area.wait_for(record.dns_name, bool, seconds=seconds)
-    claims = area.wait_for(standing.dns_name, bool, seconds=seconds)
+    response = sandbox.create(record, standing)
+    seconds = sandbox.time_for(response)
+    found = sandbox.wait_for(record.dns_name, bool, seconds=seconds)
+    claims = sandbox.wait_for(standing.dns_name, bool, seconds=seconds)
     if len(found) != 1 or not claims:
         return None
     return _Held(found[0], _make_claim(found[0]))
@@ -168,8 +172,8 @@ def _second(held: _Held) -> _Held:
     return held._replace(record=msgspec.structs.replace(held.record, targets=_SECOND))
 
 
-def _make_record(area: WriteArea, case: str) -> Endpoint:
-    return Endpoint(dns_name=area.name(case), targets=_FIRST, record_type="A", record_ttl=300)
+def _make_record(sandbox: Sandbox, case: str) -> Endpoint:
+    return Endpoint(dns_name=sandbox.name(case), targets=_FIRST, record_type="A", record_ttl=300)
 
 
 def _make_claim(record: Endpoint) -> Endpoint:
@@ -204,4 +208,4 @@ def _texts(found: Sequence[Endpoint]) -> set[str]:
 
 
 def _skip(title: str) -> Observation:
-    return Observation(_AREA, title, Verdict.SKIPPED, "A record and its claim could not be created.")
+    return _AREA.skipped(title, "A record and its claim could not be created.")

@@ -17,17 +17,18 @@ from providers.conformance.reading import (
 from providers.conformance.round_trips import check_exactness, check_round_trips
 from providers.conformance.subject import (
     CALL_ERRORS,
+    Area,
     Observation,
     Report,
     Response,
+    Sandbox,
     Subject,
     Verdict,
-    WriteArea,
 )
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.domain_filter import DomainFilter, parse_domain_filter
 
-_PART = "propertyvaluesequal"
+_AREA = Area.EQUAL_VALUES
 _NAME, _VALUE = "dnsadmin/check", "1"
 
 
@@ -45,17 +46,17 @@ def run_conformance(subject: Subject, *, zone: str = "", patience: float = 10.0)
 
 
 def _observe_all(subject: Subject, zone: str, patience: float) -> Iterator[Observation]:
-    yield from observe("negotiation", check_negotiation(subject))
-    yield from observe("records", check_records(subject))
+    yield from observe(Area.NEGOTIATION, check_negotiation(subject))
+    yield from observe(Area.RECORDS, check_records(subject))
     domain_filter = _fetch_filter(subject)
     if domain_filter is not None and not domain_filter.matches_everything:
-        yield from observe("records", check_names_are_inside(subject, domain_filter))
-    yield from observe("adjustendpoints", check_adjusting(subject))
+        yield from observe(Area.RECORDS, check_names_are_inside(subject, domain_filter))
+    yield from observe(Area.ADJUSTING, check_adjusting(subject))
     if subject.protocol == "plugin":
-        yield from observe("propertyvaluesequal", check_property_values(subject))
-    yield from observe("bad input", check_bad_input(subject))
+        yield from observe(Area.EQUAL_VALUES, check_property_values(subject))
+    yield from observe(Area.BAD_INPUT, check_bad_input(subject))
     if zone:
-        yield from observe("round trip", _write_below(subject, zone, patience))
+        yield from observe(Area.ROUND_TRIP, _write_below(subject, zone, patience))
 
 
 def _write_below(subject: Subject, zone: str, patience: float) -> Iterator[Observation]:
@@ -63,23 +64,23 @@ def _write_below(subject: Subject, zone: str, patience: float) -> Iterator[Obser
         name = canonical_name(zone.strip("."))
     except InvalidName as error:
         title = "The zone to write below is a name"
-        yield Observation("round trip", title, Verdict.FAILED, f"{error.reason}. Nothing was written.")
+        yield Area.ROUND_TRIP.failed(title, f"{error.reason}. Nothing was written.")
         return
-    yield from _write(WriteArea(subject, name, patience))
+    yield from _write(Sandbox(subject, name, patience))
 
 
-def _write(area: WriteArea) -> Iterator[Observation]:
-    if area.fetch_ours():
+def _write(sandbox: Sandbox) -> Iterator[Observation]:
+    if sandbox.fetch_ours():
         # However unlikely: what stands there already is not ours to delete.
         title = "The label of this run is free"
-        yield Observation("round trip", title, Verdict.SKIPPED, f"{area.label} is in use; run it again.")
+        yield Area.ROUND_TRIP.skipped(title, f"{sandbox.label} is in use; run it again.")
         return
     try:
-        yield from observe("round trip", check_round_trips(area))
-        yield from observe("exactness", check_exactness(area))
-        yield from observe("as ExternalDNS sends", check_as_external_dns(area))
+        yield from observe(Area.ROUND_TRIP, check_round_trips(sandbox))
+        yield from observe(Area.EXACTNESS, check_exactness(sandbox))
+        yield from observe(Area.AS_EXTERNAL_DNS, check_as_external_dns(sandbox))
     finally:
-        cleaned = area.clean_up()
+        cleaned = sandbox.clean_up()
     yield cleaned
 
 
@@ -100,18 +101,18 @@ def check_property_values(subject: Subject) -> Iterator[Observation]:
     """One value and itself: 200, an object with `equals`, and true."""
     question = {"name": _NAME, "previous": _VALUE, "current": _VALUE}
     response = subject.call(
-        "POST", _PART, body=msgspec.json.encode(question), headers=subject.content_headers()
+        "POST", _AREA.value, body=msgspec.json.encode(question), headers=subject.content_headers()
     )
     title = "POST /propertyvaluesequal responds with 200 with `equals`"
     equals = _read(response)
     if equals is None:
         detail = f"It responded with {response.status}, and the body cannot be read."
         hint = "Clients then treat values as equal only if they are the same text."
-        yield Observation(_PART, title, Verdict.FAILED, detail, hint)
+        yield _AREA.failed(title, detail, hint)
         return
-    yield Observation(_PART, title, Verdict.PASSED, f"In {response.seconds:.2f} s.")
+    yield _AREA.passed(title, f"In {response.seconds:.2f} s.")
     verdict = Verdict.PASSED if equals else Verdict.FAILED
-    yield Observation(_PART, "A value equals itself", verdict)
+    yield _AREA.observe(verdict, "A value equals itself")
 
 
 def _read(response: Response) -> bool | None:

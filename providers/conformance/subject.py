@@ -51,6 +51,35 @@ class Observation(msgspec.Struct, frozen=True):
     advice: str = ""
 
 
+class Area(StrEnum):
+    """What a part of a run is about; it makes the observations of that part."""
+
+    NEGOTIATION = "negotiation"
+    RECORDS = "records"
+    ADJUSTING = "adjustendpoints"
+    EQUAL_VALUES = "propertyvaluesequal"
+    BAD_INPUT = "bad input"
+    ROUND_TRIP = "round trip"
+    EXACTNESS = "exactness"
+    AS_EXTERNAL_DNS = "as ExternalDNS sends"
+    CLEANING_UP = "cleaning up"
+
+    def observe(self, verdict: Verdict, title: str, detail: str = "", advice: str = "") -> Observation:
+        return Observation(self.value, title, verdict, detail, advice)
+
+    def passed(self, title: str, detail: str = "", advice: str = "") -> Observation:
+        return self.observe(Verdict.PASSED, title, detail, advice)
+
+    def noted(self, title: str, detail: str = "", advice: str = "") -> Observation:
+        return self.observe(Verdict.NOTED, title, detail, advice)
+
+    def failed(self, title: str, detail: str = "", advice: str = "") -> Observation:
+        return self.observe(Verdict.FAILED, title, detail, advice)
+
+    def skipped(self, title: str, detail: str = "") -> Observation:
+        return self.observe(Verdict.SKIPPED, title, detail)
+
+
 class Report(msgspec.Struct, frozen=True):
     """All observations of one run, in the order in which they were made."""
 
@@ -158,7 +187,7 @@ CALL_ERRORS = (ProviderError, WireError)
 
 
 @dataclass
-class WriteArea:
+class Sandbox:
     """A label below `zone` that no endpoint of the provider carries, and how long it may take to show a
     change (`patience`, seconds)."""
 
@@ -230,17 +259,15 @@ class WriteArea:
             try:
                 left = self.fetch_ours()
                 if not left:
-                    return Observation("cleaning up", title, Verdict.PASSED)
+                    return Area.CLEANING_UP.passed(title)
                 self.subject.apply(ChangeSet(delete=tuple(left)))
                 for each in self.fetch_ours():
                     self.subject.apply(ChangeSet(delete=(each,)))
             except CALL_ERRORS as error:
                 detail = f" {error}"
             time.sleep(compute_pause(tries, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE))
-        return Observation(
-            "cleaning up",
+        return Area.CLEANING_UP.failed(
             title,
-            Verdict.FAILED,
             f"Endpoints below {self.label}.{self.zone} may be left.{detail}",
             f"Delete the records below {self.label}.{self.zone} by hand.",
         )

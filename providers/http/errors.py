@@ -16,6 +16,10 @@ class ProviderError(Exception):
 
     code: ClassVar[str] = "provider_error"
 
+    def __init_subclass__(cls, *, code: str = "") -> None:
+        if code:
+            cls.code = code
+
     def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
         # The message alone goes into args: an exception is rebuilt from them when it is pickled.
         super().__init__(message)
@@ -23,96 +27,66 @@ class ProviderError(Exception):
         self.retry_after = retry_after
 
 
-class InvalidAddress(ProviderError):
+class InvalidAddress(ProviderError, code="invalid_address"):
     """The text is not a URL we are ready to connect to."""
 
-    code = "invalid_address"
 
-
-class InvalidCredentials(ProviderError):
+class InvalidCredentials(ProviderError, code="invalid_credentials"):
     """The credentials cannot be used as they are: a broken certificate, a token with a line break."""
 
-    code = "invalid_credentials"
 
-
-class AddressForbidden(ProviderError):
+class AddressForbidden(ProviderError, code="address_forbidden"):
     """This deployment does not allow that scheme, host or network. It is raised before anything
     is dialed, and says the same whether something listens there or not."""
 
-    code = "address_forbidden"
 
-
-class Unreachable(ProviderError):
+class Unreachable(ProviderError, code="unreachable"):
     """No HTTP answer came, from an address that we may connect to: the connection could not be made, or what
     came was not HTTP. What is known more exactly is one of the classes below."""
 
-    code = "unreachable"
 
-
-class ConnectionRefused(Unreachable):
+class ConnectionRefused(Unreachable, code="connection_refused"):
     """Nothing listens at that port."""
 
-    code = "connection_refused"
 
-
-class NothingCameInTime(Unreachable):
+class NothingCameInTime(Unreachable, code="timed_out"):
     """The whole deadline passed before an HTTP answer began."""
 
-    code = "timed_out"
 
-
-class NameUnresolved(Unreachable):
+class NameUnresolved(Unreachable, code="name_unresolved"):
     """The host name has no address."""
 
-    code = "name_unresolved"
 
-
-class TlsFailed(ProviderError):
+class TlsFailed(ProviderError, code="tls_failed"):
     """The other side's certificate was not accepted, or it did not accept ours."""
 
-    code = "tls_failed"
 
-
-class DeadlineExceeded(ProviderError):
+class DeadlineExceeded(ProviderError, code="deadline_exceeded"):
     """An HTTP answer began, and was not complete when the total deadline came."""
 
-    code = "deadline_exceeded"
 
-
-class AnswerTooLarge(ProviderError):
+class AnswerTooLarge(ProviderError, code="answer_too_large"):
     """The answer's head or body is larger than we are ready to read."""
 
-    code = "answer_too_large"
 
-
-class AnswerTruncated(ProviderError):
+class AnswerTruncated(ProviderError, code="answer_truncated"):
     """The connection ended before the answer was complete."""
 
-    code = "answer_truncated"
 
-
-class MalformedAnswer(ProviderError):
+class MalformedAnswer(ProviderError, code="malformed_answer"):
     """The answer is not what the protocol says; it was not used."""
 
-    code = "malformed_answer"
 
-
-class CompressedAnswer(MalformedAnswer):
+class CompressedAnswer(MalformedAnswer, code="compressed_answer"):
     """The body is compressed, which we asked the provider not to do; it was not unpacked."""
 
-    code = "compressed_answer"
 
-
-class NotAProvider(ProviderError):
+class NotAProvider(ProviderError, code="not_a_provider"):
     """Something answered that does not speak the protocol it was asked in."""
 
-    code = "not_a_provider"
 
-
-class UnwelcomeStatus(ProviderError):
+class UnwelcomeStatus(ProviderError, code="unwelcome_status"):
     """The provider answered with another status than success; `status` is that status."""
-
-    code = "unwelcome_status"
 
     def __init__(
         self, message: str, *, status: int = 0, hint: str = "", retry_after: float | None = None
@@ -121,51 +95,37 @@ class UnwelcomeStatus(ProviderError):
         self.status = status
 
 
-class RefusedByProvider(UnwelcomeStatus):
+class RefusedByProvider(UnwelcomeStatus, code="refused_by_provider"):
     """The provider answered 4xx: it does not want this request."""
 
-    code = "refused_by_provider"
 
-
-class TooManyRequests(RefusedByProvider):
+class TooManyRequests(RefusedByProvider, code="too_many_requests"):
     """The provider answered 429; `retry_after` holds the seconds it named, if it named any."""
 
-    code = "too_many_requests"
 
-
-class FailedAtProvider(UnwelcomeStatus):
+class FailedAtProvider(UnwelcomeStatus, code="failed_at_provider"):
     """The provider answered 5xx: it, or the DNS service behind it, failed."""
 
-    code = "failed_at_provider"
 
-
-class Redirected(UnwelcomeStatus):
+class Redirected(UnwelcomeStatus, code="redirected"):
     """The provider answered 3xx. We never follow: the new place was not checked by anyone."""
 
-    code = "redirected"
 
-
-class ChangeNotConfirmed(ProviderError):
+class ChangeNotConfirmed(ProviderError, code="change_not_confirmed"):
     """A change set was not answered with success; `reason` is the error beneath."""
-
-    code = "change_not_confirmed"
 
     def __init__(self, message: str, *, reason: ProviderError | None = None, hint: str = "") -> None:
         super().__init__(message, hint=hint, retry_after=reason.retry_after if reason else None)
         self.reason = reason
 
 
-class NothingSent(ChangeNotConfirmed):
+class NothingSent(ChangeNotConfirmed, code="nothing_sent"):
     """Not one byte of the change set left: nothing changed, and it may be sent again."""
 
-    code = "nothing_sent"
 
-
-class OutcomeUnknown(ChangeNotConfirmed):
+class OutcomeUnknown(ChangeNotConfirmed, code="outcome_unknown"):
     """The change set, or part of it, left, and no success came back. It may have been applied in full,
-    in part or not at all: look before doing anything, never send it again unseen."""
-
-    code = "outcome_unknown"
+    in part or not at all: read before doing anything else, never send it again before."""
 
 
 def safe_excerpt(text: str, secrets: Iterable[str] = ()) -> str:
