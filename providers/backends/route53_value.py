@@ -5,7 +5,6 @@ Facts of ExternalDNS's own provider: alias records carry `alias` `true` and a TT
 ExternalDNS passes a property on only as `webhook/aws-weight` and the like: the two names mean the same here.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
@@ -13,14 +12,12 @@ from typing import Any
 import msgspec
 
 from providers.backends.errors import ChangeImpossible
-from providers.backends.route53_aliases import find_alias_zone
+from providers.backends.route53_text import find_alias_zone, format_value, parse_name, parse_value
 from providers.backends.single_change import describe, key_of
 from providers.backends.txt_target import (
     REGISTRY_PROPERTIES,
-    format_txt_target,
     is_claim,
     meaningful_properties,
-    parse_txt_target,
     put_claims_first,
 )
 from providers.wire.endpoint import KNOWN_RECORD_TYPES, Endpoint, ProviderSpecificProperty
@@ -44,10 +41,6 @@ _FROM_ANNOTATION = {f"webhook/{name.replace('/', '-')}": name for name in _KNOWN
 _SERVED_TYPES = {*KNOWN_RECORD_TYPES} - {"DNAME"}
 _ALIAS_TYPES = ("A", "AAAA")
 _DEFAULT_TTL = 300
-_LONGEST_STRING = 255
-_OCTAL = re.compile(r"\\([0-3][0-7]{2})")
-_ESCAPED = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
-_STRINGS = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 
 def build_endpoint(record_set: RecordSet) -> Endpoint | None:
@@ -65,7 +58,7 @@ def build_endpoint(record_set: RecordSet) -> Endpoint | None:
         target = alias["DNSName"].removesuffix(".")
         return msgspec.structs.replace(endpoint, targets=(target,), record_ttl=_DEFAULT_TTL)
     values = (each["Value"] for each in record_set.get("ResourceRecords", ()))
-    targets = tuple(_parse_value(endpoint.record_type, value) for value in values)
+    targets = tuple(parse_value(endpoint.record_type, value) for value in values)
     return msgspec.structs.replace(
         endpoint,
         targets=put_claims_first(targets) if endpoint.record_type == "TXT" else targets,
@@ -134,11 +127,6 @@ def adjust(endpoints: Sequence[Endpoint], *, prefer_cname: bool = False) -> list
     return adjusted + twins
 
 
-def parse_name(name: str) -> str:
-    """A name without the service's octal escapes (`\\052` for `*`) and without its final dot."""
-    return _OCTAL.sub(lambda found: chr(int(found.group(1), 8)), name).removesuffix(".")
-
-
 def comparable_properties(endpoint: Endpoint) -> Mapping[str, str]:
     """The properties that count in an old value, under their names here."""
     return {
@@ -186,7 +174,7 @@ def _as_plain(endpoint: Endpoint, properties: dict[str, str]) -> Endpoint:
 def _adjust_target(record_type: str, target: str) -> str:
     """A target as it would be read back; what cannot be held stays as it is, and is told of otherwise."""
     try:
-        return _parse_value(record_type, _format_value(record_type, target))
+        return parse_value(record_type, format_value(record_type, target))
     except ValueError:
         return target
 
@@ -276,46 +264,15 @@ def _impossible(endpoint: Endpoint, problem: str) -> ChangeImpossible:
     return ChangeImpossible(f"{describe(key_of(endpoint))}: {problem}. Nothing was applied.")
 
 
-def _parse_value(record_type: str, value: str) -> str:
-    if record_type == "TXT":
-        return format_txt_target(b"".join(_unescape(text) for text in _STRINGS.findall(value)))
-    return value.removesuffix(".") if record_type in ("CNAME", "NS", "PTR", "MX") else value
-
-
 def _format_values(endpoint: Endpoint, held: RecordSet) -> Iterator[str]:
     record_type = endpoint.record_type.upper()
     standing = {}
     if record_type == "TXT":
         standing = {
-            _parse_value("TXT", each["Value"]): each["Value"] for each in held.get("ResourceRecords", ())
+            parse_value("TXT", each["Value"]): each["Value"] for each in held.get("ResourceRecords", ())
         }
     for target in endpoint.targets:
         try:
-            yield standing.get(target) or _format_value(record_type, target)
+            yield standing.get(target) or format_value(record_type, target)
         except ValueError as error:
             raise _impossible(endpoint, f"the target {target[:100]!r} cannot be held: {error}") from error
-
-
-def _format_value(record_type: str, target: str) -> str:
-    if record_type != "TXT":
-        return target
-    content = parse_txt_target(target)
-    pieces = [
-        content[start : start + _LONGEST_STRING] for start in range(0, len(content), _LONGEST_STRING)
-    ] or [b""]
-    return " ".join(f'"{_escape(piece)}"' for piece in pieces)
-
-
-def _unescape(text: str) -> bytes:
-    def replace(found: re.Match[bytes]) -> bytes:
-        escaped = found.group(1)
-        return bytes([int(escaped, 8)]) if len(escaped) == 3 else escaped
-
-    return _ESCAPED.sub(replace, text.encode("utf-8"))
-
-
-def _escape(content: bytes) -> str:
-    return "".join(
-        f"\\{chr(byte)}" if byte in b'"\\' else chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}"
-        for byte in content
-    )

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.backends.errors import ChangeImpossible
-from providers.backends.route53_aliases import find_alias_zone
-from providers.backends.route53_value import adjust, build_endpoint, build_record_set, parse_name
+from providers.backends.route53_text import find_alias_zone, parse_name
+from providers.backends.route53_value import adjust, build_endpoint, build_record_set
 from providers.backends.txt_target import format_txt_target, parse_txt_target
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from tests.depth import examples

@@ -1,11 +1,18 @@
-"""Hosted zones of AWS services that an alias may point to, by the end of the target's name.
+"""Names and texts as Route 53 writes them, and the hosted zones of AWS services that an alias may point to.
+Pure."""
 
-Source: AWS's list of Elastic Load Balancing endpoints and of the fixed zones of its other services. A region
-that is missing here is given by the property `aws/target-hosted-zone`.
-"""
-
+import re
 from types import MappingProxyType
 
+from providers.backends.txt_target import format_txt_target, parse_txt_target
+
+_LONGEST_STRING = 255
+_OCTAL = re.compile(r"\\([0-3][0-7]{2})")
+_ESCAPED = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
+_STRINGS = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+
+# By the end of the name of the target. Source: the list of Elastic Load Balancing endpoints of AWS and of the
+# fixed zones of its other services. The property `aws/target-hosted-zone` gives a region that is missing.
 _LOAD_BALANCERS = """
 us-east-1 Z35SXDOTRQ7X7K Z26RNL4JYFTOTI
 us-east-2 Z3AADJGX6KTTL2 ZLMOA37VPKANP
@@ -62,3 +69,41 @@ def find_alias_zone(target: str) -> str:
             return _ZONES[rest]
         rest = rest.partition(".")[2]
     return ""
+
+
+def parse_name(name: str) -> str:
+    """A name without the service's octal escapes (`\\052` for `*`) and without its final dot."""
+    return _OCTAL.sub(lambda found: chr(int(found.group(1), 8)), name).removesuffix(".")
+
+
+def parse_value(record_type: str, value: str) -> str:
+    """A value of a record set as a target."""
+    if record_type == "TXT":
+        return format_txt_target(b"".join(_unescape(text) for text in _STRINGS.findall(value)))
+    return value.removesuffix(".") if record_type in ("CNAME", "NS", "PTR", "MX") else value
+
+
+def format_value(record_type: str, target: str) -> str:
+    """A target as a value of a record set. Raises ValueError for a TXT target that cannot be read."""
+    if record_type != "TXT":
+        return target
+    content = parse_txt_target(target)
+    pieces = [
+        content[start : start + _LONGEST_STRING] for start in range(0, len(content), _LONGEST_STRING)
+    ] or [b""]
+    return " ".join(f'"{_escape(piece)}"' for piece in pieces)
+
+
+def _unescape(text: str) -> bytes:
+    def replace(found: re.Match[bytes]) -> bytes:
+        escaped = found.group(1)
+        return bytes([int(escaped, 8)]) if len(escaped) == 3 else escaped
+
+    return _ESCAPED.sub(replace, text.encode("utf-8"))
+
+
+def _escape(content: bytes) -> str:
+    return "".join(
+        f"\\{chr(byte)}" if byte in b'"\\' else chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}"
+        for byte in content
+    )
