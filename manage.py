@@ -7,7 +7,7 @@ import sys
 from django.core.management import execute_from_command_line
 
 from dnsadmin.env import STATE_DIR, BadSetting, MissingSecret
-from dnsadmin.one_machine import assume_what_runs
+from dnsadmin.roles import assume_what_runs
 from registry_app.errors import DATABASE_ERRORS, DatabaseUnusable
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import worker_init
 
-# `expires`: rings that pile up while no worker listens are dropped, not worked off one by one.
+# `expires`: messages that pile up while no worker listens are dropped, not worked off one by one.
 BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "tick": {"task": "registry_app.tasks.tick", "schedule": 3.0, "options": {"expires": 3}},
     "sweep": {"task": "registry_app.tasks.sweep", "schedule": 15.0, "options": {"expires": 15}},
@@ -37,7 +37,7 @@ app.autodiscover_tasks(["registry_app"])
 
 
 @worker_init.connect
-def _look_first(**_options: Any) -> None:
+def _check_before_first_task(**_options: Any) -> None:
     """Before the first task: was the database restored while no worker ran, and is the clock right?"""
     from django.db import connections
 

@@ -150,15 +150,15 @@ def fetch_redis_tls(name: str, url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme != "rediss":
         return {}
-    said = dict(parse_qsl(parts.query, keep_blank_values=True))
-    unknown = sorted(key for key in said if key.startswith("ssl_") and key not in _TLS_FILES)
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    unknown = sorted(key for key in given if key.startswith("ssl_") and key not in _TLS_FILES)
     if unknown:
         raise BadSetting(
             name,
             f"its {unknown[0]} would change how the certificate is verified",
             "Leave it out: certificates are always verified. ssl_ca_certs=/path trusts another authority.",
         )
-    files = {key: said[key] for key in _TLS_FILES if key in said}
+    files = {key: given[key] for key in _TLS_FILES if key in given}
     return {"ssl_cert_reqs": "required", "ssl_check_hostname": True, **files}
 
 

@@ -41,7 +41,7 @@ def find_free_port() -> int:
 
 def _lowest_of_the_system() -> int:
     try:
-        told = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()
+        bounds = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()
     except OSError:
         return _USUAL_LOWEST_OF_THE_SYSTEM
-    return max(int(told[0]), _LOWEST + 1_000)
+    return max(int(bounds[0]), _LOWEST + 1_000)

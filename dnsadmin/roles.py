@@ -1,16 +1,28 @@
 """The roles dnsadmin runs in, and how each is started: `python -m dnsadmin.roles web|worker|beat|migrate`.
 
 One machine runs them all under `make run`; many machines run them one by one with the same commands.
+`make run` assumes more of its one machine, and so does a command beside it.
 """
 
+import fcntl
 import os
 import sys
+from collections.abc import MutableMapping
 from importlib import import_module
+from pathlib import Path
+from typing import Final
 
 from dnsadmin.env import BASE_DIR, STATE_DIR, BadSetting, MissingSecret, env, fetch_port
 from dnsadmin.prepare import make_private
 
 ROLES = ("web", "worker", "beat", "migrate")
+
+# Plain HTTP on loopback, to providers on loopback too. What the environment says comes first.
+ASSUMED: Final = {
+    "DNSADMIN_HTTPS": "0",
+    "DNSADMIN_ALLOW_LOOPBACK": "1",
+    "DNSADMIN_LOG_FORMAT": "console",
+}
 
 
 def build_role_command(role: str) -> list[str]:
@@ -61,3 +73,31 @@ def main(arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
+
+
+def lock_path(state_dir: Path) -> Path:
+    """The file that a `make run` holds locked for as long as it uses a state folder."""
+    return state_dir / "run.lock"
+
+
+def is_running(state_dir: Path) -> bool:
+    """Whether a `make run` uses this state folder now."""
+    try:
+        descriptor = os.open(lock_path(state_dir), os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def assume_what_runs(state_dir: Path, environment: MutableMapping[str, str]) -> None:
+    """For a command: see what the `make run` of this folder sees. With other settings the same provider
+    would be refused here and read there."""
+    if is_running(state_dir):
+        for name, value in ASSUMED.items():
+            environment.setdefault(name, value)

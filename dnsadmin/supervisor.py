@@ -20,9 +20,8 @@ from typing import TextIO
 
 from dnsadmin.children import Children
 from dnsadmin.env import BASE_DIR, STATE_DIR, BadSetting, broker_socket, env, fetch_port
-from dnsadmin.one_machine import ASSUMED, lock_path
 from dnsadmin.prepare import prepare_state
-from dnsadmin.roles import build_role_command
+from dnsadmin.roles import ASSUMED, build_role_command, lock_path
 
 START_SECONDS = 60.0
 

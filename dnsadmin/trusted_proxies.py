@@ -1,4 +1,4 @@
-"""Who asks, behind proxies: `X-Forwarded-For` is believed from the proxies of this deployment alone."""
+"""The client's address behind proxies: `X-Forwarded-For` counts from the proxies of this deployment alone."""
 
 from collections.abc import Callable
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -23,14 +23,14 @@ class TrustedProxies:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         peer = str(request.META.get("REMOTE_ADDR", ""))
         if self._networks:
-            told = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
-            request.META["REMOTE_ADDR"] = find_client_address(peer, told, self._networks)
+            forwarded_for = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
+            request.META["REMOTE_ADDR"] = find_client_address(peer, forwarded_for, self._networks)
         return self._answer(request)
 
 
 def find_client_address(peer: str, forwarded_for: str, trusted: list[IPv4Network | IPv6Network]) -> str:
     """The nearest address that is no trusted proxy, read from the right: what stands left of it, that one
-    may have made up. Where all are trusted it is the farthest; a list that cannot be read is not believed."""
+    may have made up. Where all are trusted it is the farthest; a list that cannot be read does not count."""
     hops = [peer, *reversed([hop.strip() for hop in forwarded_for.split(",") if hop.strip()])]
     client = peer
     for hop in hops[: _MOST_HOPS + 1]:

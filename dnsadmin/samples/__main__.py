@@ -13,8 +13,7 @@ def main(arguments: list[str]) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dnsadmin.settings")
     django.setup()
 
-    from dnsadmin.samples.registration import register_samples
-    from dnsadmin.samples.state import SamplesLost, prepare_samples
+    from dnsadmin.samples.servers import SamplesLost, prepare_samples, register_samples
 
     if arguments == ["prepare"]:
         try:

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import msgspec
 
-from providers.backends.errors import BackendError, ChangeRefused, Reason, RefusedChange
-from providers.backends.single_change import SingleChange, describe
+from providers.backends.errors import BackendError, ChangeRefused, Reason, RefusedChange, describe
+from providers.backends.single_change import SingleChange
 from providers.backends.txt_target import is_claim
 from providers.registries.claim import DEFAULT_PROFILE
 from providers.registries.new_claim import OWNED_RECORD
@@ -46,16 +46,16 @@ def group_changes(changes: Sequence[SingleChange]) -> list[ChangeGroup]:
     for places in records.values():
         if _are_one([changes[place] for place in places]):
             together.join(places)
-    spoken_for: set[int] = set()
+    subordinate: set[int] = set()
     for place in claims:
         owned = _find_owned(changes[place], records, changes)
         together.join([place, *owned])
         if owned:
-            spoken_for.add(place)
+            subordinate.add(place)
     by_key: dict[object, int] = {}
     for place, change in enumerate(changes):
         together.join([by_key.setdefault(change.key, place), place])
-    return [_make_group(places, changes, spoken_for) for places in together.groups()]
+    return [_make_group(places, changes, subordinate) for places in together.groups()]
 
 
 def settle_group(
@@ -111,7 +111,7 @@ def find_subject(change: SingleChange, names: Collection[str]) -> str:
     reading = parse_txt_name(own, DEFAULT_PROFILE)
     if reading is not None and reading.record_name in names:
         return reading.record_name
-    return next((name for name in _guess_subjects(own) if name in names), own)
+    return next((name for name in _list_subjects(own) if name in names), own)
 
 
 def _find_owned(
@@ -144,15 +144,15 @@ def _may_go_without(group: ChangeGroup, made: Collection[int], problems: dict[in
 
 
 def _make_group(
-    places: Sequence[int], changes: Sequence[SingleChange], spoken_for: Collection[int]
+    places: Sequence[int], changes: Sequence[SingleChange], subordinate: Collection[int]
 ) -> ChangeGroup:
-    claims = frozenset(index for index, place in enumerate(places) if place in spoken_for)
+    claims = frozenset(index for index, place in enumerate(places) if place in subordinate)
     return ChangeGroup(tuple(changes[place] for place in places), claims)
 
 
-def _guess_subjects(txt_name: str) -> Iterator[str]:
+def _list_subjects(txt_name: str) -> Iterator[str]:
     """Names that a claim of this name may speak for under some prefix or suffix, the longest first. A wrong
-    guess keeps two changes together that might have gone apart, and nothing more."""
+    one keeps two changes together that might have gone apart, and nothing more."""
     for start in range(1, len(txt_name)):
         yield txt_name[start:]
     head, _, tail = txt_name.partition(".")

@@ -10,12 +10,10 @@ from pathlib import Path
 
 from providers.backends.backend import Backend
 from providers.backends.change_groups import group_changes, settle_group
-from providers.backends.errors import ChangeImpossible, ChangeRefused, Reason
+from providers.backends.errors import ChangeImpossible, ChangeRefused, Outcome, Reason, describe
 from providers.backends.old_value import OldValues
-from providers.backends.outcome import Outcome
 from providers.backends.single_change import (
     SingleChange,
-    describe,
     is_same_value,
     key_of,
     single_changes,

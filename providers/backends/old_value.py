@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from providers.backends.errors import ChangeRefused, Reason
-from providers.backends.single_change import SingleChange, describe
+from providers.backends.errors import ChangeRefused, Reason, describe
+from providers.backends.single_change import SingleChange
 from providers.backends.txt_target import FORCE_UPDATE, ClaimTexts, is_claim, is_claim_text, read_text
 from providers.wire.canonical_name import canonical_target
 from providers.wire.endpoint import Endpoint, EndpointKey

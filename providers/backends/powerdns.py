@@ -20,10 +20,9 @@ import dns.rdatatype
 import dns.zone
 
 from providers.backends.backend import Backend
-from providers.backends.errors import ChangeImpossible
-from providers.backends.outcome import Outcome
+from providers.backends.errors import ChangeImpossible, Outcome, describe
 from providers.backends.powerdns_api import ApiChange, ApiRecord, ApiZone, PowerDnsApi
-from providers.backends.single_change import describe, find_closest_zone
+from providers.backends.single_change import find_closest_zone
 from providers.backends.zone import PlacedChange, Zone
 from providers.backends.zone_changes import PlacedGroup, ZoneBackend, ZoneChanges
 from providers.backends.zone_value import format_name

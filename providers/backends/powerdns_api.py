@@ -7,8 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from providers.backends.errors import BackendError, ChangeRefused, Reason
-from providers.backends.outcome import PartRefused
+from providers.backends.errors import BackendError, ChangeRefused, PartRefused, Reason
 from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import BoundedHttp, Limits
 from providers.http.credentials import NO_CREDENTIALS
@@ -124,11 +123,11 @@ def _decode(body: bytes, kind: type[_T], what: str) -> _T:
 
 
 def _explain(error: RefusedByProvider, path: str) -> str:
-    told = {
+    text = {
         401: "The API key is not accepted.",
         403: "The API key is not accepted.",
         404: f"There is no {path.partition('/')[0].removesuffix('s')} of that name any more.",
         409: "Another writer changes the zone right now.",
         422: "PowerDNS does not take the change.",
     }.get(error.status, "")
-    return f"{told} {error} Nothing was changed.".strip()
+    return f"{text} {error} Nothing was changed.".strip()

@@ -1,7 +1,7 @@
 """Name servers that take dynamic updates (RFC 2136), such as BIND and Knot. Zones are read by AXFR.
 
-Every change says what must stand there before it: a create that nothing does, an update and a delete that
-exactly what was just read does. As few UPDATE messages as their length allows hold the changes of a zone, a
+Every change states what must be there before it: a create that nothing is, an update and a delete that
+exactly what was just read. As few UPDATE messages as their length allows hold the changes of a zone, a
 record and its claim always in one; each is applied as a whole or not at all. Where the server refuses one,
 its parts are tried apart. TTLs are the one thing the protocol cannot ask for.
 """
@@ -18,9 +18,8 @@ import dns.rdataset
 import dns.update
 
 from providers.backends.backend import Backend
-from providers.backends.errors import BackendError, ChangeRefused, Reason
+from providers.backends.errors import BackendError, ChangeRefused, Outcome, PartRefused, Reason
 from providers.backends.name_server import NameServer, NoAnswer, fetch_tsig_key
-from providers.backends.outcome import Outcome, PartRefused
 from providers.backends.single_change import find_closest_zone
 from providers.backends.zone import PlacedChange, Zone
 from providers.backends.zone_changes import PlacedGroup, ZoneBackend, ZoneChanges

@@ -4,7 +4,7 @@ A change set goes in as few batches as the service's limits allow, a record and 
 is applied as a whole or not at all. An update is a DELETE of exactly what was read and a CREATE in one batch:
 never an UPSERT, so that nothing is overwritten that nobody saw. When a batch is refused, its parts are tried
 apart, and what cannot be asked for at all is left out, so that one bad record does not keep the others from
-being made; the answer then says which were not.
+being made; the answer then names those that were not.
 """
 
 import argparse
@@ -15,9 +15,8 @@ from functools import partial
 
 from providers.backends.backend import Backend
 from providers.backends.change_groups import ChangeGroup, group_changes, settle_group
-from providers.backends.errors import BackendError, ChangeImpossible
+from providers.backends.errors import BackendError, ChangeImpossible, Outcome
 from providers.backends.old_value import NamesInUse, OldValues
-from providers.backends.outcome import Outcome
 from providers.backends.route53_api import HostedZone, Part, Route53Api, build_part, join_parts, split_parts
 from providers.backends.route53_value import (
     RecordSet,

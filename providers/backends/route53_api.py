@@ -10,8 +10,7 @@ import boto3.session
 import botocore.exceptions
 from botocore.config import Config
 
-from providers.backends.errors import BackendError, ChangeRefused, Reason
-from providers.backends.outcome import PartRefused
+from providers.backends.errors import BackendError, ChangeRefused, PartRefused, Reason
 from providers.http.pause import compute_pause
 from providers.wire.endpoint import EndpointKey
 
@@ -142,9 +141,9 @@ def _build_following(page: dict[str, Any]) -> dict[str, Any]:
 
 
 def _translate(code: str, error: botocore.exceptions.ClientError, *, writes: bool) -> BackendError:
-    told = str(error.response.get("Error", {}).get("Message", ""))[:500]
+    text = str(error.response.get("Error", {}).get("Message", ""))[:500]
     if code in _BATCH_REFUSED:
-        return PartRefused(f"Route 53 does not take the batch: {told}", reason=Reason.SERVICE)
+        return PartRefused(f"Route 53 does not take the batch: {text}", reason=Reason.SERVICE)
     if code in _KEYS_REFUSED:
         return BackendError(f"AWS does not accept the credentials ({code}). Nothing was changed.")
     if code in {"AccessDenied", "AccessDeniedException"}:
@@ -159,7 +158,7 @@ def _translate(code: str, error: botocore.exceptions.ClientError, *, writes: boo
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     is_unknown = writes and status >= _FAILED_INSIDE
     true_now = "It may have been applied: read the records again." if is_unknown else "Nothing was changed."
-    return BackendError(f"Route 53 responded with {code}: {told} {true_now}")
+    return BackendError(f"Route 53 responded with {code}: {text} {true_now}")
 
 
 def _say(error: Exception) -> str:
@@ -184,8 +183,8 @@ class Part:
 
 
 def build_part(key: EndpointKey, held: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None) -> Part:
-    """A DELETE of exactly what was read, word for word, since the service deletes nothing that differs in a
-    letter, and a CREATE."""
+    """A DELETE of exactly what was read, since the service deletes nothing that differs in a letter, and a
+    CREATE."""
     changes = []
     if held is not None:
         changes.append({"Action": "DELETE", "ResourceRecordSet": held})

@@ -4,9 +4,8 @@ Pure."""
 import re
 from types import MappingProxyType
 
-from providers.backends.txt_target import format_txt_target, parse_txt_target
+from providers.backends.txt_target import format_txt_target, parse_txt_target, split_strings
 
-_LONGEST_STRING = 255
 _OCTAL = re.compile(r"\\([0-3][0-7]{2})")
 _ESCAPED = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
 _STRINGS = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
@@ -87,10 +86,7 @@ def format_value(record_type: str, target: str) -> str:
     """A target as a value of a record set. Raises ValueError for a TXT target that cannot be read."""
     if record_type != "TXT":
         return target
-    content = parse_txt_target(target)
-    pieces = [
-        content[start : start + _LONGEST_STRING] for start in range(0, len(content), _LONGEST_STRING)
-    ] or [b""]
+    pieces = split_strings(parse_txt_target(target))
     return " ".join(f'"{_escape(piece)}"' for piece in pieces)
 
 

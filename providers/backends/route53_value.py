@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from providers.backends.errors import ChangeImpossible
+from providers.backends.errors import ChangeImpossible, describe
 from providers.backends.route53_text import find_alias_zone, format_value, parse_name, parse_value
-from providers.backends.single_change import describe, key_of
+from providers.backends.single_change import key_of
 from providers.backends.txt_target import (
     REGISTRY_PROPERTIES,
     is_claim,
@@ -149,8 +149,9 @@ def _read_properties(endpoint: Endpoint) -> dict[str, str]:
 
 
 def _as_alias(endpoint: Endpoint, properties: dict[str, str]) -> Endpoint:
-    told = properties.get(EVALUATE, "true")
-    evaluate = told if told in ("true", "false") else "false"
+    evaluate = properties.get(EVALUATE, "true")
+    if evaluate not in ("true", "false"):
+        evaluate = "false"
     kept = {name: value for name, value in properties.items() if name not in (ALIAS, EVALUATE)}
     return msgspec.structs.replace(
         endpoint,
@@ -172,7 +173,7 @@ def _as_plain(endpoint: Endpoint, properties: dict[str, str]) -> Endpoint:
 
 
 def _adjust_target(record_type: str, target: str) -> str:
-    """A target as it would be read back; what cannot be held stays as it is, and is told of otherwise."""
+    """A target as it would be read back; what cannot be held stays as it is; `find_problems` reports it."""
     try:
         return parse_value(record_type, format_value(record_type, target))
     except ValueError:
@@ -266,13 +267,11 @@ def _impossible(endpoint: Endpoint, problem: str) -> ChangeImpossible:
 
 def _format_values(endpoint: Endpoint, held: RecordSet) -> Iterator[str]:
     record_type = endpoint.record_type.upper()
-    standing = {}
+    kept = {}
     if record_type == "TXT":
-        standing = {
-            parse_value("TXT", each["Value"]): each["Value"] for each in held.get("ResourceRecords", ())
-        }
+        kept = {parse_value("TXT", each["Value"]): each["Value"] for each in held.get("ResourceRecords", ())}
     for target in endpoint.targets:
         try:
-            yield standing.get(target) or format_value(record_type, target)
+            yield kept.get(target) or format_value(record_type, target)
         except ValueError as error:
             raise _impossible(endpoint, f"the target {target[:100]!r} cannot be held: {error}") from error

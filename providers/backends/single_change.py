@@ -5,7 +5,14 @@ from typing import TypeVar
 
 import msgspec
 
-from providers.backends.errors import BackendError, ChangeImpossible, ChangeRefused, Reason, RefusedChange
+from providers.backends.errors import (
+    BackendError,
+    ChangeImpossible,
+    ChangeRefused,
+    Reason,
+    RefusedChange,
+    describe,
+)
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
@@ -118,12 +125,6 @@ def key_of(endpoint: Endpoint) -> EndpointKey:
             f"{key.name} was sent without a record type. Nothing was applied.", reason=Reason.INVALID
         )
     return key
-
-
-def describe(key: EndpointKey) -> str:
-    """A record set in words for an error, such as `A www.example.org` or `A www.example.org (set eu)`."""
-    text = f"{key.record_type} {key.name}"
-    return f"{text} (set {key.set_identifier})" if key.set_identifier else text
 
 
 def _by_key(

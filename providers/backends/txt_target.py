@@ -11,6 +11,7 @@ from providers.registries.encryption import decrypt_labels_text, looks_encrypted
 from providers.registries.labels import parse_labels
 from providers.wire.endpoint import Endpoint
 
+_LONGEST_STRING = 255
 _QUOTED_STRING = re.compile(r'"((?:[^"\\]|\\[0-9]{3}|\\[^0-9])*)"')
 _ESCAPE = re.compile(r"\\([0-9]{3}|.)", re.DOTALL)
 
@@ -41,6 +42,12 @@ def format_txt_target(content: bytes) -> str:
     """A TXT content as its target on the wire, in double quotes."""
     pieces = [_escape_character(each) for each in content.decode("utf-8", "surrogateescape")]
     return f'"{"".join(pieces)}"'
+
+
+def split_strings(content: bytes) -> list[bytes]:
+    """A TXT content as the strings of a record, 255 bytes each at most."""
+    starts = range(0, max(1, len(content)), _LONGEST_STRING)
+    return [content[start : start + _LONGEST_STRING] for start in starts]
 
 
 def _unescape(text: str) -> bytes:

@@ -9,9 +9,8 @@ import msgspec
 
 from providers.backends.backend import Backend
 from providers.backends.change_groups import ChangeGroup, group_changes, settle_group
-from providers.backends.errors import BackendError, ChangeImpossible
+from providers.backends.errors import BackendError, ChangeImpossible, Outcome
 from providers.backends.old_value import NamesInUse, OldValues
-from providers.backends.outcome import Outcome
 from providers.backends.single_change import SingleChange, find_closest_zone, key_of, split_change_set
 from providers.backends.zone import PlacedChange, Zone
 from providers.backends.zone_value import (
@@ -76,7 +75,7 @@ class Draft:
         shown = build_endpoint(name, held) if held is not None else None
         after = old_values.settle(change, shown)
         rdataset = build_rdataset(after, self.zone.default_ttl, held=held) if after is not None else None
-        # dnspython drops the other types of a node without a word when a CNAME arrives, and the reverse.
+        # dnspython silently drops the other types of a node when a CNAME arrives, and the reverse.
         self._names.place(change.key, stands=rdataset is not None)
         if rdataset is None and change.key == EndpointKey(self.zone.domain, "NS", ""):
             raise ChangeImpossible(
@@ -128,7 +127,7 @@ class ZoneChanges(Generic[_Z]):
         self._touched: list[Draft] = []
 
     def place(self, change_set: ChangeSet, outcome: Outcome) -> Mapping[_Z, Sequence[PlacedGroup]]:
-        """The groups that can be made, by zone; `outcome` is told of the changes that cannot.
+        """The groups that can be made, by zone; those that cannot go to `outcome`.
 
         A group over two zones (a record at a zone's apex, its claim in the zone above) is checked as one,
         and is written zone by zone.

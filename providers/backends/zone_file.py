@@ -18,8 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from providers.backends.backend import Backend
-from providers.backends.errors import BackendError, ChangeRefused, Reason
-from providers.backends.outcome import Outcome
+from providers.backends.errors import BackendError, ChangeRefused, Outcome, Reason
 from providers.backends.single_change import find_closest_zone
 from providers.backends.zone import Zone, make_zone_text, parse_zone
 from providers.backends.zone_changes import PlacedGroup, ZoneBackend, ZoneChanges

@@ -21,14 +21,15 @@ from dns.rdtypes.ANY.TXT import TXT
 from dns.rdtypes.IN.SRV import SRV
 from dns.rdtypes.nsbase import NSBase
 
-from providers.backends.errors import ChangeImpossible
-from providers.backends.single_change import describe, key_of
+from providers.backends.errors import ChangeImpossible, describe
+from providers.backends.single_change import key_of
 from providers.backends.txt_target import (
     format_txt_target,
     is_claim,
     meaningful_properties,
     parse_txt_target,
     put_claims_first,
+    split_strings,
 )
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import KNOWN_RECORD_TYPES, Endpoint, EndpointKey
@@ -37,7 +38,6 @@ from providers.wire.endpoint import KNOWN_RECORD_TYPES, Endpoint, EndpointKey
 SERVED_TYPES = {dns.rdatatype.from_text(each): each for each in KNOWN_RECORD_TYPES}
 
 _NAME_TARGETS = ("CNAME", "NS", "PTR", "DNAME")
-_LONGEST_STRING = 255
 _LONGEST_TTL = 2**31 - 1
 # A target with one of these would end early, run on, or turn into a comment in a zone file.
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f;()]")
@@ -52,12 +52,12 @@ def build_rdataset(
     key = key_of(endpoint)
     _raise_if_unplaceable(endpoint, key)
     ttl = endpoint.record_ttl or default_ttl
-    standing: dict[str, list[dns.rdata.Rdata]] = {}
+    kept: dict[str, list[dns.rdata.Rdata]] = {}
     for rdata in held or () if key.record_type == "TXT" else ():
-        standing.setdefault(_format_txt(rdata), []).append(rdata)
+        kept.setdefault(_format_txt(rdata), []).append(rdata)
     found: list[dns.rdata.Rdata] = []
     for target in dict.fromkeys(endpoint.targets):
-        found += standing.get(target) or [_build_rdata(key, target)]
+        found += kept.get(target) or [_build_rdata(key, target)]
     return dns.rdataset.from_rdata_list(ttl, found)
 
 
@@ -134,7 +134,7 @@ def format_name(name: dns.name.Name) -> str:
 def _build_rdata(key: EndpointKey, target: str) -> dns.rdata.Rdata:
     try:
         if key.record_type == "TXT":
-            return TXT(dns.rdataclass.IN, dns.rdatatype.TXT, tuple(_split(parse_txt_target(target))))
+            return TXT(dns.rdataclass.IN, dns.rdatatype.TXT, tuple(split_strings(parse_txt_target(target))))
         return _parse_rdata(key.record_type, target)
     except (dns.exception.DNSException, InvalidName, ValueError) as error:
         raise ChangeImpossible(
@@ -174,13 +174,6 @@ def _find_misplaced(endpoint: Endpoint) -> list[str]:
     """The properties that ask for something a zone cannot do. A claim carries a copy of its record's, which
     means nothing."""
     return [] if is_claim(endpoint) else sorted(meaningful_properties(endpoint))
-
-
-def _split(content: bytes) -> Iterator[bytes]:
-    if not content:
-        yield b""
-    for start in range(0, len(content), _LONGEST_STRING):
-        yield content[start : start + _LONGEST_STRING]
 
 
 def _format_txt(rdata: dns.rdata.Rdata) -> str:

@@ -158,11 +158,11 @@ def _put(sandbox: Sandbox, case: str, write: Callable[[Endpoint], Endpoint]) -> 
     """Create a record and a claim as `write` has it. The record as it is shown then, and the claim as
     ExternalDNS rebuilds it; None where they do not come to be."""
     record = _make_record(sandbox, case)
-    standing = write(_make_claim(record))
-    response = sandbox.create(record, standing)
+    written = write(_make_claim(record))
+    response = sandbox.create(record, written)
     seconds = sandbox.time_for(response)
     found = sandbox.wait_for(record.dns_name, bool, seconds=seconds)
-    claims = sandbox.wait_for(standing.dns_name, bool, seconds=seconds)
+    claims = sandbox.wait_for(written.dns_name, bool, seconds=seconds)
     if len(found) != 1 or not claims:
         return None
     return _Held(found[0], _make_claim(found[0]))

@@ -117,29 +117,29 @@ def fetch_checked_addresses(
 
     One forbidden address refuses them all: which of them is dialed must not be up to luck.
     """
-    said = policy.settings
+    settings = policy.settings
     if address.scheme not in policy.schemes:
-        raise _forbidden(address, f"Add {address.scheme} to {said.schemes}.")
+        raise _forbidden(address, f"Add {address.scheme} to {settings.schemes}.")
     if not policy.may_connect_to_host(address.host):
-        raise _forbidden(address, f"Add {address.host} to {said.hosts}.")
+        raise _forbidden(address, f"Add {address.host} to {settings.hosts}.")
     found = _fetch_addresses(address, policy.resolve, seconds)
     if not all(policy.may_connect_to(each) for each in found):
-        raise _forbidden(address, _say_network(address, found, said))
+        raise _forbidden(address, _explain_network(address, found, settings))
     return found
 
 
-def _say_network(address: ProviderAddress, found: Sequence[IPAddress], said: PolicySettings) -> str:
-    # Of a name, nothing is said of what it resolved to, nor whether anything listens there.
+def _explain_network(address: ProviderAddress, found: Sequence[IPAddress], settings: PolicySettings) -> str:
+    # The text does not give away what a name resolved to, nor whether anything listens there.
     if address.host != str(found[0]):
         return (
-            f"Add the network it is in to {said.networks}, or set {said.loopback} if it is this "
+            f"Add the network it is in to {settings.networks}, or set {settings.loopback} if it is this "
             "machine. Link-local, metadata and multicast addresses are always refused."
         )
     if _is_always_refused(found[0]):
         return "Link-local, metadata and multicast addresses are always refused: choose another address."
     if found[0].is_loopback:
-        return f"Set {said.loopback}, or add its network to {said.networks}."
-    return f"Add its network to {said.networks}."
+        return f"Set {settings.loopback}, or add its network to {settings.networks}."
+    return f"Add its network to {settings.networks}."
 
 
 def _forbidden(address: ProviderAddress, todo: str) -> AddressForbidden:

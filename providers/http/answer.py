@@ -115,7 +115,7 @@ class Answer:
         text = self._headers.get("Retry-After", "").strip()
         return parse_retry_after(text, now=time.time())
 
-    def read_said(self, byte_count: int = _EXCERPT_BYTES) -> bytes:
+    def read_beginning(self, byte_count: int = _EXCERPT_BYTES) -> bytes:
         """The beginning of the body beside a status that is no success; empty if it does not come at once."""
         self._exchange.shorten(_EXCERPT_SECONDS)
         self._exchange.allow_body(_PIECE_BYTES)
@@ -141,8 +141,8 @@ class Answer:
                 status=status,
                 hint="Register the URL at which the provider listens. dnsadmin never follows redirects.",
             )
-        said = self.excerpt(self.read_said().decode("utf-8", errors="replace"))
-        message = f"{origin} responded with {status}{f': {said}' if said else ''}"
+        excerpt = self.excerpt(self.read_beginning().decode("utf-8", errors="replace"))
+        message = f"{origin} responded with {status}{f': {excerpt}' if excerpt else ''}"
         retry_after = self.retry_after
         if status == _TOO_MANY_REQUESTS:
             return TooManyRequests(

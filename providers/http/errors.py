@@ -136,7 +136,7 @@ def safe_excerpt(text: str, secrets: Iterable[str] = ()) -> str:
     for secret in secrets:
         if secret:
             text = text.replace(secret, "[secret]")
-    # The slice bounds the work, twice the length leaves room for runs of white space that collapse.
+    # The slice bounds the work, twice the length allows for runs of white space that collapse.
     shown = "".join(c if c.isprintable() else " " for c in text[: 2 * LONGEST_EXCERPT])
     return " ".join(shown.split())[:LONGEST_EXCERPT]
 

@@ -152,28 +152,32 @@ class Exchange:
         return self.broken(cut=True)
 
 
-class _Watched:
-    """What the two sockets share; before `exchange` is set (during a TLS handshake) nothing is watched."""
+class _Watched(socket.socket):
+    """A socket that asks its exchange before it waits; nothing is watched before `exchange` is set (during a
+    TLS handshake)."""
 
     exchange: Exchange | None = None
 
-
-class WatchedSocket(_Watched, socket.socket):
-    """A plain socket that asks its exchange before it waits."""
-
-    def recv_into(self, buffer: "WriteableBuffer", nbytes: int = 0, flags: int = 0) -> int:
+    def recv_into(self, buffer: "WriteableBuffer", nbytes: int | None = None, flags: int = 0) -> int:
         exchange = self.exchange
+        size = nbytes or memoryview(buffer).nbytes
         if exchange is None:
-            return super().recv_into(buffer, nbytes, flags)
+            return super().recv_into(buffer, size, flags)
         self.settimeout(exchange.remaining())
         try:
-            count = super().recv_into(buffer, nbytes, flags)
+            count = super().recv_into(buffer, size, flags)
         except TimeoutError:
             raise exchange.too_late() from None
+        except ssl.SSLError as exc:
+            raise exchange.tls_failed(exc) from exc
         except OSError as exc:
             raise exchange.broken(cut=True) from exc
         exchange.note_received(memoryview(buffer)[:count])
         return count
+
+
+class WatchedSocket(_Watched):
+    """A plain socket that is watched."""
 
     def sendall(self, data: "ReadableBuffer", flags: int = 0) -> None:
         exchange = self.exchange
@@ -188,25 +192,9 @@ class WatchedSocket(_Watched, socket.socket):
 
 
 class WatchedTlsSocket(_Watched, ssl.SSLSocket):
-    """A TLS socket that asks its exchange before it waits."""
+    """A TLS socket that is watched."""
 
     suppress_ragged_eofs: bool  # ssl.SSLSocket has it; the type stubs do not
-
-    def recv_into(self, buffer: "WriteableBuffer", nbytes: int | None = None, flags: int = 0) -> int:
-        exchange = self.exchange
-        if exchange is None:
-            return super().recv_into(buffer, nbytes, flags)
-        self.settimeout(exchange.remaining())
-        try:
-            count = super().recv_into(buffer, nbytes, flags)
-        except TimeoutError:
-            raise exchange.too_late() from None
-        except ssl.SSLError as exc:
-            raise exchange.tls_failed(exc) from exc
-        except OSError as exc:
-            raise exchange.broken(cut=True) from exc
-        exchange.note_received(memoryview(buffer)[:count])
-        return count
 
     def send(self, data: "ReadableBuffer", flags: int = 0) -> int:
         # SSLSocket.sendall comes here for each piece; the handshake does not.

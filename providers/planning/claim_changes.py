@@ -70,16 +70,16 @@ class _Builder:
     places: dict[EndpointKey, list[EndpointKey]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
-        self._standing: dict[EndpointKey, Endpoint] = {}
+        self._txt_endpoints: dict[EndpointKey, Endpoint] = {}
         self._claims_at: dict[EndpointKey, list[Claim]] = defaultdict(list)
         self._parts = {record.key: record.parts for record in self.current.records if record.parts}
         for record in self.current.records:
             if record.key.record_type == "TXT":
-                self._standing[record.key] = record.endpoint
+                self._txt_endpoints[record.key] = record.endpoint
         for claim in self.current.claims:
             key = _place_of(claim)
             if key is not None:
-                self._standing[key] = claim.endpoint
+                self._txt_endpoints[key] = claim.endpoint
                 if claim.parts:
                     self._parts[key] = claim.parts
                 self._claims_at[key].append(claim)
@@ -149,14 +149,14 @@ class _Builder:
     def _claim_anew(self, claim: Endpoint) -> None:
         """A new claim; where an orphan of ours stands in its place, that one gets the new text."""
         key = endpoint_key(claim)
-        standing = self._standing.get(key)
-        if standing is None:
+        found = self._txt_endpoints.get(key)
+        if found is None:
             self.txts[key] = _TxtChange(None, list(claim.targets), claim)
             return
         ours = {each.raw for each in self._claims_at[key] if each.owner_id == self.settings.owner_id}
-        if not set(standing.targets) <= ours:
+        if not set(found.targets) <= ours:
             raise RegistryError(f"there is another TXT record at {key.name}.")
-        self.txts[key] = _TxtChange(standing, list(claim.targets), standing)
+        self.txts[key] = _TxtChange(found, list(claim.targets), found)
 
     def _rewrite(self, claim: Claim, record: PairedEndpoint, resource: str) -> None:
         """The claim with another resource. One that shares its TXT record, or cannot be written under the

@@ -20,35 +20,35 @@ class EqualValues(msgspec.Struct, frozen=True):
 
     pairs: frozenset[ValuePair] = frozenset()
 
-    def are_same(self, standing: _Properties, wanted: _Properties) -> bool:
+    def are_same(self, current: _Properties, wanted: _Properties) -> bool:
         """Whether what stands means what is wanted."""
-        return set(standing) == set(wanted) or self.pairs.issuperset(list_differences(standing, wanted))
+        return set(current) == set(wanted) or self.pairs.issuperset(list_differences(current, wanted))
 
-    def are_shown(self, standing: _Properties, wanted: _Properties) -> bool:
+    def are_shown(self, current: _Properties, wanted: _Properties) -> bool:
         """Whether all that is wanted is among what stands, which may have more."""
-        return set(wanted) <= set(standing) or self.pairs.issuperset(list_not_shown(standing, wanted))
+        return set(wanted) <= set(current) or self.pairs.issuperset(list_not_shown(current, wanted))
 
 
 AS_WRITTEN = EqualValues()
 
 
-def list_differences(standing: _Properties, wanted: _Properties) -> Iterator[ValuePair]:
+def list_differences(current: _Properties, wanted: _Properties) -> Iterator[ValuePair]:
     """The properties that are not the same text on both sides, as ExternalDNS compares them: one that is
     missing on a side has no text there."""
     values = {each.name: each.value for each in wanted}
-    for each in standing:
+    for each in current:
         if values.get(each.name) != each.value:
             yield ValuePair(each.name, each.value, values.get(each.name, ""))
-    known = {each.name for each in standing}
+    known = {each.name for each in current}
     for name, value in values.items():
         if name not in known:
             yield ValuePair(name, "", value)
 
 
-def list_not_shown(standing: _Properties, wanted: _Properties) -> Iterator[ValuePair]:
+def list_not_shown(current: _Properties, wanted: _Properties) -> Iterator[ValuePair]:
     """The same of the properties that are wanted; what stands may have more."""
     names = {each.name for each in wanted}
-    return list_differences([each for each in standing if each.name in names], wanted)
+    return list_differences([each for each in current if each.name in names], wanted)
 
 
 def is_written_the_same(current: Endpoint, wanted: Endpoint) -> bool:
@@ -64,8 +64,8 @@ def is_as_wanted(current: Endpoint, wanted: Endpoint, equal: EqualValues = AS_WR
     """Whether ExternalDNS would leave it: the same targets, the TTL if one is wanted, the same properties."""
     if wanted.record_ttl and wanted.record_ttl != current.record_ttl:
         return False
-    standing = current.provider_specific
-    if standing != wanted.provider_specific and not equal.are_same(standing, wanted.provider_specific):
+    properties = current.provider_specific
+    if properties != wanted.provider_specific and not equal.are_same(properties, wanted.provider_specific):
         return False
     return current.targets == wanted.targets or canonical_targets(current) == canonical_targets(wanted)
 
@@ -74,14 +74,14 @@ def list_questions(
     desired: Iterable[Endpoint], current: Pairing, managed_types: Collection[str]
 ) -> Iterator[ValuePair]:
     """The pairs of values that decide whether something that stands is as it is wanted. Some come again."""
-    standing: dict[tuple[str, str, str], Endpoint] = {
+    endpoints: dict[tuple[str, str, str], Endpoint] = {
         record.key: record.endpoint for record in current.records if record.key.record_type in managed_types
     }
     for endpoint in desired:
-        found = standing.get((endpoint.dns_name, endpoint.record_type, endpoint.set_identifier))
+        found = endpoints.get((endpoint.dns_name, endpoint.record_type, endpoint.set_identifier))
         if found is None:
             key = _key_of(endpoint)
-            found = standing.get(key) if key is not None else None
+            found = endpoints.get(key) if key is not None else None
         if found is None or found.provider_specific == endpoint.provider_specific:
             continue
         if endpoint.record_ttl in (0, found.record_ttl) and canonical_targets(found) == canonical_targets(

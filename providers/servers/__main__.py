@@ -1,4 +1,4 @@
-"""The door of `python -m providers.servers`."""
+"""`python -m providers.servers`: see `command_line.py`."""
 
 import os
 import sys

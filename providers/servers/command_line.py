@@ -38,7 +38,7 @@ flags of ExternalDNS to use with it. Refused requests and changes are logged to 
 _PROTOCOLS: Mapping[str, type[ProviderApplication]] = MappingProxyType(
     {"webhook": WebhookApplication, "plugin": PluginApplication}
 )
-# What ExternalDNS manages unless told otherwise; named, because more may be added here.
+# What ExternalDNS manages by default; named, because more may be added here.
 _MANAGED_TYPES = ("A", "AAAA", "CNAME")
 _PR_SET_PDEATHSIG = 1
 

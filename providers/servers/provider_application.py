@@ -7,8 +7,7 @@ from typing import ClassVar, Protocol
 import msgspec
 
 from providers.backends.backend import Backend
-from providers.backends.errors import BackendError, Reason, RefusedChange
-from providers.backends.single_change import describe
+from providers.backends.errors import BackendError, Reason, RefusedChange, describe
 from providers.servers.wanted_endpoints import correct_wanted, find_unfit, leave_out_unfit
 from providers.servers.wsgi_application import (
     MOST_BODY_BYTES,

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import msgspec
 
 from providers.backends.change_groups import group_changes, settle_group
-from providers.backends.errors import ChangeImpossible, Reason, RefusedChange
-from providers.backends.single_change import SingleChange, describe, join_changes, split_change_set
+from providers.backends.errors import ChangeImpossible, Reason, RefusedChange, describe
+from providers.backends.single_change import SingleChange, join_changes, split_change_set
 from providers.backends.txt_target import FORCE_UPDATE, is_claim_text
 from providers.registries.claim import DEFAULT_PROFILE
 from providers.registries.errors import TxtNameTooLong
@@ -54,10 +54,10 @@ def correct_wanted(
     answer = [
         each for each in adjusted if _loose_key(each) not in conflicts and _name_of(each) not in given_back
     ]
-    claims = {_name_of(each) for standing in held.values() for each in standing if _states_claim(each)}
+    claims = {_name_of(each) for endpoints in held.values() for each in endpoints if _states_claim(each)}
     labels = {_name_of(each): each.labels for each in reversed(wanted) if each.labels}
-    for name, standing in given_back.items():
-        answer += _give_back(standing, claims, labels.get(name, {}))
+    for name, endpoints in given_back.items():
+        answer += _give_back(endpoints, claims, labels.get(name, {}))
     return CorrectedEndpoints(tuple(answer), tuple(refused))
 
 
@@ -78,11 +78,11 @@ def _find_cname_conflicts(endpoints: Iterable[Endpoint]) -> Iterator[tuple[Endpo
 
 
 def _give_back(
-    standing: Sequence[Endpoint], claims: Collection[str], labels: Mapping[str, str]
+    endpoints: Sequence[Endpoint], claims: Collection[str], labels: Mapping[str, str]
 ) -> Iterator[Endpoint]:
     """What stands at a name, as the registry of a client sees it: without claims, with the labels of what was
     wanted there (they say which Kubernetes object it comes from)."""
-    for endpoint in standing:
+    for endpoint in endpoints:
         if _states_claim(endpoint):
             continue
         properties = endpoint.provider_specific

@@ -93,15 +93,15 @@ class WsgiApplication:
         return [b"" if request.method == "HEAD" else answer.body]
 
     def _answer_in_any_case(self, head: Request, environ: "WSGIEnvironment") -> Answer:
-        """An error that nobody foresaw is told to the log, and answered with 500: a connection that ends
+        """An unexpected error is logged, and answered with 500: a connection that ends
         without an answer would end the client's process."""
         try:
             body = _read_body(environ, self._most_body_bytes)
             return self.answer(msgspec.structs.replace(head, body=body))
         except Refusal as refusal:
             return plain_answer(refusal.status, str(refusal))
-        except Exception:  # noqa: BLE001 - told to the log in full, and to the client
-            _LOG.exception("an error that nobody foresaw while answering a request")
+        except Exception:  # noqa: BLE001 - logged in full, and answered
+            _LOG.exception("unexpected error while answering a request")
             return plain_answer(500, "The server failed inside. Read the records again; its log says more.")
 
 

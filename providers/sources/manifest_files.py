@@ -1,4 +1,4 @@
-"""The manifest files of a directory, found and read within bounds. Nothing else of this room has effects."""
+"""The manifest files of a directory, found and read within bounds. All else in this package is pure."""
 
 import os
 import stat

@@ -79,7 +79,7 @@ def encode_domain_filter(domain_filter: DomainFilter) -> bytes:
 def decode_endpoints_strict(body: bytes, *, max_items: int) -> tuple[Endpoint, ...]:
     """Read an array of endpoints that will be acted on. Raises WireError for all that is ambiguous.
 
-    Only the shape is judged. Whether names, lengths and TTLs are fit is `find_poison`'s word.
+    Only the shape is judged. `find_poison` judges names, lengths and TTLs.
     """
     text = strip_frame(body)
     if text == b"null":

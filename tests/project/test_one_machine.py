@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dnsadmin.one_machine import ASSUMED, assume_what_runs
+from dnsadmin.roles import ASSUMED, assume_what_runs
 from dnsadmin.supervisor import take_folder
 
 

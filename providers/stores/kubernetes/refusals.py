@@ -125,7 +125,7 @@ def outcome_unknown(reason: ProviderError) -> OutcomeUnknown:
 
 def _read_said(answer: Answer) -> tuple[str, tuple[str, str]]:
     """What an answer says of itself, fit to be shown, and the resource and the name that it speaks of."""
-    data = answer.read_said(_STATUS_BYTES)
+    data = answer.read_beginning(_STATUS_BYTES)
     try:
         told = decode_object(data)
     except NotStrictJson:
