@@ -29,8 +29,8 @@ class TrustedProxies:
 
 
 def find_client_address(peer: str, forwarded_for: str, trusted: list[IPv4Network | IPv6Network]) -> str:
-    """The nearest address that is no trusted proxy, read from the right: what stands left of it, that one
-    may have made up. Where all are trusted it is the farthest; a list that cannot be read does not count."""
+    """The nearest address that is no trusted proxy, read from the right: what is to the left of it,
+    it may have made up. Where all are trusted it is the farthest; an unreadable list does not count."""
     hops = [peer, *reversed([hop.strip() for hop in forwarded_for.split(",") if hop.strip()])]
     client = peer
     for hop in hops[: _MOST_HOPS + 1]:

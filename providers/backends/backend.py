@@ -1,7 +1,10 @@
-"""What a DNS service must offer to stand behind one of our servers."""
+"""What a DNS service must offer so that our servers can serve it."""
 
-from collections.abc import Sequence
+import argparse
+from collections.abc import Mapping, Sequence
 from typing import Protocol
+
+import msgspec
 
 from providers.backends.errors import ChangeImpossible
 from providers.wire.change_set import ChangeSet
@@ -36,3 +39,13 @@ class Backend(Protocol):
     def domain_filter(self) -> DomainFilter:
         """The names this backend answers for."""
         ...
+
+
+class BackendOptions(msgspec.Struct, frozen=True):
+    """What a backend is made from when it is served: its own options, the environment (credentials come from
+    there or from files, never from arguments), and the options that every backend has."""
+
+    own: argparse.Namespace
+    environment: Mapping[str, str]
+    domain_filter: DomainFilter | None
+    encryption_keys: tuple[bytes, ...]

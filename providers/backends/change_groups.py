@@ -98,7 +98,7 @@ def is_claim_change(change: SingleChange) -> bool:
 
 
 def find_subject(change: SingleChange, names: Collection[str]) -> str:
-    """The record name that a claim speaks for, where that is among `names`; else the claim's own name.
+    """The record name that a claim is for, where that is among `names`; else the claim's own name.
     ExternalDNS says which it is; of others it is seen from the claim's name."""
     endpoint = change.new or change.old
     own = change.key.name
@@ -117,7 +117,7 @@ def find_subject(change: SingleChange, names: Collection[str]) -> str:
 def _find_owned(
     change: SingleChange, records: dict[str, list[int]], changes: Sequence[SingleChange]
 ) -> list[int]:
-    """The places of the record sets a claim speaks for. Where its name does not tell which of several types
+    """The places of the record sets a claim is for. Where its name does not tell which of several types
     at a name is meant, it is all of them."""
     places = records.get(find_subject(change, records), [])
     same_set = [place for place in places if changes[place].key.set_identifier == change.key.set_identifier]
@@ -131,7 +131,7 @@ def _find_owned(
 
 def _are_one(changes: Sequence[SingleChange]) -> bool:
     """Whether the changes at a name make sense only together: one gives way to another, or a CNAME, which
-    stands beside nothing, is asked for with others."""
+    exists beside nothing, is asked for with others."""
     is_replacement = any(each.new is None for each in changes) and any(each.old is None for each in changes)
     return is_replacement or any(each.key.record_type == "CNAME" and each.new for each in changes)
 
@@ -151,7 +151,7 @@ def _make_group(
 
 
 def _list_subjects(txt_name: str) -> Iterator[str]:
-    """Names that a claim of this name may speak for under some prefix or suffix, the longest first. A wrong
+    """Names that a claim of this name may be for under some prefix or suffix, the longest first. A wrong
     one keeps two changes together that might have gone apart, and nothing more."""
     for start in range(1, len(txt_name)):
         yield txt_name[start:]

@@ -22,8 +22,8 @@ class Reason(StrEnum):
     """Why a change was left out. Metrics count by it, so the list is short and fixed."""
 
     OLD_VALUE = "old_value"  # what is held is not what the request calls old
-    EXISTS = "exists"  # a create where something stands
-    ABSENT = "absent"  # an update or a delete of what does not stand
+    EXISTS = "exists"  # a create where something exists
+    ABSENT = "absent"  # an update or a delete of what does not exist
     CANNOT_HOLD = "cannot_hold"  # this backend can never hold it
     CNAME_CONFLICT = "cname_conflict"  # a CNAME and another type at one name
     OUTSIDE = "outside"  # in none of the zones served, or outside the domain filter

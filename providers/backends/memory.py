@@ -3,12 +3,12 @@
 import argparse
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
-from providers.backends.backend import Backend
+from providers.backends.backend import Backend, BackendOptions
 from providers.backends.change_groups import group_changes, settle_group
 from providers.backends.errors import ChangeImpossible, ChangeRefused, Outcome, Reason, describe
 from providers.backends.old_value import OldValues
@@ -140,7 +140,7 @@ class MemoryBackend(Backend):
     def _settle_in(
         self, contents: _Contents, group: dict[EndpointKey, Endpoint | None], change: SingleChange
     ) -> tuple[EndpointKey, Endpoint | None]:
-        """What stands after a change, beside those of its group that were settled before."""
+        """What is there after a change, and after those of its group that were settled before it."""
         self._raise_if_outside(change.key)
         held = group[change.key] if change.key in group else contents.get(change.key)
         group[change.key] = self._settle(change, held)
@@ -241,20 +241,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def build(
-    options: argparse.Namespace,
-    _environment: Mapping[str, str],
-    *,
-    domain_filter: DomainFilter | None,
-    encryption_keys: Sequence[bytes],
-) -> Backend:
+def build(options: BackendOptions) -> Backend:
     """The backend. Raises WireError for a seed that cannot be read."""
-    seed: Path | None = options.seed
+    seed: Path | None = options.own.seed
     endpoints = decode_endpoints_strict(seed.read_bytes(), max_items=_MOST_SEED_ITEMS) if seed else ()
     return MemoryBackend(
         endpoints,
-        mode=options.mode,
-        value_exact=False if options.any_old_value else None,
-        domain_filter=domain_filter,
-        encryption_keys=encryption_keys,
+        mode=options.own.mode,
+        value_exact=False if options.own.any_old_value else None,
+        domain_filter=options.domain_filter,
+        encryption_keys=options.encryption_keys,
     )

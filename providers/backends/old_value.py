@@ -1,4 +1,4 @@
-"""Whether a change fits what is held, and what stands there after it. Pure.
+"""Whether a change fits what is held, and what is there after it. Pure.
 
 This is the one place that compares old values for the servers that real clients use. ExternalDNS does not
 send back what it read: a claim in `updateOld` and `delete` is built anew from its labels, sorted, in one
@@ -35,7 +35,7 @@ class OldValues:
         self._properties = properties
 
     def settle(self, change: SingleChange, held: Endpoint | None) -> Endpoint | None:
-        """What stands at the change's identity after it (None: nothing). Raises ChangeRefused where the
+        """What exists under the change's identity after it (None: nothing). Raises ChangeRefused where the
         change does not fit what is held."""
         if change.old is None:
             return self._settle_create(change, held)
@@ -135,26 +135,26 @@ def _differs(key: EndpointKey) -> ChangeRefused:
 
 class NamesInUse:
     """Follows changes one after the other; those of one group are kept or dropped together. `held_at` gives
-    the record sets that stand at a name now."""
+    the record sets at a name now."""
 
     def __init__(self, held_at: Callable[[str], Iterable[EndpointKey]]) -> None:
         self._held_at = held_at
         self._kept: dict[str, dict[EndpointKey, bool]] = {}
         self._group: dict[str, dict[EndpointKey, bool]] = {}
 
-    def place(self, key: EndpointKey, *, stands: bool) -> None:
-        """Note that a record set stands at its name from now on, or does not. Raises ChangeRefused for a
+    def place(self, key: EndpointKey, *, exists: bool) -> None:
+        """Note that a record set exists from now on, or does not. Raises ChangeRefused for a
         CNAME beside another type."""
         keys = dict.fromkeys(self._held_at(key.name), True)
-        keys |= self._kept.get(key.name, {}) | self._group.get(key.name, {}) | {key: stands}
+        keys |= self._kept.get(key.name, {}) | self._group.get(key.name, {}) | {key: exists}
         types = {each.record_type for each, is_there in keys.items() if is_there}
-        if stands and "CNAME" in types and not types <= _BESIDE_CNAME:
+        if exists and "CNAME" in types and not types <= _BESIDE_CNAME:
             raise ChangeRefused(
                 f"{describe(key)}: a CNAME cannot exist beside other types at one name. Nothing was "
                 "applied; delete the others in the same request or choose another name.",
                 reason=Reason.CNAME_CONFLICT,
             )
-        self._group.setdefault(key.name, {})[key] = stands
+        self._group.setdefault(key.name, {})[key] = exists
 
     def keep(self) -> None:
         """The changes of this group are to be made; the next group begins."""

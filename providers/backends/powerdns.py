@@ -19,7 +19,7 @@ import dns.rdataset
 import dns.rdatatype
 import dns.zone
 
-from providers.backends.backend import Backend
+from providers.backends.backend import Backend, BackendOptions
 from providers.backends.errors import ChangeImpossible, Outcome, describe
 from providers.backends.powerdns_api import ApiChange, ApiRecord, ApiZone, PowerDnsApi
 from providers.backends.single_change import find_closest_zone
@@ -153,21 +153,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def build(
-    options: argparse.Namespace,
-    environment: Mapping[str, str],
-    *,
-    domain_filter: DomainFilter | None,
-    encryption_keys: Sequence[bytes],
-) -> Backend:
+def build(options: BackendOptions) -> Backend:
     """The backend. Raises ValueError where there is no key, OSError where its file cannot be read."""
-    path: Path | None = options.api_key_file
-    key = path.read_text(encoding="utf-8").strip() if path else environment.get(_KEY_VARIABLE, "")
+    path: Path | None = options.own.api_key_file
+    key = path.read_text(encoding="utf-8").strip() if path else options.environment.get(_KEY_VARIABLE, "")
     if not key:
         raise ValueError(f"No API key is given; set {_KEY_VARIABLE} or name a file with --api-key-file.")
-    api = PowerDnsApi(options.api_url, key, options.server_id)
-    return PowerDnsBackend(
-        api,
-        domain_filter=domain_filter,
-        encryption_keys=encryption_keys,
-    )
+    api = PowerDnsApi(options.own.api_url, key, options.own.server_id)
+    return PowerDnsBackend(api, domain_filter=options.domain_filter, encryption_keys=options.encryption_keys)

@@ -17,7 +17,7 @@ import dns.rcode
 import dns.rdataset
 import dns.update
 
-from providers.backends.backend import Backend
+from providers.backends.backend import Backend, BackendOptions
 from providers.backends.errors import BackendError, ChangeRefused, Outcome, PartRefused, Reason
 from providers.backends.name_server import NameServer, NoAnswer, fetch_tsig_key
 from providers.backends.single_change import find_closest_zone
@@ -126,11 +126,11 @@ class Rfc2136Backend(ZoneBackend[dns.name.Name]):
 
 
 def _build_update(origin: dns.name.Name, changes: Sequence[PlacedChange]) -> dns.update.UpdateMessage:
-    """One message for changes of a zone. What it says must stand there is what was just read."""
+    """One message for changes of a zone. Its prerequisites are what was just read."""
     message = dns.update.UpdateMessage(origin)
     changed: set[EndpointKey] = set()
     for change in changes:
-        # Of a record set that is deleted and made anew, the first change says what must stand there.
+        # Of a record set that is deleted and made anew, the first change gives the prerequisite.
         if change.key not in changed:
             changed.add(change.key)
             if change.held is None:
@@ -182,24 +182,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def build(
-    options: argparse.Namespace,
-    environment: Mapping[str, str],
-    *,
-    domain_filter: DomainFilter | None,
-    encryption_keys: Sequence[bytes],
-) -> Backend:
+def build(options: BackendOptions) -> Backend:
     """The backend. Raises BackendError for a key or a zone that cannot be used."""
     server = NameServer(
-        options.server,
-        options.server_port,
-        key=fetch_tsig_key(options.key_file, environment),
-        seconds=options.deadline,
+        options.own.server,
+        options.own.server_port,
+        key=fetch_tsig_key(options.own.key_file, options.environment),
+        seconds=options.own.deadline,
     )
     return Rfc2136Backend(
         server,
-        options.zone,
-        domain_filter=domain_filter,
-        encryption_keys=encryption_keys,
-        default_ttl=options.default_ttl,
+        options.own.zone,
+        domain_filter=options.domain_filter,
+        encryption_keys=options.encryption_keys,
+        default_ttl=options.own.default_ttl,
     )

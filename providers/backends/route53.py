@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from providers.backends.backend import Backend
+from providers.backends.backend import Backend, BackendOptions
 from providers.backends.change_groups import ChangeGroup, group_changes, settle_group
 from providers.backends.errors import BackendError, ChangeImpossible, Outcome
 from providers.backends.old_value import NamesInUse, OldValues
@@ -73,7 +73,7 @@ class Route53Backend(Backend):
             made, refused = settle_group(group, partial(self._settle, zones, contents))
             if refused and contents.refresh(zones, group):
                 contents.names.drop()
-                # What was read a while ago may be behind: this was settled with what stands now.
+                # What was read a while ago may be behind: this is settled with a fresh reading.
                 made, refused = settle_group(group, partial(self._settle, zones, contents))
             contents.names.keep() if made else contents.names.drop()
             outcome.refused += refused
@@ -144,7 +144,7 @@ class Route53Backend(Backend):
         raw = contents.held(zone_id).get(change.key)
         after = self._old_values.settle(change, build_endpoint(raw) if raw is not None else None)
         wanted = build_record_set(after, zone_id, held=raw) if after is not None else None
-        contents.names.place(change.key, stands=wanted is not None)
+        contents.names.place(change.key, exists=wanted is not None)
         if raw is not None and wanted is not None and is_same_record_set(raw, wanted, zone_id):
             return zone_id, Part([], [change.key])
         return zone_id, build_part(change.key, raw, wanted)
@@ -235,19 +235,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def build(
-    options: argparse.Namespace,
-    _environment: Mapping[str, str],
-    *,
-    domain_filter: DomainFilter | None,
-    encryption_keys: Sequence[bytes],
-) -> Backend:
+def build(options: BackendOptions) -> Backend:
     """The backend. Raises BackendError for settings of AWS that cannot be used."""
     return Route53Backend(
-        Route53Api(seconds=options.deadline),
-        domain_filter=domain_filter,
-        encryption_keys=encryption_keys,
-        zone_ids=options.zone_id,
-        is_private=None if options.zone_type is None else options.zone_type == "private",
-        prefer_cname=options.prefer_cname,
+        Route53Api(seconds=options.own.deadline),
+        domain_filter=options.domain_filter,
+        encryption_keys=options.encryption_keys,
+        zone_ids=options.own.zone_id,
+        is_private=None if options.own.zone_type is None else options.own.zone_type == "private",
+        prefer_cname=options.own.prefer_cname,
     )

@@ -148,7 +148,7 @@ def _by_key(
 def find_closest_zone(
     key: EndpointKey, zones: Mapping[str, _T], domain_filter: DomainFilter | None = None
 ) -> _T:
-    """What stands under the longest zone name (canonical) at or above a record set's name.
+    """What is under the longest zone name (canonical) at or above a record set's name.
 
     Raises ChangeImpossible where there is none, or where the name is outside the domain filter.
     """

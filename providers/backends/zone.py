@@ -28,7 +28,7 @@ _ALLOWED_DIRECTIVES = ("$ORIGIN", "$TTL")
 
 
 class PlacedChange(msgspec.Struct, frozen=True):
-    """A change that was found fit: the rdataset that stands there (None: nothing) and the one to put in its
+    """A change that was found fit: the rdataset that is there (None: nothing) and the one to put in its
     place (None: remove)."""
 
     key: EndpointKey
@@ -38,7 +38,7 @@ class PlacedChange(msgspec.Struct, frozen=True):
 
     @property
     def is_needed(self) -> bool:
-        """False where it would put in place what stands there."""
+        """False where it would change nothing."""
         if self.held is None or self.rdataset is None:
             return self.held is not self.rdataset
         return self.held != self.rdataset or self.held.ttl != self.rdataset.ttl
@@ -61,11 +61,11 @@ class Zone:
                 self.endpoints[_plain_key(endpoint)] = endpoint
 
     def find_rdataset(self, name: dns.name.Name, record_type: str) -> dns.rdataset.Rdataset | None:
-        """What stands at a name under a type."""
+        """What is at a name under a type."""
         return self._zone.get_rdataset(name, record_type)
 
     def keys_at(self, name: str) -> Iterator[EndpointKey]:
-        """What stands at a name, served or not."""
+        """What is at a name, served or not."""
         node = self._zone.get_node(parse_name(name))
         for rdataset in node.rdatasets if node else ():
             yield EndpointKey(name, dns.rdatatype.to_text(rdataset.rdtype), "")

@@ -76,7 +76,7 @@ class Draft:
         after = old_values.settle(change, shown)
         rdataset = build_rdataset(after, self.zone.default_ttl, held=held) if after is not None else None
         # dnspython silently drops the other types of a node when a CNAME arrives, and the reverse.
-        self._names.place(change.key, stands=rdataset is not None)
+        self._names.place(change.key, exists=rdataset is not None)
         if rdataset is None and change.key == EndpointKey(self.zone.domain, "NS", ""):
             raise ChangeImpossible(
                 f"The zone {self.zone.domain} would be left without name servers. Nothing was applied; "

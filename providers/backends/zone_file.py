@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from providers.backends.backend import Backend
+from providers.backends.backend import Backend, BackendOptions
 from providers.backends.errors import BackendError, ChangeRefused, Outcome, Reason
 from providers.backends.single_change import find_closest_zone
 from providers.backends.zone import Zone, make_zone_text, parse_zone
@@ -189,16 +189,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Path, help="a zone file, or a folder of example.org.zone and so on")
 
 
-def build(
-    options: argparse.Namespace,
-    _environment: Mapping[str, str],
-    *,
-    domain_filter: DomainFilter | None,
-    encryption_keys: Sequence[bytes],
-) -> Backend:
+def build(options: BackendOptions) -> Backend:
     """The backend. Raises BackendError where the zones cannot be read."""
     return ZoneFileBackend(
-        options.path,
-        domain_filter=domain_filter,
-        encryption_keys=encryption_keys,
+        options.own.path, domain_filter=options.domain_filter, encryption_keys=options.encryption_keys
     )

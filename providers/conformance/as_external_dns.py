@@ -37,7 +37,7 @@ class _Held(NamedTuple):
 
 
 def check_as_external_dns(sandbox: Sandbox) -> Iterator[Observation]:
-    """A record with its claim changed and deleted, also where the claim stands there in other words, and
+    """A record with its claim changed and deleted, also where the claim is written in other words, and
     claimed for the first time by an update.
 
     The latter two happen only where somebody else, or an older version, wrote claims. Refusing them is no
@@ -60,7 +60,7 @@ def check_as_external_dns(sandbox: Sandbox) -> Iterator[Observation]:
 
 
 class _Case(NamedTuple):
-    """`write` makes of ExternalDNS's claim the one that stands there first."""
+    """`write` makes of ExternalDNS's claim the one that is there first."""
 
     name: str
     title: str
@@ -77,7 +77,7 @@ def _check_update(sandbox: Sandbox, case: _Case) -> Observation:
 
 
 def _check_forced_update(sandbox: Sandbox, refusal: Verdict) -> Observation:
-    """Where only a legacy claim stands, ExternalDNS updates a new one that does not exist yet: that creates
+    """Where there is only a legacy claim, ExternalDNS updates a new one that does not exist yet: that creates
     it."""
     title = "An update with txt/force-update of a claim that does not exist creates it"
     record = _make_record(sandbox, "forced")
@@ -110,7 +110,7 @@ def _check_delete(sandbox: Sandbox, case: _Case) -> Observation:
 
 
 def _check_text_beside_claim(sandbox: Sandbox) -> Observation:
-    """ExternalDNS sends the claim alone. What stands beside it in the same TXT record set is not its own."""
+    """ExternalDNS sends the claim alone. What is beside it in the same TXT record set is not its own."""
     title = "A text beside a claim stays when the claim is deleted"
     held = _put(sandbox, "beside", _beside_another)
     if held is None:
@@ -126,7 +126,7 @@ def _check_text_beside_claim(sandbox: Sandbox) -> Observation:
 
 
 def _judge(sandbox: Sandbox, title: str, response: Response, wanted: _Held, refusal: Verdict) -> Observation:
-    """Whether a record and its claim stand as wanted in the end."""
+    """Whether a record and its claim are as wanted in the end."""
     seconds = sandbox.time_for(response)
     missing = [
         endpoint.record_type

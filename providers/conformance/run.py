@@ -71,7 +71,7 @@ def _write_below(subject: Subject, zone: str, patience: float) -> Iterator[Obser
 
 def _write(sandbox: Sandbox) -> Iterator[Observation]:
     if sandbox.fetch_ours():
-        # However unlikely: what stands there already is not ours to delete.
+        # However unlikely: what is there already is not ours to delete.
         title = "The label of this run is free"
         yield Area.ROUND_TRIP.skipped(title, f"{sandbox.label} is in use; run it again.")
         return

@@ -220,18 +220,18 @@ class Sandbox:
         return name.endswith(f".{self.label}.{self.zone}")
 
     def fetch_ours(self) -> list[Endpoint]:
-        """What stands under our label now."""
+        """What is under our label now."""
         return [each for each in self.subject.fetch_endpoints() if self.holds(each)]
 
     def fetch_at(self, name: str) -> list[Endpoint]:
-        """What stands at one of our names now."""
+        """What is at one of our names now."""
         wanted = canonical_name(name)
         return [each for each in self.fetch_ours() if endpoint_key(each).name == wanted]
 
     def wait_for(
         self, name: str, is_there: Callable[[Sequence[Endpoint]], bool], *, seconds: float | None = None
     ) -> list[Endpoint]:
-        """What stands at a name once it is as wanted, or when the time (else the patience) is over."""
+        """What is at a name once it is as wanted, or when the time (else the patience) is over."""
         started, tries = time.monotonic(), 0
         until = started + (self.patience if seconds is None else seconds)
         while True:
@@ -250,7 +250,7 @@ class Sandbox:
         return self.subject.apply(ChangeSet(create=endpoints))
 
     def clean_up(self) -> Observation:
-        """Delete all that stands under our label, each by itself if it must be, and say what stays."""
+        """Delete all that is under our label, each by itself if it must be, and say what stays."""
         title = "Everything created for this run is deleted"
         detail, tries = "", 0
         until = time.monotonic() + self.patience

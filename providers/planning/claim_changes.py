@@ -49,7 +49,7 @@ def build_change_set(
 
 @dataclass
 class _TxtChange:
-    """One TXT endpoint on its way; `old` None: it did not stand there."""
+    """One TXT endpoint on its way; `old` None: it did not exist."""
 
     old: Endpoint | None
     targets: list[str]
@@ -147,7 +147,7 @@ class _Builder:
         return Batch(change_set, tuple(self.keys), tuple(self.left), places)
 
     def _claim_anew(self, claim: Endpoint) -> None:
-        """A new claim; where an orphan of ours stands in its place, that one gets the new text."""
+        """A new claim; where an orphan of ours is in its place, that one gets the new text."""
         key = endpoint_key(claim)
         found = self._txt_endpoints.get(key)
         if found is None:
@@ -196,7 +196,7 @@ class _Builder:
         return None if record.effective_claim is None else self.current.claims[record.effective_claim]
 
     def _claims_still_needed(self, going: Mapping[EndpointKey, PairedEndpoint]) -> set[int]:
-        """Claims of what is deleted that speak for a record set that stays as well (legacy ones may)."""
+        """Claims of what is deleted that are for a record set that stays as well (legacy ones may)."""
         candidates = {index for record in going.values() for index in record.claims}
         if not candidates:
             return set()

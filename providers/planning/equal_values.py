@@ -21,11 +21,11 @@ class EqualValues(msgspec.Struct, frozen=True):
     pairs: frozenset[ValuePair] = frozenset()
 
     def are_same(self, current: _Properties, wanted: _Properties) -> bool:
-        """Whether what stands means what is wanted."""
+        """Whether the current properties mean what is wanted."""
         return set(current) == set(wanted) or self.pairs.issuperset(list_differences(current, wanted))
 
     def are_shown(self, current: _Properties, wanted: _Properties) -> bool:
-        """Whether all that is wanted is among what stands, which may have more."""
+        """Whether all wanted properties are among the current ones, which may be more."""
         return set(wanted) <= set(current) or self.pairs.issuperset(list_not_shown(current, wanted))
 
 
@@ -46,7 +46,7 @@ def list_differences(current: _Properties, wanted: _Properties) -> Iterator[Valu
 
 
 def list_not_shown(current: _Properties, wanted: _Properties) -> Iterator[ValuePair]:
-    """The same of the properties that are wanted; what stands may have more."""
+    """The same of the properties that are wanted; there may be more current ones."""
     names = {each.name for each in wanted}
     return list_differences([each for each in current if each.name in names], wanted)
 
@@ -73,7 +73,7 @@ def is_as_wanted(current: Endpoint, wanted: Endpoint, equal: EqualValues = AS_WR
 def list_questions(
     desired: Iterable[Endpoint], current: Pairing, managed_types: Collection[str]
 ) -> Iterator[ValuePair]:
-    """The pairs of values that decide whether something that stands is as it is wanted. Some come again."""
+    """The pairs of values that decide whether a record set is as it is wanted. Some come again."""
     endpoints: dict[tuple[str, str, str], Endpoint] = {
         record.key: record.endpoint for record in current.records if record.key.record_type in managed_types
     }

@@ -1,8 +1,8 @@
-"""ExternalDNS's plan: what it wants and what stands there become changes. Pure, and linear in both.
+"""ExternalDNS's plan: what it wants and what is there become changes. Pure, and linear in both.
 
 Rows are keyed by name and set identifier (spec: Plan). Stricter than ExternalDNS in two places, where
 following it would make a provider refuse a whole change set, or put a record beside another owner's: a CNAME
-is created only where nothing else stands, and a set beside another owner's set of the same name is not.
+is created only where nothing else is, and a set beside another owner's set of the same name is not.
 """
 
 import ipaddress
@@ -58,7 +58,7 @@ class _Row:
 
 
 class _Planner:
-    """Most of what is wanted stands there already: that is found in one pass, by lookups and comparisons of
+    """Most of what is wanted exists already: that is found in one pass, by lookups and comparisons of
     equal values alone. Only rows with anything else in them are gathered and planned."""
 
     def __init__(self, pairing: Pairing, settings: PlanSettings, equal: EqualValues) -> None:
@@ -93,7 +93,7 @@ class _Planner:
     def _find_settled(
         self, desired: Iterable[Endpoint], records: Mapping[tuple[str, str, str], PairedEndpoint]
     ) -> dict[tuple[str, str, str], Endpoint]:
-        """What stands as the only thing wanted there, by key. The rest of what is wanted opens its row."""
+        """What is there already as the only candidate for its key. The rest opens its row."""
         settled: dict[tuple[str, str, str], Endpoint] = {}
         for endpoint in desired:
             # A key that is found is canonical, and need not be made so first.
@@ -136,7 +136,7 @@ class _Planner:
         records: Mapping[tuple[str, str, str], PairedEndpoint],
         settled: Mapping[tuple[str, str, str], Endpoint],
     ) -> None:
-        """All that stands at the names of open rows, and what is settled there, which counts as wanted."""
+        """All record sets at the names of open rows, and what is settled there, which counts as wanted."""
         if not self._rows:
             return
         names = {name for name, _ in self._rows}
@@ -246,7 +246,7 @@ def describe_owner(record: PairedEndpoint) -> str:
 
 
 # Of several wanted endpoints for one name and type, in ExternalDNS, one with fewer targets comes first, then
-# addresses before names, then the text itself; one from the resource of what stands there keeps it.
+# addresses before names, then the text itself; one from the resource of what is there keeps it.
 
 
 def _choose_new(candidates: Sequence[Endpoint]) -> Endpoint:

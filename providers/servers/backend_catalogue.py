@@ -1,15 +1,12 @@
 """The backends that can be served. A new one is one file in `providers/backends` and one line here."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
 from typing import Protocol, cast
 
-from providers.backends.backend import Backend
-from providers.wire.domain_filter import DomainFilter
-
-Environment = Mapping[str, str]
+from providers.backends.backend import Backend, BackendOptions
 
 # What each serves, by the name of its module.
 BACKENDS: Mapping[str, str] = MappingProxyType(
@@ -34,16 +31,9 @@ class BackendModule(Protocol):
         """Its own options."""
         ...
 
-    def build(
-        self,
-        options: argparse.Namespace,
-        environment: Environment,
-        *,
-        domain_filter: DomainFilter | None,
-        encryption_keys: Sequence[bytes],
-    ) -> Backend:
-        """The backend of these options. Credentials come from the environment or from files, never from
-        arguments. Raises BackendError, WireError, OSError or ValueError where it cannot be made."""
+    def build(self, options: BackendOptions) -> Backend:
+        """The backend of these options. Raises BackendError, WireError, OSError or ValueError where it cannot
+        be made."""
         ...
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from providers.backends.backend import BackendOptions
 from providers.backends.errors import BackendError
 from providers.registries.encryption import parse_encryption_key
 from providers.registries.errors import InvalidEncryptionKey
@@ -78,12 +79,8 @@ def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
 def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[GranianServer]:
     keys = _fetch_encryption_keys(options, environment)
     domains = options.domain_filter
-    backend = load_backend(options.backend).build(
-        options,
-        environment,
-        domain_filter=DomainFilter(include=tuple(domains)) if domains else None,
-        encryption_keys=keys,
-    )
+    domain_filter = DomainFilter(include=tuple(domains)) if domains else None
+    backend = load_backend(options.backend).build(BackendOptions(options, environment, domain_filter, keys))
     metrics = RequestMetrics()
     credential = _find_credential(environment)
     application = _PROTOCOLS[options.protocol](
@@ -91,6 +88,7 @@ def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
     )
     server = GranianServer(application, host=options.host, port=options.port, tls=_find_tls(options))
     server.start()
+    servers = [server]
     hint = _describe_flags(server.url, options, has_credential=credential is not None, has_keys=bool(keys))
     ready = {
         "backend": options.backend,
@@ -99,24 +97,32 @@ def _start(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
         "port": server.port,
         "external_dns": hint,
     }
-    servers = [server]
-    operations_port = choose_operations_port(options.port, options.operations_port)
-    if operations_port is not None:
-        operations = GranianServer(OperationsApplication(metrics), host=options.host, port=operations_port)
-        try:
-            operations.start()
-        except OSError as error:
-            server.stop()
-            raise _CannotStart(
-                f"/healthz and /metrics cannot be served on port {operations_port}: {error}. Choose "
-                "another one with --operations-port, or off."
-            ) from error
+    operations = _start_operations(options, metrics, server)
+    if operations is not None:
         servers.append(operations)
         ready |= {"operations_url": operations.url, "operations_port": operations.port}
     sys.stdout.write(json.dumps(ready) + "\n")
     sys.stdout.flush()
     _LOG.info("Use it with: %s", hint)
     return servers
+
+
+def _start_operations(
+    options: argparse.Namespace, metrics: RequestMetrics, server: GranianServer
+) -> GranianServer | None:
+    port = choose_operations_port(options.port, options.operations_port)
+    if port is None:
+        return None
+    operations = GranianServer(OperationsApplication(metrics), host=options.host, port=port)
+    try:
+        operations.start()
+    except OSError as error:
+        server.stop()
+        raise _CannotStart(
+            f"/healthz and /metrics cannot be served on port {port}: {error}. Choose another one with "
+            "--operations-port, or off."
+        ) from error
+    return operations
 
 
 def choose_operations_port(port: int, given: int | None) -> int | None:

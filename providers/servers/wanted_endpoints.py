@@ -1,8 +1,8 @@
 """Wanted endpoints corrected where a backend can never hold them, so that nobody asks for them. Pure.
 
-Where anything stands at such a name, what stands there is given back, exactly and for every type at the name:
+Where anything is at such a name, what is there is given back, exactly and for every type at the name:
 then a client changes nothing there. Left out, its own records at the name would be deleted. Only where
-nothing stands is the endpoint left out: then it is not created.
+nothing is there, the endpoint is left out: then it is not created.
 """
 
 from collections import defaultdict
@@ -80,7 +80,7 @@ def _find_cname_conflicts(endpoints: Iterable[Endpoint]) -> Iterator[tuple[Endpo
 def _give_back(
     endpoints: Sequence[Endpoint], claims: Collection[str], labels: Mapping[str, str]
 ) -> Iterator[Endpoint]:
-    """What stands at a name, as the registry of a client sees it: without claims, with the labels of what was
+    """What is at a name, as the registry of a client sees it: without claims, with the labels of what was
     wanted there (they say which Kubernetes object it comes from)."""
     for endpoint in endpoints:
         if _states_claim(endpoint):

@@ -37,7 +37,7 @@ class Annotations:
         return self.texts.get("controller", _OUR_CONTROLLER) != _OUR_CONTROLLER
 
     def place(self, name: str) -> Place:
-        """Where an annotation that is there stands."""
+        """The place of an annotation that is there."""
         return self.places[name]
 
     def names(self, name: str) -> tuple[str, ...]:

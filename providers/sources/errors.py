@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 
 class InvalidManifest(ValueError):
-    """A manifest that cannot be taken as it stands; nothing of the directory counts then.
+    """A manifest that cannot be taken as it is; nothing of the directory counts then.
 
     `reason` says what is wrong and what would be right, `place` where.
     """

@@ -111,7 +111,7 @@ def read_text(node: Node, place: Place) -> str:
 
 
 def describe(node: Node) -> str:
-    """What stands there, by its type."""
+    """What is there, by its type."""
     if node is None:
         return "empty"
     if isinstance(node, Unclear):

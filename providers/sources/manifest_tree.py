@@ -51,7 +51,7 @@ _READINGS = (
 
 
 class Unclear(NamedTuple):
-    """A word that is no text to some program: what stands there, and what it may be read as.
+    """A word that is no text to some program: what is there, and what it may be read as.
 
     YAML 1.1 reads `on` as a truth value, `0777` as octal and `1:20` as base 60; kubectl and YAML 1.2 read
     some of these otherwise. Nothing is guessed: a field of text or number asks for a spelling on which all
@@ -97,7 +97,7 @@ def _parse_yaml_documents(text: str, place: Place) -> Iterator[tuple[Place, Node
 
 
 def _describe_syntax(error: yaml.MarkedYAMLError) -> str:
-    """The parser's own words and the line; nothing of what stands there."""
+    """The parser's own words and the line; nothing of what is there."""
     mark = error.problem_mark or error.context_mark
     line = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
     return f"this is not YAML{line}: {error.problem or error.context or 'it cannot be read'}."

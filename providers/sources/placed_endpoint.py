@@ -45,7 +45,7 @@ class PlacedEndpoint(NamedTuple):
 
 
 def raise_if_bad(endpoint: Endpoint, place: Place, targets: Place) -> None:
-    """Refuse what no provider can hold: characters nobody can show, and targets that cannot stand.
+    """Refuse what no provider can hold: characters nobody can show, and targets that cannot be held.
 
     `targets` is where those are written, `place` where all the rest is.
     """
@@ -92,7 +92,7 @@ def read_record_name(text: str, place: Place) -> str:
 
 
 def find_bad_target(endpoint: Endpoint) -> tuple[int, str] | None:
-    """The position of the first target that cannot stand, and what to write; None if all can."""
+    """The position of the first target that cannot be held, and what to write; None if all can."""
     for index, target in enumerate(endpoint.targets):
         reason = _find_fault(endpoint, target)
         if reason:

@@ -2,7 +2,7 @@
 
 Some providers list one endpoint for each target. ExternalDNS takes each of them on its own. So do we on the
 wire: the parts are sent as they were read, and those that stay as they are go along as pairs without a
-change, so that a stored change set states all that is to stand at its places.
+change, so that a stored change set states all that is to be at its names.
 """
 
 from collections import defaultdict

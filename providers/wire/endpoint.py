@@ -16,7 +16,7 @@ class ProviderSpecificProperty(msgspec.Struct, frozen=True, gc=False):
 
 
 class ValuePair(NamedTuple):
-    """A provider-specific property as it stands and as it is wanted, to ask whether both mean the same.
+    """A provider-specific property as it is and as it is wanted, to ask whether both mean the same.
 
     A side that does not have the property is empty text.
     """

@@ -2,7 +2,7 @@
 
 
 class WireError(ValueError):
-    """Something another party said cannot be read as it stands.
+    """Something another party said cannot be read as it is.
 
     `path` is the place as a JSON path (`$[17].recordTTL`); `reason` says what is wrong there.
     """
@@ -26,7 +26,7 @@ class BodyTooDeep(WireError):
 
 
 class NotAnArray(WireError):
-    """An array was expected where something else stands."""
+    """An array was expected where something else is."""
 
 
 class TooManyItems(WireError):

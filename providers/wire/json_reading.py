@@ -193,7 +193,7 @@ def _read_list(value: object, path: str) -> list[object]:
 
 
 def _name_type(value: object) -> str:
-    """What stands there, by its type alone: a value from outside never enters a message."""
+    """What is there, by its type alone: a value from outside never enters a message."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -54,7 +54,7 @@ def split_array(text: bytes, max_items: int) -> Iterator[bytes]:
     raise_if_too_many(len(raws), max_items)
     for raw in raws:
         item = bytes(raw)
-        # Fewer brackets than levels cannot be too deep, whatever stands in strings.
+        # Fewer brackets than levels cannot be too deep, whatever is in strings.
         if item.count(b"[") + item.count(b"{") >= MAX_DEPTH:
             _raise_if_item_too_deep(item)
         yield item

@@ -32,7 +32,7 @@ def find_poison(endpoint: Endpoint) -> Poison | None:
 
 
 def safe_text(text: str) -> str:
-    """The text as it may stand in a finding or a log: printable characters only, 253 at most."""
+    """The text as it may be shown in a finding or a log: printable characters only, 253 at most."""
     shown = "".join(
         character if character.isprintable() else f"\\u{ord(character):04x}"
         for character in text[:MAX_SAFE_TEXT_LENGTH]
