@@ -40,8 +40,7 @@ def run_whole_transfer(provider_id: int, batch_size: int, result: Connection) ->
     from registry_app.models import Owner, Provider, Transfer
     from registry_app.reconcile.sync import sync_provider
     from registry_app.transfer.plan.preview import preview_transfer
-    from registry_app.transfer.plan.selection import Selection
-    from registry_app.transfer.plan.transfer_request import TransferRequest
+    from registry_app.transfer.plan.transfer_request import Selection, TransferRequest
     from registry_app.transfer.request_transfer import request_transfer
     from registry_app.transfer.send.run_transfer import run_transfer
 

@@ -36,7 +36,7 @@ from registry_app.queries.look_alike import find_look_alikes
 from registry_app.queries.name_range import build_prefix_query, build_suffix_query, read_name
 from registry_app.queries.provider_page import describe_freshness
 from registry_app.queries.record_set_page import fetch_record_set_page
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 
 _Answer = HttpResponseRedirect | None
 _SHOWN_TYPES = ("A", "AAAA", "CNAME", "TXT", "MX", "NS", "SRV", "PTR", "NAPTR", "DNAME")

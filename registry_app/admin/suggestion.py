@@ -9,7 +9,7 @@ from django.urls import reverse
 from registry_app.admin.transfer_draft import sign_selection
 from registry_app.errors import InvalidRequest
 from registry_app.models import Claim, Finding, LoopRun, RecordSet, Transfer
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 
 
 class Fix(NamedTuple):

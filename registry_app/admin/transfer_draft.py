@@ -9,9 +9,8 @@ import msgspec
 from django.core import signing
 
 from registry_app.errors import InvalidRequest
-from registry_app.transfer.plan.preview import PlannedItem, ProviderPlan
-from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.plan.transfer_request import TransferRequest
+from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan
+from registry_app.transfer.plan.transfer_request import Selection, TransferRequest
 
 _SALT: Final = "dnsadmin.transfer"
 _MOST_DIGESTS: Final = 2_000

@@ -9,7 +9,7 @@ from registry_app.admin.fields import LinesField, ThemedForm
 from registry_app.admin.transfer_draft import Draft, read_selection, sign_selection
 from registry_app.errors import InvalidRequest
 from registry_app.models import Claim, Owner, OwnershipState, Provider, Transfer
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 
 MOST_NAMES = 10_000
 _REQUESTABLE = [(kind.value, kind.label) for kind in Transfer.Kind if kind != Transfer.Kind.UNDO]

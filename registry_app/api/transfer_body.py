@@ -7,9 +7,7 @@ from rest_framework import serializers
 from registry_app.api.body import StrictSerializer
 from registry_app.api.reference import OneOrMoreWordsField, ProviderIdField, RowIdField
 from registry_app.models import Transfer
-from registry_app.transfer.plan.load_subjects import MOST_NAMED
-from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.plan.transfer_request import TransferRequest
+from registry_app.transfer.plan.transfer_request import MOST_NAMED, Selection, TransferRequest
 
 _FINGERPRINT_LENGTH = 64
 _KINDS = [choice for choice in Transfer.Kind.choices if choice[0] != Transfer.Kind.UNDO]

@@ -8,8 +8,7 @@ from django.core.management.base import CommandParser
 from registry_app.errors import InvalidRequest
 from registry_app.management.find_provider import find_provider
 from registry_app.models import Transfer
-from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.plan.transfer_request import TransferRequest
+from registry_app.transfer.plan.transfer_request import Selection, TransferRequest
 
 _KINDS = [kind for kind in Transfer.Kind.values if kind != Transfer.Kind.UNDO]
 _ID_HELP: Final = "The id that `request` prints, or the number that the web admin shows."

@@ -5,8 +5,8 @@ from datetime import datetime
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
 from registry_app.models import LoopRun, LoopStep, Transfer, TransferItem, TransferStep
-from registry_app.transfer.advance import advance
 from registry_app.transfer.send.conclude import resolve_stuck_finding
+from registry_app.transfer.transfer_row import advance
 
 _STATUS = Transfer.Status
 _ITEM = TransferItem.Status

@@ -10,10 +10,9 @@ from registry_app.queries.people import find_same_people
 from registry_app.queries.send_gate import find_send_stops
 from registry_app.queries.transfer import needs_other_person
 from registry_app.queries.transfer_access import may_act_on_transfer
-from registry_app.transfer.advance import advance
-from registry_app.transfer.find_transfer import find_transfer
 from registry_app.transfer.plan.preconditions import find_changed_precondition, find_changed_url
-from registry_app.transfer.plan.stored_fingerprint import compute_stored_fingerprint
+from registry_app.transfer.plan.provider_plan import compute_stored_fingerprint
+from registry_app.transfer.transfer_row import advance, find_transfer
 
 _OTHER_PERSON = Provider.ApprovalPolicy.OTHER_PERSON
 

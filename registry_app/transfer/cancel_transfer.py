@@ -6,8 +6,7 @@ from registry_app.actor import Actor
 from registry_app.errors import NotAllowed
 from registry_app.models import Transfer
 from registry_app.queries.transfer_access import may_cancel
-from registry_app.transfer.advance import advance
-from registry_app.transfer.find_transfer import find_transfer
+from registry_app.transfer.transfer_row import advance, find_transfer
 
 
 def cancel_transfer(actor: Actor, public_id: UUID | str | int, *, reason: str) -> Transfer:

@@ -13,11 +13,10 @@ from registry_app.models import UNSETTLED, Grant, Transfer, TransferItem, Transf
 from registry_app.queries.late_arrivals import compute_watch_until
 from registry_app.queries.transfer import DECISIONS
 from registry_app.queries.transfer_access import may_act_on_transfer
-from registry_app.transfer.advance import advance
 from registry_app.transfer.approve_transfer import raise_if_stopped
-from registry_app.transfer.find_transfer import find_transfer
+from registry_app.transfer.plan.preconditions import find_ended_right
 from registry_app.transfer.send.conclude import resolve_stuck_finding
-from registry_app.transfer.send.void_approval import find_ended_right
+from registry_app.transfer.transfer_row import advance, find_transfer
 
 _ITEM = TransferItem.Status
 _STEP = TransferStep.Status

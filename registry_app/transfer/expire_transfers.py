@@ -4,7 +4,7 @@ from registry_app.actor import SYSTEM
 from registry_app.clock import fetch_now
 from registry_app.errors import StateMoved
 from registry_app.models import Transfer
-from registry_app.transfer.advance import advance
+from registry_app.transfer.transfer_row import advance
 
 _MOST_AT_ONCE = 500
 _WAITING = (Transfer.Status.REQUESTED, Transfer.Status.APPROVED)

@@ -17,12 +17,11 @@ from registry_app.crash_point import crash_point
 from registry_app.errors import StateMoved
 from registry_app.models import UNSETTLED, Provider, RecordSet, Transfer, TransferItem, TransferStep
 from registry_app.queries.late_arrivals import find_watched
-from registry_app.transfer.advance import advance
-from registry_app.transfer.plan.load_subjects import load_shown
-from registry_app.transfer.plan.lock_key import compute_lock_key
 from registry_app.transfer.plan.preconditions import find_changed_url
+from registry_app.transfer.plan.subjects import load_shown
 from registry_app.transfer.send.review import key_of, plan_of
 from registry_app.transfer.send.steps import load_earlier
+from registry_app.transfer.transfer_row import advance, compute_lock_key
 from registry_app.writes.read_back import is_same_text
 
 _STATUS = Transfer.Status

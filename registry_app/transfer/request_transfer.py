@@ -15,9 +15,9 @@ from registry_app.errors import (
     StateMoved,
 )
 from registry_app.models import Transfer
-from registry_app.transfer.plan.confirmation import is_confirmed
 from registry_app.transfer.plan.preview import preview_transfer
 from registry_app.transfer.plan.provider_plan import ProviderPlan, Refusal
+from registry_app.transfer.plan.refusals import is_confirmed
 from registry_app.transfer.plan.transfer_request import TransferRequest
 from registry_app.transfer.store_transfer import Purpose, store_transfer
 

@@ -10,11 +10,11 @@ from registry_app.actor import Actor
 from registry_app.errors import InvalidRequest, StateMoved
 from registry_app.models import Transfer
 from registry_app.queries.transfer import UNDOABLE
-from registry_app.transfer.find_transfer import find_transfer
 from registry_app.transfer.plan.preview import raise_if_unknown_intent
 from registry_app.transfer.plan.provider_plan import ProviderPlan
 from registry_app.transfer.request_transfer import raise_if_refused, raise_if_unconfirmed
 from registry_app.transfer.store_transfer import Purpose, store_transfer
+from registry_app.transfer.transfer_row import find_transfer
 from registry_app.transfer.undo_plan import build_undo_plan
 
 

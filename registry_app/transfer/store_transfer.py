@@ -12,9 +12,8 @@ from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.models import Provider, Transfer, TransferItem
 from registry_app.queries.transfer import POLICY_APPROVES
-from registry_app.transfer.advance import advance
-from registry_app.transfer.plan.lock_key import compute_lock_key
 from registry_app.transfer.plan.provider_plan import ProviderPlan
+from registry_app.transfer.transfer_row import advance, compute_lock_key
 
 _ROWS = 500
 _MOST_LEFT_OUT = 200

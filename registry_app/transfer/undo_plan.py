@@ -15,28 +15,33 @@ from registry_app.queries.declared import DeclaredSet, fetch_declared_set
 from registry_app.queries.instance import fetch_instances
 from registry_app.queries.transfer_access import find_denied_side
 from registry_app.queries.transfer_items import find_left_to_undo
-from registry_app.transfer.plan.build_plan import leave_out_locked
-from registry_app.transfer.plan.claim_caches import find_cache_warnings
 from registry_app.transfer.plan.claim_key import ClaimKey, claim_key_of, describe_place, format_endpoint
-from registry_app.transfer.plan.confirmation import build_confirmation_text
-from registry_app.transfer.plan.fingerprint import PlanHead, compute_fingerprint
-from registry_app.transfer.plan.group import assign_batches, find_stores_of_items
-from registry_app.transfer.plan.instance_verdicts import InstanceVerdicts
-from registry_app.transfer.plan.load_subjects import load_shown, to_record_facts
+from registry_app.transfer.plan.neighbours import judge_rows, key_of_item, leave_out_locked
 from registry_app.transfer.plan.preconditions import build_preconditions
-from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
+from registry_app.transfer.plan.provider_plan import (
+    PlanHead,
+    PlannedItem,
+    ProviderPlan,
+    Refusal,
+    assign_batches,
+    compute_fingerprint,
+    find_stores_of_items,
+)
 from registry_app.transfer.plan.refusals import (
+    build_confirmation_text,
+    find_cache_warnings,
     find_provider_refusals,
     find_registry_warnings,
     find_stop_warnings,
 )
-from registry_app.transfer.plan.subjects import RecordFacts
+from registry_app.transfer.plan.subjects import RecordFacts, load_shown, to_record_facts
 from registry_app.transfer.plan.verdicts import (
+    InstanceVerdicts,
+    NewOwner,
     Verdict,
     compute_declared_verdict,
     compute_verdict_without_change,
 )
-from registry_app.transfer.plan.whole_names import NewOwner, judge_rows, key_of_item
 from registry_app.transfer.send.given_back import Standing, find_objection
 from registry_app.transfer.send.review import key_of, plan_of
 from registry_app.transfer.send.steps import changes_of_step, claim_key_of_row

@@ -13,8 +13,7 @@ from registry_app.loop.session import LoopSession
 from registry_app.mirror.baseline import ImplausibleResponse
 from registry_app.models import Provider, SyncRun, Transfer
 from registry_app.reconcile.sync import sync_provider
-from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.plan.transfer_request import TransferRequest
+from registry_app.transfer.plan.transfer_request import Selection, TransferRequest
 from registry_app.transfer.send.session import TransferSession
 from registry_app.writes.session import leased_provider, open_session
 from tests.reference_server import make_claim, make_record

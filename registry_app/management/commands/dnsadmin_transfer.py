@@ -32,7 +32,6 @@ from registry_app.queries.late_arrivals import providers_with_late_arrivals
 from registry_app.queries.transfer import due_transfers
 from registry_app.transfer.approve_transfer import approve_transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
-from registry_app.transfer.find_transfer import find_transfer
 from registry_app.transfer.late_arrivals import reopen_late_arrivals
 from registry_app.transfer.plan.preview import preview_transfer
 from registry_app.transfer.plan.provider_plan import ProviderPlan
@@ -41,6 +40,7 @@ from registry_app.transfer.reject_transfer import reject_transfer
 from registry_app.transfer.request_transfer import request_transfer
 from registry_app.transfer.request_undo import UndoRequest, preview_undo, request_undo
 from registry_app.transfer.send.run_transfer import run_transfer
+from registry_app.transfer.transfer_row import find_transfer
 
 _Status = Transfer.Status
 _GOOD_ENDS = (_Status.VERIFIED, _Status.ROLLED_BACK)

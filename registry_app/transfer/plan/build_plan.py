@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import Q
-
 from providers.registries.claim import TxtProfile
 from providers.wire.endpoint import EndpointKey
 from registry_app.actor import Actor
@@ -12,37 +10,32 @@ from registry_app.errors import SecretUnavailable
 from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filter
 from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.mirror.profiles import fetch_txt_profiles
-from registry_app.models import Owner, Provider, Transfer, TransferItem
+from registry_app.models import Owner, Provider, Transfer
 from registry_app.queries.declared import fetch_declared_set
 from registry_app.queries.instance import WITH_PROFILES, fetch_instances
-from registry_app.transfer.name_transfer import name_transfer
-from registry_app.transfer.plan.claim_caches import FormerOwners, find_cache_warnings
 from registry_app.transfer.plan.claim_key import ClaimKey, build_txt_key, claim_key_of
-from registry_app.transfer.plan.clean_up import build_clean_up_items
 from registry_app.transfer.plan.edits import PlanContext
-from registry_app.transfer.plan.fingerprint import PlanHead, compute_fingerprint
-from registry_app.transfer.plan.group import (
-    assign_batches,
-    changes_of,
-    find_stores_of_items,
+from registry_app.transfer.plan.items import build_clean_up_items, build_item, build_left_behind_item
+from registry_app.transfer.plan.neighbours import (
+    find_siblings,
+    judge_rows,
+    key_of_item,
+    leave_out_locked,
     leave_out_shared,
 )
-from registry_app.transfer.plan.instance_verdicts import InstanceVerdicts
-from registry_app.transfer.plan.items import build_item, build_left_behind_item
-from registry_app.transfer.plan.load_subjects import (
-    Loaded,
-    find_claims,
-    find_record_sets,
-    load_claims,
-    load_selected,
-    load_shown,
-    load_shown_elsewhere,
-    load_txt_record_sets,
-)
-from registry_app.transfer.plan.lock_key import compute_lock_key
 from registry_app.transfer.plan.preconditions import Preconditions, build_preconditions
-from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
+from registry_app.transfer.plan.provider_plan import (
+    PlanHead,
+    PlannedItem,
+    ProviderPlan,
+    Refusal,
+    assign_batches,
+    changes_of,
+    compute_fingerprint,
+    find_stores_of_items,
+)
 from registry_app.transfer.plan.refusals import (
+    find_cache_warnings,
     find_item_refusals,
     find_permission_refusals,
     find_provider_refusals,
@@ -50,10 +43,23 @@ from registry_app.transfer.plan.refusals import (
     find_stop_warnings,
     find_target_refusals,
 )
-from registry_app.transfer.plan.subjects import ClaimFacts
-from registry_app.transfer.plan.transfer_request import TransferRequest
-from registry_app.transfer.plan.verdicts import Verdict, compute_verdict_without_change
-from registry_app.transfer.plan.whole_names import NewOwner, find_siblings, judge_rows, key_of_item
+from registry_app.transfer.plan.subjects import (
+    ClaimFacts,
+    Loaded,
+    load_claims,
+    load_selected,
+    load_shown,
+    load_shown_elsewhere,
+    load_txt_record_sets,
+)
+from registry_app.transfer.plan.transfer_request import TransferRequest, find_claims, find_record_sets
+from registry_app.transfer.plan.verdicts import (
+    FormerOwners,
+    InstanceVerdicts,
+    NewOwner,
+    Verdict,
+    compute_verdict_without_change,
+)
 
 _KIND = Transfer.Kind
 # Somebody owned the record sets before, and does not afterwards.
@@ -276,34 +282,6 @@ def _compute_verdict_without_target(asked: PlanRequest) -> Verdict:
             "It has no owner afterwards: no instance changes or deletes it any more."
         )
     return compute_verdict_without_change("It keeps its owner.")
-
-
-def leave_out_locked(provider: Provider, items: tuple[PlannedItem, ...]) -> tuple[PlannedItem, ...]:
-    """Leave out the items whose names are part of an open transfer."""
-    is_open = Q(transfer__provider=provider, transfer__status__in=Transfer.OPEN_STATUSES)
-    if not TransferItem.objects.filter(is_open).exists():
-        return items
-    keys = {compute_lock_key(provider.pk, item.name): item.name for item in items if not item.problem}
-    ordered = sorted(keys)
-    locked: dict[str, str] = {}
-    for start in range(0, len(ordered), _CHUNK):
-        chunk = ordered[start : start + _CHUNK]
-        rows = (
-            TransferItem.objects.filter(lock_key__in=chunk)
-            .select_related("transfer")
-            .only("lock_key", "transfer__public_id", "transfer__kind")
-        )
-        locked.update({keys[row.lock_key]: name_transfer(row.transfer) for row in rows if row.lock_key})
-    return tuple(
-        replace(
-            item,
-            problem=f"Its name is part of another open transfer: {locked[item.name]}.",
-            problem_code="in_open_transfer",
-        )
-        if not item.problem and item.name in locked
-        else item
-        for item in items
-    )
 
 
 def _find_source(items: Sequence[PlannedItem], target: Owner | None) -> Owner | None:

@@ -10,12 +10,12 @@ from providers.registries.errors import RegistryError
 from providers.wire.endpoint import Endpoint
 from registry_app.transfer.plan.claim_key import (
     ClaimKey,
+    EndpointDict,
     build_claim_dict,
     build_row,
     claim_key_of,
     format_endpoint,
 )
-from registry_app.transfer.plan.provider_plan import EndpointDict
 from registry_app.transfer.plan.subjects import ClaimFacts
 
 

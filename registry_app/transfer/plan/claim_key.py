@@ -1,14 +1,16 @@
-"""Where a claim stands: in a TXT record of the zone, or in the row of a registry store."""
+"""Where a claim is: in a TXT record of the zone, or in the row of a registry store."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from providers.wire.canonical_name import canonical_name
 from providers.wire.endpoint import Endpoint, EndpointKey
-from registry_app.transfer.plan.provider_plan import EndpointDict
 
+# Wire endpoints as they stand in a row: a JSON object. `encrypt` beside the wire's own fields names,
+# by the position of a target, the registry profile with whose key that target is sealed when it is sent.
+EndpointDict = dict[str, Any]
 # The store of what stands in the zone itself.
 ZONE = ""
 # What a plan's endpoint holds beside the fields of the wire.

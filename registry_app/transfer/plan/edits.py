@@ -24,12 +24,15 @@ from providers.wire.endpoint import Endpoint
 from registry_app.mirror.owner_registry import OwnerRegistry
 from registry_app.models import Transfer
 from registry_app.queries.declared import DeclaredSet
-from registry_app.transfer.plan.claim_caches import FormerOwners
 from registry_app.transfer.plan.claim_edit import ClaimEdit, UnusableClaim, read_plain_text
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, build_row, build_row_key, build_txt_key
-from registry_app.transfer.plan.instance_verdicts import InstanceVerdicts
 from registry_app.transfer.plan.subjects import ClaimFacts, Subject
-from registry_app.transfer.plan.verdicts import Verdict, compute_declared_verdict
+from registry_app.transfer.plan.verdicts import (
+    FormerOwners,
+    InstanceVerdicts,
+    Verdict,
+    compute_declared_verdict,
+)
 
 _KIND = Transfer.Kind
 

@@ -1,22 +1,45 @@
-"""From subjects to planned items: the claims of each record set before and after. Pure."""
+"""From record sets and claims to planned items: the claims of each before and after. Pure."""
 
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from providers.registries.claim import OwnershipState
+from providers.registries.claim import ClaimVerdict, OwnershipState
 from providers.registries.errors import RegistryError
 from providers.registries.txt_names import CLAIMABLE_TYPES
 from providers.wire.canonical_name import InvalidName
+from providers.wire.endpoint import EndpointKey
+from registry_app.mirror.owner_registry import OwnerRegistry
 from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.plan.claim_edit import ClaimEdit, UnusableClaim
-from registry_app.transfer.plan.edits import PlanContext, edit_claims, find_verdict
-from registry_app.transfer.plan.other_owners import add_label_owner, raise_if_another_takes_over
+from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, claim_key_of, describe_place
+from registry_app.transfer.plan.edits import PlanContext, edit_claims, find_verdict, naming_of
+from registry_app.transfer.plan.neighbours import LEFT_BEHIND
 from registry_app.transfer.plan.provider_plan import PlannedItem
-from registry_app.transfer.plan.subjects import Subject
-from registry_app.transfer.plan.whole_names import LEFT_BEHIND
+from registry_app.transfer.plan.subjects import ClaimFacts, Subject
+from registry_app.transfer.plan.verdicts import (
+    Verdict,
+    compute_verdict_of_unvouched,
+    compute_verdict_without_change,
+)
 
 _KIND = Transfer.Kind
 # Left out without a word of refusal: there is nothing to do for them.
 HARMLESS_CODES = frozenset({"already_there", "already_in_form", LEFT_BEHIND})
+_VERDICT = TransferItem.Verdict
+# What may be removed without changing who owns anything.
+REMOVABLE = (
+    ClaimVerdict.ORPHAN,
+    ClaimVerdict.OBSOLETE,
+    ClaimVerdict.SUPERSEDED,
+    ClaimVerdict.OVERRULED,
+)
+_WHY_REMOVABLE = {
+    ClaimVerdict.ORPHAN: "There is no record set at the claimed name.",
+    ClaimVerdict.OBSOLETE: "The alias has its own claim, which decides.",
+    ClaimVerdict.SUPERSEDED: "A new-format claim of the same owner decides.",
+    ClaimVerdict.OVERRULED: "ExternalDNS uses another claim instead.",
+}
 
 
 def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
@@ -125,3 +148,125 @@ def _find_adoption_problem(subject: Subject) -> tuple[str, str]:
     if record.key.record_type not in CLAIMABLE_TYPES:
         return "unclaimable_type", f"ExternalDNS cannot own record sets of type {record.key.record_type}."
     return "", ""
+
+
+def raise_if_another_takes_over(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
+    """Raises UnusableClaim where the owner's claim goes from a place, and ExternalDNS may then obey another's
+    that it does not obey beside it."""
+    other = next((claim for claim in subject.unheard if claim.owner_id != context.owner_id), None)
+    gone = edit.find_given_up(subject.readable) if other else None
+    if other is None or gone is None:
+        return
+    raise UnusableClaim(
+        "another_claim_takes_over",
+        f"Its claim is removed from {describe_place(gone, {})}, and another one, in "
+        f"{describe_place(other.place, {})}, names {other.owner_id}: ExternalDNS may then use that "
+        f"claim, and {other.owner_id} may change or delete the record set. Clean that claim up first.",
+    )
+
+
+def add_label_owner(verdict: Verdict, subject: Subject, context: PlanContext) -> Verdict:
+    """The verdict with what the instances of the owner may do whom the provider's label names."""
+    label_owner = subject.record.label_owner
+    if not label_owner or context.kind == _KIND.REFORMAT:
+        return verdict
+    label = f"the provider returns it with the label owner={label_owner}, which dnsadmin cannot change"
+    if context.kind == _KIND.RELEASE:
+        return Verdict(
+            _VERDICT.UNKNOWN,
+            f"The claim is removed, but {label}: without a claim ExternalDNS uses the label, so "
+            f"{label_owner} owns it afterwards and may change or delete it.",
+        )
+    if label_owner == context.owner_id:
+        return verdict
+    registry = context.registries.get(label_owner, OwnerRegistry())
+    if registry.store != ZONE:
+        return verdict  # its instance goes by its store, and by no label
+    if _obeys_claims_of(registry, context.registries[context.owner_id]):
+        note = f"Besides, {label}. The new claim takes precedence for every instance that reads it."
+        return Verdict(verdict.value, f"{verdict.reason} {note}")
+    value = verdict.value if verdict.value == _VERDICT.DELETE else _VERDICT.UNKNOWN
+    note = (
+        f"Besides, {label}, and an instance of {label_owner} does not read the new claim: it still "
+        "manages the record set and may change or delete it."
+    )
+    return Verdict(value, f"{verdict.reason} {note}")
+
+
+def _obeys_claims_of(reader: OwnerRegistry, writer: OwnerRegistry) -> bool:
+    if writer.store != ZONE or naming_of(reader.txt) != naming_of(writer.txt):
+        return False
+    return writer.txt.encryption_key in (None, reader.txt.encryption_key)
+
+
+def build_clean_up_items(
+    claims: Iterable[ClaimFacts],
+    contents: Mapping[ClaimKey, tuple[str, ...]],
+    registered: frozenset[str],
+    elsewhere: Mapping[EndpointKey, str],
+    manages: Callable[[str], bool],
+) -> tuple[PlannedItem, ...]:
+    """One item for each place that holds some of `claims`. `registered` are the owner ids of which a
+    person said how they write their claims. `elsewhere` names, for record sets that rows of registry stores
+    speak for, another provider that shows them, and `manages` tells of a name whether this provider manages
+    it: a row does not say which provider it means."""
+    by_place: dict[ClaimKey, list[ClaimFacts]] = defaultdict(list)
+    for claim in claims:
+        by_place[claim.place].append(claim)
+    items = (_build_clean_up_item(found, contents, registered) for _, found in sorted(by_place.items()))
+    return tuple(_leave_out_if_elsewhere(item, elsewhere, manages) for item in items)
+
+
+def _leave_out_if_elsewhere(
+    item: PlannedItem, elsewhere: Mapping[EndpointKey, str], manages: Callable[[str], bool]
+) -> PlannedItem:
+    if not any(claim_key_of(endpoint).store for endpoint in item.before):
+        return item
+    provider = elsewhere.get(EndpointKey(item.name, item.record_type, item.set_identifier))
+    if provider:
+        problem = f"{provider} shows this record set, and the row may be its claim there."
+        return replace(item, problem=problem, problem_code="record_set_elsewhere")
+    if not manages(item.name):
+        problem = "Its name is outside the domain filter, so its record set may be at another provider."
+        return replace(item, problem=problem, problem_code="outside_domain_filter")
+    return item
+
+
+def _build_clean_up_item(
+    claims: list[ClaimFacts], contents: Mapping[ClaimKey, tuple[str, ...]], registered: frozenset[str]
+) -> PlannedItem:
+    first = claims[0]
+    verdict = _compute_clean_up_verdict(claims, registered)
+    edit = ClaimEdit(contents)
+    kept = [claim for claim in claims if claim.verdict not in REMOVABLE]
+    problem = ""
+    if kept:
+        place = describe_place(first.place, {})
+        problem = (
+            f"Its claim in {place} is {kept[0].verdict}: a clean-up removes only claims that decide nothing."
+        )
+    else:
+        for claim in claims:
+            edit.remove(claim)
+    return PlannedItem(
+        name=first.record_name,
+        record_type=first.record_type,
+        set_identifier=first.place.set_identifier,
+        record_before=None,
+        before=edit.before(),
+        after=edit.after(),
+        verdict=verdict.value,
+        verdict_reason=verdict.reason,
+        problem=problem,
+        problem_code="claim_decides" if problem else "",
+        source_owner_id=",".join(sorted({claim.owner_id for claim in claims if claim.owner_id})),
+    )
+
+
+def _compute_clean_up_verdict(claims: list[ClaimFacts], registered: frozenset[str]) -> Verdict:
+    orphans = (claim for claim in claims if claim.verdict == ClaimVerdict.ORPHAN)
+    for owner_id in (claim.owner_id for claim in orphans):
+        if owner_id not in registered:
+            return compute_verdict_of_unvouched(owner_id)
+    reason = _WHY_REMOVABLE.get(ClaimVerdict(claims[0].verdict), "")
+    return compute_verdict_without_change(f"{reason} No record set changes its owner.".strip())

@@ -10,12 +10,9 @@ from registry_app.queries.access import may_read
 from registry_app.queries.instance import WITH_PROFILES
 from registry_app.queries.look_alike import find_look_alikes
 from registry_app.transfer.plan.build_plan import PlanRequest, build_provider_plan
-from registry_app.transfer.plan.confirmation import build_confirmation_text
-from registry_app.transfer.plan.load_subjects import find_claims, find_record_sets
-from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
-from registry_app.transfer.plan.transfer_request import TransferRequest
-
-__all__ = ["PlannedItem", "ProviderPlan", "Refusal", "preview_transfer"]
+from registry_app.transfer.plan.provider_plan import ProviderPlan
+from registry_app.transfer.plan.refusals import build_confirmation_text
+from registry_app.transfer.plan.transfer_request import TransferRequest, find_claims, find_record_sets
 
 _KIND = Transfer.Kind
 _KINDS_WITH_TARGET = (_KIND.TRANSFER, _KIND.ADOPT)

@@ -1,4 +1,4 @@
-"""What speaks against a plan before anybody is asked to approve it, each with a code and three sentences."""
+"""Why a plan is refused, what it warns of, and the text to type where the next sync may delete."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -7,7 +7,7 @@ from typing import Any
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.mirror.owner_registry import describe_disagreement, list_registry_profiles
-from registry_app.models import Grant, Owner, Provider, RegistryProfile
+from registry_app.models import Grant, Owner, Provider, RegistryProfile, Transfer, TransferItem
 from registry_app.queries.instance import list_instances_at
 from registry_app.queries.send_gate import find_send_stops
 from registry_app.queries.transfer_access import find_denied_side
@@ -18,6 +18,9 @@ _SMALL_PROVIDER = 10
 _STALE_AFTER_INTERVALS = 5
 _STALE_AFTER_AT_LEAST = timedelta(minutes=15)
 _SHOWN = 3
+_MOST_NAMED = 5
+_KIND = Transfer.Kind
+_RISKY = (TransferItem.Verdict.DELETE, TransferItem.Verdict.NOT_REPLACED, TransferItem.Verdict.UNKNOWN)
 
 
 def find_provider_refusals(provider: Provider) -> list[Refusal]:
@@ -173,3 +176,71 @@ def _is_tried_at(profile: RegistryProfile, provider: Provider) -> bool:
 
 def _refuse(code: str, happened: str, todo: str) -> Refusal:
     return Refusal(code, happened, todo=todo)
+
+
+def find_cache_warnings(preconditions: Mapping[str, Any]) -> list[Refusal]:
+    """What instances that cache claims mean for a plan, whose preconditions these are."""
+    former: Mapping[str, Mapping[str, int]] = preconditions.get("former owners", {})
+    owners: Mapping[str, Mapping[str, Any]] = preconditions.get("owners", {})
+    new = {owner_id: said.get("claim cache", {}) for owner_id, said in owners.items()}
+    found = []
+    if told := _name_caches(former):
+        found.append(
+            Refusal(
+                "former_owner_caches_claims",
+                f"Instances of the former owner use cached claims (--txt-cache-interval): {told}.",
+                now="During that time after this is sent they may still change or delete these record sets.",
+                todo="Restart them after this was sent, or keep the sources of these record sets in their "
+                "cluster until that time is over.",
+                is_warning=True,
+            )
+        )
+    if told := _name_caches(new):
+        found.append(
+            Refusal(
+                "new_owner_caches_claims",
+                f"Instances of the new owner use cached claims (--txt-cache-interval): {told}.",
+                now="During that time after this is sent they leave these record sets alone.",
+                todo="Wait, or restart them after this was sent.",
+                is_warning=True,
+            )
+        )
+    return found
+
+
+def _name_caches(owners: Mapping[str, Mapping[str, int | None]]) -> str:
+    told = [
+        f"{name} of {owner_id} for up to {seconds} s"
+        for owner_id, caches in owners.items()
+        for name, seconds in caches.items()
+        if seconds
+    ]
+    more = f" and {len(told) - _MOST_NAMED} more" if len(told) > _MOST_NAMED else ""
+    return f"{', '.join(told[:_MOST_NAMED])}{more}"
+
+
+def build_confirmation_text(
+    kind: str, items: Sequence[PlannedItem], target_owner_id: str, *, left_behind: int = 0
+) -> str:
+    """The exact text to type for all items of a request, of all its providers; empty if none is needed.
+
+    `left_behind` is how many record sets stay with their owner at names of which other types go.
+    """
+    if not left_behind and not any(item.verdict in _RISKY or item.settles_conflict for item in items):
+        return ""
+    text = _describe_act(kind, len(items), target_owner_id)
+    return f"{text} and leave {left_behind} behind" if left_behind else text
+
+
+def _describe_act(kind: str, count: int, target_owner_id: str) -> str:
+    what = "1 record set" if count == 1 else f"{count} record sets"
+    if kind == _KIND.TRANSFER:
+        return f"transfer {what} to {target_owner_id}"
+    if kind == _KIND.ADOPT:
+        return f"adopt {what} for {target_owner_id}"
+    return f"{Transfer.Kind(kind).value.replace('_', ' ')} {what}"
+
+
+def is_confirmed(wanted: str, typed: str) -> bool:
+    """Whether what was typed is the text, but for white space at its ends and doubled inside."""
+    return not wanted or " ".join(typed.split()) == wanted

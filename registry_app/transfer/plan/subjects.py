@@ -1,15 +1,23 @@
-"""What a plan is made from: record sets and claims as values, and which claim speaks for which. Pure."""
+"""What a plan is made from: record sets and claims as values, and which claim is for which record set.
+
+The rows are loaded in a handful of statements, however many there are.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+
+from django.db.models import Q, QuerySet
 
 from providers.registries.claim import ClaimVerdict, OwnershipState
 from providers.registries.labels import OWNER
 from providers.registries.ownership import is_alias, precedence
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
-from registry_app.transfer.plan.claim_key import ClaimKey
+from registry_app.models import Claim, Provider, RecordSet
+from registry_app.transfer.plan.claim_key import ClaimKey, build_row_key, build_txt_key
+
+_CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +135,158 @@ def _speaks(claim: ClaimFacts, record: RecordFacts, types: set[str]) -> bool:
     # A TXT endpoint that mixes heritage with other targets does not claim itself.
     is_itself = record.key.record_type == "TXT" and claim.place.name == record.key.name
     return claim.record_type in types and not is_itself
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One provider's part of a selection. `neighbours` are all record sets at the names of `selected`,
+    those included; `contents` are all targets of every place that holds one of their claims."""
+
+    selected: tuple[Subject, ...]
+    neighbours: tuple[Subject, ...]
+    contents: dict[ClaimKey, tuple[str, ...]]
+
+
+def load_selected(provider: Provider, found: QuerySet[RecordSet]) -> Loaded:
+    """The selected record sets of one provider with their claims and neighbours."""
+    mine = found.filter(provider=provider)
+    selected_ids = set(mine.values_list("pk", flat=True))
+    at_names = RecordSet.objects.filter(provider=provider, name__in=mine.order_by().values("name"))
+    rows = at_names.filter(Q(missing_since__isnull=True) | Q(pk__in=mine.order_by().values("pk")))
+    records = [to_record_facts(row) for row in _record_values(rows)]
+    claims = Claim.objects.filter(provider=provider, record_name__in=mine.order_by().values("name"))
+    claim_facts = load_claims(claims)
+    subjects = build_subjects(records, claim_facts)
+    return Loaded(
+        selected=tuple(subject for subject in subjects if subject.record.id in selected_ids),
+        neighbours=subjects,
+        contents=load_contents(provider, claim_facts),
+    )
+
+
+def load_claims(claims: QuerySet[Claim]) -> tuple[ClaimFacts, ...]:
+    """Claims as facts, in a fixed order."""
+    values = claims.order_by("txt_name", "set_identifier", "raw", "pk").values_list(
+        "pk",
+        "txt_name",
+        "set_identifier",
+        "raw",
+        "verdict",
+        "record_name",
+        "record_type",
+        "owner__owner_id",
+        "registry_profile_id",
+        "is_encrypted",
+    )
+    return tuple(_to_facts(_ClaimRow(*each)) for each in values.iterator())
+
+
+class _ClaimRow(NamedTuple):
+    pk: int
+    txt_name: str
+    set_identifier: str
+    raw: str
+    verdict: str
+    record_name: str
+    record_type: str
+    owner_id: str | None
+    profile: int | None
+    is_encrypted: bool
+
+
+def _to_facts(row: _ClaimRow) -> ClaimFacts:
+    place = build_txt_key(row.txt_name, row.set_identifier)
+    if not row.txt_name:  # a row of a registry store
+        record = EndpointKey(row.record_name, row.record_type, row.set_identifier)
+        # A store that nobody knows any more is no place to write to: no profile has this key.
+        place = build_row_key(str(row.profile or 0), record)
+    return ClaimFacts(
+        id=row.pk,
+        place=place,
+        raw=row.raw,
+        verdict=row.verdict,
+        record_name=row.record_name,
+        record_type=row.record_type,
+        owner_id=row.owner_id or "",
+        profile_reference=str(row.profile or ""),
+        is_encrypted=row.is_encrypted,
+    )
+
+
+def load_contents(provider: Provider, claims: Iterable[ClaimFacts]) -> dict[ClaimKey, tuple[str, ...]]:
+    """All targets at the places that hold `claims`: the claims, and what else stands beside them."""
+    found: dict[ClaimKey, list[str]] = defaultdict(list)
+    for claim in claims:
+        found[claim.place].append(claim.raw)
+    mixed = {
+        build_txt_key(row.name, row.set_identifier): tuple(row.targets)
+        for row in load_txt_record_sets(provider, {key.name for key in found if not key.store})
+    }
+    # A TXT record set of the mirror is the whole endpoint, in the provider's own order.
+    return {key: mixed.get(key, tuple(targets)) for key, targets in found.items()}
+
+
+def load_shown(provider: Provider, names: Sequence[str]) -> dict[ClaimKey, tuple[str, ...]]:
+    """What the mirror holds at the places of the claims for these names."""
+    facts: list[ClaimFacts] = []
+    for start in range(0, len(names), _CHUNK):
+        facts += load_claims(provider.claims.filter(record_name__in=names[start : start + _CHUNK]))
+    return load_contents(provider, facts)
+
+
+def load_shown_elsewhere(provider: Provider, claims: Iterable[ClaimFacts]) -> dict[EndpointKey, str]:
+    """Record sets that rows of registry stores speak for and that another provider shows, with its name."""
+    names = sorted({claim.record_name for claim in claims if claim.place.store})
+    found: dict[EndpointKey, str] = {}
+    for start in range(0, len(names), _CHUNK):
+        rows = RecordSet.objects.filter(name__in=names[start : start + _CHUNK], missing_since__isnull=True)
+        values = rows.exclude(provider=provider).values_list(
+            "name", "record_type", "set_identifier", "provider__name"
+        )
+        found.update({EndpointKey(name, kind, label): shown_by for name, kind, label, shown_by in values})
+    return found
+
+
+def load_txt_record_sets(provider: Provider, names: Iterable[str]) -> list[RecordSet]:
+    """The TXT record sets at `names` (foreign ones, and those that mix claims with other targets)."""
+    ordered = sorted(names)
+    rows: list[RecordSet] = []
+    for start in range(0, len(ordered), _CHUNK):
+        chunk = ordered[start : start + _CHUNK]
+        rows += RecordSet.objects.filter(
+            provider=provider, name__in=chunk, record_type="TXT", missing_since__isnull=True
+        ).only("name", "set_identifier", "targets")
+    return rows
+
+
+def _record_values(rows: QuerySet[RecordSet]) -> Iterable[RecordSet]:
+    fields = (
+        "name",
+        "record_type",
+        "set_identifier",
+        "targets",
+        "ttl",
+        "provider_specific",
+        "labels",
+        "state",
+    )
+    ordered = rows.select_related("owner").only(*fields, "missing_since", "owner__owner_id")
+    return ordered.order_by("name", "record_type", "set_identifier").iterator()
+
+
+def to_record_facts(row: RecordSet) -> RecordFacts:
+    """A row as a value; its `owner` must be loaded."""
+    return RecordFacts(
+        id=row.pk,
+        key=EndpointKey(row.name, row.record_type, row.set_identifier),
+        targets=tuple(row.targets),
+        ttl=row.ttl,
+        provider_specific=tuple(
+            ProviderSpecificProperty(str(item.get("name", "")), str(item.get("value", "")))
+            for item in row.provider_specific
+        ),
+        state=row.state,
+        owner_id=row.owner.owner_id if row.owner else "",
+        is_missing=row.missing_since is not None,
+        labels={str(key): str(value) for key, value in row.labels.items()},
+    )

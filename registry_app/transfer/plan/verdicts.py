@@ -1,24 +1,39 @@
-"""What the next sync of the new owner would do to a record set. Pure.
+"""What the next sync of an owner's instances does to a record set. Pure.
 
-Of an owner that dnsadmin runs itself the desired set is known: its loop's declared endpoints decide. Of all
-others the stored policy and a person's word, and the reason says which of the two it was.
+Several instances may sign with one owner id: each is judged by itself, and the worst verdict counts. Of an
+owner that dnsadmin runs itself the desired set is known: the declared endpoints of its loop decide. Of all
+others the stored policy decides, and what a person states that the owner wants; the reason says which.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
 from providers.planning.equal_values import is_as_wanted
+from providers.planning.plan import is_as_wanted
+from providers.planning.planned_changes import DEFAULT_MANAGED_TYPES
 from providers.wire.canonical_name import endpoint_key
-from providers.wire.endpoint import Endpoint
+from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.models import InstancePolicy, Transfer, TransferItem
 from registry_app.models.loop import LoopPolicy
 from registry_app.queries.declared import DeclaredSet
+from registry_app.queries.instance import InstanceFacts, leave_out_loop_settings
 
 _VERDICT = TransferItem.Verdict
 _INTENT = Transfer.TargetIntent
 _POLICY = InstancePolicy
 _LONGEST_TARGETS = 100
+# The worst first.
+_RANK: Final = (
+    _VERDICT.DELETE,
+    _VERDICT.NOT_REPLACED,
+    _VERDICT.UNKNOWN,
+    _VERDICT.RETARGET,
+    _VERDICT.NO_OP,
+)
+_NEVER_DELETE = (InstancePolicy.UPSERT_ONLY, InstancePolicy.CREATE_ONLY)
+_MOST_NAMED = 5
 
 
 class Verdict(NamedTuple):
@@ -110,3 +125,148 @@ def _compute_unwanted(word: str, runs: str, who: str, policy: str) -> Verdict:
 
 def _begin(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:] if sentence.startswith("the instance ") else sentence
+
+
+class NewOwner(NamedTuple):
+    """Who owns an item afterwards, and what is known of the instances of it that act on the item: whether one
+    of them may delete, which types they look at, and what a loop declares."""
+
+    owner_id: str
+    may_delete: bool
+    managed_types: frozenset[str] = DEFAULT_MANAGED_TYPES
+    declared: DeclaredSet | None = None
+
+
+def choose_worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """The worst value, with the reasons of all, the worst first; at most five of them."""
+    ordered = sorted(dict.fromkeys(verdicts), key=lambda each: _RANK.index(_VERDICT(each.value)))
+    reasons = [each.reason for each in ordered[:_MOST_NAMED]]
+    if len(ordered) > _MOST_NAMED:
+        reasons.append(f"So much for {_MOST_NAMED} of its instances; it has {len(ordered)}.")
+    return Verdict(ordered[0].value, " ".join(reasons))
+
+
+class InstanceVerdicts:
+    """What the instances of the new owner do to record sets at one provider, by what a person said of it.
+
+    Record sets that the same instances act on share one verdict: it is made once for all of them.
+    """
+
+    def __init__(
+        self,
+        owner_id: str,
+        instances: Iterable[InstanceFacts],
+        provider_id: int,
+        *,
+        intent: str,
+        said_by: str,
+    ) -> None:
+        self._owner_id = owner_id
+        self._instances = leave_out_loop_settings(instances, provider_id)
+        self._provider_id = provider_id
+        self._intent = intent
+        self._said_by = said_by
+        self._made: dict[tuple[str, ...], Verdict] = {}
+
+    def judge(self, key: EndpointKey, of_loop: Verdict | None = None) -> Verdict:
+        """The verdict for one record set. `of_loop` is that of the owner's loop here, where one runs."""
+        beside = tuple(each for each in self._instances if not each.is_loop)
+        why_not = tuple(find_why_not(each, key, self._provider_id) for each in beside)
+        found = self._made.get(why_not)
+        if found is None or of_loop is not None:
+            found = self._judge_all(beside, why_not, of_loop)
+        if of_loop is None:
+            self._made[why_not] = found
+        return found
+
+    def build_new_owner(self, key: EndpointKey, declared: DeclaredSet | None = None) -> NewOwner:
+        """What is known of the instances that act on one record set, for what follows from the rest of its
+        name."""
+        acting = [each for each in self._instances if not find_why_not(each, key, self._provider_id)]
+        is_known = any(not each.is_loop for each in self._instances)
+        # Where nobody said anything, anything may be.
+        may_delete = not is_known or any(each.policy not in _NEVER_DELETE for each in acting)
+        types = frozenset(kind for each in acting for kind in each.managed_types or DEFAULT_MANAGED_TYPES)
+        return NewOwner(self._owner_id, may_delete, types or DEFAULT_MANAGED_TYPES, declared)
+
+    def _judge_all(
+        self, instances: Sequence[InstanceFacts], why_not: Sequence[str], of_loop: Verdict | None
+    ) -> Verdict:
+        acting = [each for each, why in zip(instances, why_not, strict=True) if not why]
+        verdicts = [Verdict(_VERDICT.NO_OP, why) for why in why_not if why]
+        if of_loop is not None:
+            verdicts.append(of_loop)
+        is_shared = of_loop is not None or _are_several(acting)
+        verdicts += [self._judge_one(each, is_shared=is_shared) for each in acting]
+        if not verdicts:
+            return compute_verdict(self._owner_id, InstancePolicy.UNKNOWN, self._intent, self._said_by)
+        worst = choose_worst(verdicts)
+        late = [_describe_late(each) for each in acting if each.claim_cache_seconds]
+        return Verdict(worst.value, " ".join([worst.reason, *late[:_MOST_NAMED]]))
+
+    def _judge_one(self, instance: InstanceFacts, *, is_shared: bool) -> Verdict:
+        is_bound = instance.policy in _NEVER_DELETE
+        is_said_of_one = self._intent in (_INTENT.SAME, _INTENT.OTHER)
+        if not (is_shared and is_said_of_one) or is_bound:
+            return compute_verdict(
+                self._owner_id, instance.policy, self._intent, self._said_by, instance.name
+            )
+        policy = instance.policy
+        known = "its policy is not known" if policy == InstancePolicy.UNKNOWN else f"its policy is {policy}"
+        return Verdict(
+            _VERDICT.UNKNOWN,
+            f"{self._said_by} says what {self._owner_id} wants, but it has several instances: the "
+            f"instance {instance.name} of {self._owner_id} may delete what it does not want ({known}).",
+        )
+
+
+def _describe_late(instance: InstanceFacts) -> str:
+    return (
+        f"The instance {instance.name} of {instance.owner_id} may not see the new claim for up to "
+        f"{instance.claim_cache_seconds} s (--txt-cache-interval), and leaves the record set alone "
+        "until then."
+    )
+
+
+def _are_several(acting: Sequence[InstanceFacts]) -> bool:
+    """Whether these want different things, as far as anything shows it."""
+    return any(not acting[0].is_replica_of(other) for other in acting[1:])
+
+
+def find_why_not(instance: InstanceFacts, key: EndpointKey, provider_id: int) -> str:
+    """Why an instance does not act on a record set; empty if it does, as far as anybody knows."""
+    who = f"The instance {instance.name} of {instance.owner_id}"
+    if not instance.writes_at(provider_id):
+        return f"{who} writes through another provider."
+    if not instance.manages(key.record_type):
+        return f"{who} does not manage {key.record_type} record sets."
+    if not instance.matches(key.name):
+        return f"{who} does not act on this name: its domain filter leaves it out."
+    return ""
+
+
+class FormerOwners:
+    """The instances of those who owned the record sets of a plan, by owner id."""
+
+    def __init__(self, instances: Mapping[str, tuple[InstanceFacts, ...]], provider_id: int) -> None:
+        self._caching = {
+            owner_id: [each for each in found if each.claim_cache_seconds]
+            for owner_id, found in instances.items()
+        }
+        self._provider_id = provider_id
+
+    def describe(self, owner_ids: Iterable[str], key: EndpointKey) -> str:
+        """Which of them may still act on a record set, and for how long; empty if none is known to."""
+        acting = [
+            each
+            for owner_id in owner_ids
+            for each in self._caching.get(owner_id, ())
+            if not find_why_not(each, key, self._provider_id)
+        ]
+        sentences = [
+            f"The instance {each.name} of {each.owner_id} may still change or delete it for up to "
+            f"{each.claim_cache_seconds} s after this is sent, or until it is restarted: it uses "
+            "cached claims (--txt-cache-interval)."
+            for each in acting[:_MOST_NAMED]
+        ]
+        return " ".join(sentences)

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from registry_app.transfer.plan.claim_key import ZONE, ClaimKey
-from registry_app.transfer.plan.provider_plan import EndpointDict
+from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, EndpointDict
 from registry_app.transfer.send.item_plan import ItemPlan
 from registry_app.writes.allowed_changes import Allowed
 

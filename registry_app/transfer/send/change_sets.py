@@ -18,12 +18,12 @@ from registry_app.models import TransferStep
 from registry_app.transfer.plan.claim_key import (
     ZONE,
     ClaimKey,
+    EndpointDict,
     build_row,
     claim_key_of,
     describe_place,
     parse_endpoint,
 )
-from registry_app.transfer.plan.provider_plan import EndpointDict
 from registry_app.transfer.send.item_plan import ItemPlan, StepTarget
 from registry_app.transfer.send.live_zone import LiveZone
 from registry_app.transfer.send.standing import Moved, describe_moved, is_as_reviewed

@@ -12,10 +12,9 @@ from registry_app.queries.transfer_items import is_given_back
 from registry_app.reconcile.findings.draft import FindingDraft, compute_fingerprint
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
 from registry_app.reconcile.sync import sync_under_lease
-from registry_app.transfer.advance import advance
-from registry_app.transfer.name_transfer import name_transfer
 from registry_app.transfer.send.item_outcomes import ARRIVED_LATE, judge_outstanding
 from registry_app.transfer.send.session import LeasedTransfer, store_outcomes
+from registry_app.transfer.transfer_row import advance, name_transfer
 
 _STATUS = Transfer.Status
 _ITEM = TransferItem.Status

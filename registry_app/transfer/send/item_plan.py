@@ -6,8 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from registry_app.models import TransferStep
-from registry_app.transfer.plan.claim_key import ClaimKey, claim_key_of
-from registry_app.transfer.plan.provider_plan import EndpointDict
+from registry_app.transfer.plan.claim_key import ClaimKey, EndpointDict, claim_key_of
 
 _PHASE = TransferStep.Phase
 

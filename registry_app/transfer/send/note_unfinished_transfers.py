@@ -8,8 +8,8 @@ from registry_app.clock import fetch_now
 from registry_app.models import Finding, Transfer
 from registry_app.reconcile.findings.draft import FindingDraft
 from registry_app.reconcile.store_findings import open_finding
-from registry_app.transfer.name_transfer import name_transfer
 from registry_app.transfer.send.conclude import compute_stuck_fingerprint
+from registry_app.transfer.transfer_row import name_transfer
 
 UNFINISHED_AFTER = timedelta(minutes=15)
 

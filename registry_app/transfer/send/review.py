@@ -11,8 +11,7 @@ from providers.wire.canonical_name import canonical_targets
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty, is_same_ttl
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Transfer, TransferItem
-from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, describe_place
-from registry_app.transfer.plan.provider_plan import EndpointDict
+from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, EndpointDict, describe_place
 from registry_app.transfer.send.given_back import find_objection
 from registry_app.transfer.send.item_plan import ItemPlan, build_item_plan
 from registry_app.transfer.send.live_facts import LiveFacts, claim_key_of_claim

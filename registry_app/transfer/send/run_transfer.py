@@ -18,17 +18,20 @@ from registry_app.mirror.baseline import ImplausibleResponse, compare_with_known
 from registry_app.mirror.snapshot import fetch_snapshot
 from registry_app.models import Transfer, TransferItem
 from registry_app.queries.send_gate import find_send_stops
-from registry_app.transfer.advance import advance
-from registry_app.transfer.find_transfer import find_transfer
-from registry_app.transfer.plan.preconditions import find_changed_precondition, find_changed_url
-from registry_app.transfer.plan.stored_fingerprint import compute_stored_fingerprint
+from registry_app.transfer.plan.preconditions import (
+    RightEnded,
+    find_changed_precondition,
+    find_changed_url,
+    find_ended_right,
+)
+from registry_app.transfer.plan.provider_plan import compute_stored_fingerprint
 from registry_app.transfer.send.conclude import conclude, end_stale, withdraw_approval
 from registry_app.transfer.send.known_beside import count_shown_in
 from registry_app.transfer.send.review import find_moved_items
 from registry_app.transfer.send.run_batch import load_batch, names_of, run_batch
 from registry_app.transfer.send.session import LeasedTransfer, TransferSession, store_outcomes
 from registry_app.transfer.send.settle import settle_unfinished
-from registry_app.transfer.send.void_approval import RightEnded, find_ended_right
+from registry_app.transfer.transfer_row import advance, find_transfer
 from registry_app.writes.pace import Pace
 from registry_app.writes.retry import MOST_ATTEMPTS, compute_pause
 from registry_app.writes.session import ProviderBusy, leased_provider, open_session

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from providers.wire.endpoint import Endpoint
-from registry_app.transfer.plan.claim_key import ClaimKey, describe_place
-from registry_app.transfer.plan.provider_plan import EndpointDict
+from registry_app.transfer.plan.claim_key import ClaimKey, EndpointDict, describe_place
 
 
 class Moved(Exception):

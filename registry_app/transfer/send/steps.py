@@ -9,12 +9,12 @@ from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_change_set_strict
 from registry_app.models import StepStatus, Transfer, TransferItem, TransferStep
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, format_endpoint
+from registry_app.transfer.plan.preconditions import RightEnded, find_ended_right
 from registry_app.transfer.send.change_sets import Earlier, changes_in
 from registry_app.transfer.send.item_plan import StepTarget
 from registry_app.transfer.send.read_back import ReadBack
 from registry_app.transfer.send.session import ItemOutcome, TransferSession, store_outcomes
 from registry_app.transfer.send.store_changes import store_changes_in
-from registry_app.transfer.send.void_approval import RightEnded, find_ended_right
 from registry_app.writes.read_back import Change
 from registry_app.writes.step import settle_step, store_step
 

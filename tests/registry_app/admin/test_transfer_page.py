@@ -7,8 +7,7 @@ from django.contrib.auth.models import User
 
 from registry_app.actor import Actor
 from registry_app.models import Grant, Provider, Transfer
-from registry_app.transfer.plan.selection import Selection
-from registry_app.transfer.plan.transfer_request import TransferRequest
+from registry_app.transfer.plan.transfer_request import Selection, TransferRequest
 from registry_app.transfer.request_transfer import request_transfer
 from tests.factories import make_administrator, make_owner, make_user
 from tests.registry_app.admin.world import (

@@ -20,7 +20,7 @@ from registry_app.models import (
     SyncRun,
     Transfer,
 )
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator, make_cluster, make_finding, make_instance, make_provider
 from tests.reference_server import ReferenceProvider

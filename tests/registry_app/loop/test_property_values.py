@@ -10,7 +10,7 @@ from providers.backends.memory import MemoryBackend
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from registry_app.loop.preview_loop import preview_loop
 from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner, Provider
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_claim, make_record
 from tests.registry_app.loop.world import API, BYSTANDERS, PARKED, WWW, make_request, run, wanted

@@ -5,7 +5,7 @@ import pytest
 from registry_app.loop.run_loop import run_loop
 from registry_app.models import LoopRun, Owner, RegistryProfile
 from registry_app.queries.loop import due_loops
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.loop.world import (

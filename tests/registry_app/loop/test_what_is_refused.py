@@ -10,7 +10,7 @@ from providers.wire.domain_filter import DomainFilter
 from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.run_loop import run_request
 from registry_app.models import Cluster, Freeze, Loop, LoopRun, Owner, Provider
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from tests.factories import set_instance
 from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider

@@ -11,7 +11,7 @@ from registry_app.actor import SYSTEM
 from registry_app.inventory.registry_profile import change_registry_profile
 from registry_app.models import Claim, Finding, HeldSnapshot, Owner, Provider, RegistryProfile, SyncRun
 from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from tests.factories import make_administrator, make_owner, make_provider, make_record_set
 from tests.reference_server import ReferenceProvider, make_record
 from tests.registry_app.reconcile.syncing import mirrored, sync

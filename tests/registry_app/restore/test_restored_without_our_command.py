@@ -28,7 +28,7 @@ from registry_app.reconcile.sync import sync_provider
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored
 from registry_app.restore.note_restore import note_restore_if_any
 from registry_app.tasks import sweep
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.loop.world import declare, open_parking, run_declared, wanted
 from tests.registry_app.restore.rewinding import put_back, save_database

@@ -6,7 +6,7 @@ import pytest
 
 from providers.wire.change_set import ChangeSet
 from registry_app.models import Finding, Transfer
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_owner
 from tests.reference_server import make_claim

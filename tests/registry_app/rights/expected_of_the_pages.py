@@ -6,7 +6,7 @@ from typing import Any
 
 from registry_app.admin.transfer_draft import Draft, sign_draft
 from registry_app.models import Owner
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from tests.registry_app.rights.callers import Caller
 from tests.registry_app.rights.expected_of_the_api import (
     Rule,

@@ -29,7 +29,7 @@ from registry_app.models import (
     TransferStep,
 )
 from registry_app.queries.transfer import POLICY_APPROVES
-from registry_app.transfer.plan.stored_fingerprint import compute_stored_fingerprint
+from registry_app.transfer.plan.provider_plan import compute_stored_fingerprint
 from tests.factories import (
     make_administrator,
     make_cluster,

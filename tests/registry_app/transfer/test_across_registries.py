@@ -4,7 +4,7 @@ import pytest
 
 from providers.wire.canonical_name import endpoint_key
 from registry_app.models import Transfer
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.registries import heritage, make_profile
 from tests.registry_app.transfer.two_registries import CROSSINGS, KINDS, PAIRS, RECORDS, RING, open_two, undo

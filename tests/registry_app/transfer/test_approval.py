@@ -16,7 +16,7 @@ from registry_app.queries.transfer import allowed_actions, due_transfers
 from registry_app.transfer.approve_transfer import approve_transfer
 from registry_app.transfer.cancel_transfer import cancel_transfer
 from registry_app.transfer.expire_transfers import expire_transfers
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.reject_transfer import reject_transfer
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator

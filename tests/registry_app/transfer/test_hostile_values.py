@@ -6,7 +6,7 @@ from providers.wire.endpoint import EndpointKey
 from registry_app.errors import DnsadminError
 from registry_app.models import RecordSet, Transfer
 from registry_app.transfer.plan.preview import preview_transfer
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (

@@ -8,7 +8,7 @@ from django.utils import timezone
 from providers.wire.change_set import ChangeSet
 from registry_app.models import Provider, RegistryProfile, Transfer, TransferItem
 from registry_app.queries.transfer import due_transfers
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.transfer.forking import Forks

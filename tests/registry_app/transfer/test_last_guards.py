@@ -10,8 +10,7 @@ from providers.planning.planned_changes import Policy
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from registry_app.models import TransferItem
 from registry_app.transfer.plan.claim_key import ClaimKey, build_claim_dict, build_txt_key
-from registry_app.transfer.plan.fingerprint import PlanHead, compute_fingerprint
-from registry_app.transfer.plan.provider_plan import PlannedItem
+from registry_app.transfer.plan.provider_plan import PlanHead, PlannedItem, compute_fingerprint
 from registry_app.transfer.send.allowed_claims import list_allowed_claims
 from registry_app.transfer.send.item_plan import ItemPlan, build_item_plan
 from registry_app.transfer.send.review import find_record_difference

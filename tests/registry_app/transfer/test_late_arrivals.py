@@ -13,7 +13,7 @@ from registry_app.queries.transfer import allowed_actions, due_transfers
 from registry_app.queries.transfer_invariants import TRANSFER_INVARIANTS
 from registry_app.transfer.decide_transfer import decide_transfer
 from registry_app.transfer.late_arrivals import reopen_late_arrivals
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.faults import write_faults
 from tests.registry_app.transfer.world import (

@@ -9,7 +9,7 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from registry_app.errors import RefusedBySafety
 from registry_app.models import Owner, RegistryProfile, Transfer, TransferItem
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import set_instance
 from tests.reference_server import make_claim, make_record

@@ -5,7 +5,7 @@ import pytest
 from providers.registries.claim import TxtProfile
 from providers.registries.encryption import decrypt_labels_text, encrypt_labels_text
 from registry_app.models import RegistryProfile, Transfer
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.request_undo import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
@@ -116,7 +116,7 @@ def test_a_plan_has_one_fingerprint_though_every_encryption_has_its_own_nonce() 
 
 
 def plan_fingerprint_of(transfer: Transfer) -> str:
-    from registry_app.transfer.plan.stored_fingerprint import compute_stored_fingerprint
+    from registry_app.transfer.plan.provider_plan import compute_stored_fingerprint
 
     return compute_stored_fingerprint(transfer)
 

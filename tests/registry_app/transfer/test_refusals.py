@@ -9,7 +9,7 @@ from django.utils import timezone
 from registry_app.errors import InvalidRequest, NotFound, RefusedBySafety
 from registry_app.models import Owner, Provider, RecordSet, RegistryProfile, Transfer
 from registry_app.transfer.plan.preview import preview_transfer
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from tests.factories import make_provider
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.transfer.world import (

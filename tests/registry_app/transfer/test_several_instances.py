@@ -7,7 +7,7 @@ import pytest
 from registry_app.actor import SYSTEM
 from registry_app.inventory.instance import delete_instance
 from registry_app.models import Owner, RegistryProfile, Transfer
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_cluster, make_instance, make_provider
 from tests.registry_app.transfer.world import GREEN, World, ask, make_alice, open_world, plan, request

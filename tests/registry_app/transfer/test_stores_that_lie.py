@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from registry_app.models import RegistryProfile, Transfer, TransferItem
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests import strict_dynamodb as dynamodb
 from tests.faults.fault import Fault

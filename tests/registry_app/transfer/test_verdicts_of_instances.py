@@ -7,8 +7,7 @@ import pytest
 from providers.wire.endpoint import EndpointKey
 from registry_app.models import Transfer, TransferItem
 from registry_app.queries.instance import InstanceFacts
-from registry_app.transfer.plan.instance_verdicts import InstanceVerdicts
-from registry_app.transfer.plan.verdicts import Verdict
+from registry_app.transfer.plan.verdicts import InstanceVerdicts, Verdict
 
 pytestmark = pytest.mark.one_database
 

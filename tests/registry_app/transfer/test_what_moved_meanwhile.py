@@ -15,7 +15,7 @@ from providers.wire.json_codec import encode_change_set
 from registry_app.errors import LeaseLost
 from registry_app.models import Provider, Transfer, TransferItem, TransferStep
 from registry_app.reconcile.lease import take_lease
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from registry_app.transfer.send.session import TransferSession
 from registry_app.writes.session import leased_provider, open_session

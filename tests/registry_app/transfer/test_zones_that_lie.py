@@ -7,7 +7,7 @@ import pytest
 
 from providers.wire.endpoint import Endpoint
 from registry_app.models import Transfer
-from registry_app.transfer.plan.selection import Selection
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.faults import read_faults, write_faults
 from tests.faults.fault import Fault

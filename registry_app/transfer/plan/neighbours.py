@@ -1,38 +1,34 @@
-"""What the rest of a name means for an item: its other types, and who owns them afterwards. Pure.
+"""What the other record sets at a name mean for an item: other types, shared TXT records, open transfers.
 
 ExternalDNS plans by name and set identifier. An instance deletes what it owns and does not want there, but it
-creates another type only where it owns every record set of its managed types that stands there. So an
-instance that was given a part of a name, and wants another type at it, deletes that part and creates nothing.
+creates another type only if it owns every record set of its managed types at the name. So an instance that
+was given a part of a name, and wants another type at it, deletes that part and creates nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
-from providers.planning.planned_changes import DEFAULT_MANAGED_TYPES
+from django.db.models import Q
+
 from providers.registries.claim import OwnershipState
 from providers.wire.endpoint import EndpointKey
-from registry_app.models import TransferItem
-from registry_app.queries.declared import DeclaredSet
-from registry_app.transfer.plan.provider_plan import PlannedItem
+from registry_app.models import Provider, Transfer, TransferItem
+from registry_app.transfer.plan.claim_key import ClaimKey, EndpointDict
+from registry_app.transfer.plan.provider_plan import (
+    PlannedItem,
+    changes_of,
+)
 from registry_app.transfer.plan.subjects import RecordFacts, Subject
-from registry_app.transfer.plan.verdicts import Verdict
+from registry_app.transfer.plan.verdicts import NewOwner, Verdict
+from registry_app.transfer.transfer_row import compute_lock_key, name_transfer
 
+_CHUNK = 500
 LEFT_BEHIND = "left_behind"
 _VERDICT = TransferItem.Verdict
 _WHY = "ExternalDNS creates a record set only if it owns every record set at the name"
 _SHOWN = 3
-
-
-class NewOwner(NamedTuple):
-    """Who owns an item afterwards, and what is known of the instances of it that act on the item: whether one
-    of them may delete, which types they look at, and what a loop declares."""
-
-    owner_id: str
-    may_delete: bool
-    managed_types: frozenset[str] = DEFAULT_MANAGED_TYPES
-    declared: DeclaredSet | None = None
+_Changes = Mapping[ClaimKey, EndpointDict | None]
 
 
 def find_siblings(selected: Iterable[Subject], at_names: Iterable[Subject], target: str) -> set[EndpointKey]:
@@ -166,3 +162,99 @@ def _row_of(key: EndpointKey) -> tuple[str, str]:
 def key_of_item(item: PlannedItem) -> EndpointKey:
     """The record set an item is about."""
     return EndpointKey(item.name, item.record_type, item.set_identifier)
+
+
+def leave_out_shared(items: Sequence[PlannedItem], neighbours: Iterable[Subject]) -> tuple[PlannedItem, ...]:
+    """Leave out every item whose TXT record also covers a record set that is not part of the plan.
+
+    A legacy claim speaks for all types at its name: rewriting it for one would move the others unasked.
+    `neighbours` are all record sets at the names of the items, the items' own included.
+    """
+    result = _leave_out_entangled(items)
+    speaks = _build_speakers(neighbours)
+    count = -1
+    while count != (count := sum(1 for item in result if not item.problem)):
+        included = {key_of_item(item) for item in result if not item.problem}
+        result = [item if item.problem else _check_shared(item, included, speaks) for item in result]
+    return tuple(result)
+
+
+def _leave_out_entangled(items: Sequence[PlannedItem]) -> list[PlannedItem]:
+    wanted: dict[ClaimKey, EndpointDict | None] = {}
+    entangled: set[ClaimKey] = set()
+    for item in items:
+        for key, endpoint in changes_of(item).items():
+            if key in wanted and wanted[key] != endpoint:
+                entangled.add(key)
+            wanted[key] = endpoint
+    if not entangled:
+        return list(items)
+    return [_left_out_if_entangled(item, entangled) for item in items]
+
+
+def _left_out_if_entangled(item: PlannedItem, entangled: set[ClaimKey]) -> PlannedItem:
+    mine = entangled.intersection(changes_of(item))
+    if not mine or item.problem:
+        return item
+    problem = (
+        f"Two record sets share the TXT record {min(mine).name}, and each would need another one: "
+        "re-format them first."
+    )
+    return replace(item, problem=problem, problem_code="entangled_claims")
+
+
+def _build_speakers(neighbours: Iterable[Subject]) -> dict[ClaimKey, list[tuple[EndpointKey, bool]]]:
+    """For each TXT record the record sets it speaks for, and whether it is the one that decides there."""
+    speaks: dict[ClaimKey, list[tuple[EndpointKey, bool]]] = defaultdict(list)
+    for subject in neighbours:
+        if subject.record.is_missing:
+            continue
+        readable = subject.readable
+        for place in dict.fromkeys(claim.place for claim in readable):
+            speaks[place].append((subject.record.key, readable[0].place == place))
+    return speaks
+
+
+def _check_shared(
+    item: PlannedItem,
+    included: set[EndpointKey],
+    speaks: Mapping[ClaimKey, Sequence[tuple[EndpointKey, bool]]],
+) -> PlannedItem:
+    for txt, endpoint in changes_of(item).items():
+        for key, decides in speaks.get(txt, ()):
+            if key in included or (endpoint is None and not decides):
+                continue
+            problem = (
+                f"Its claim at {txt.name} also covers {key.name} {key.record_type}, which is not "
+                "selected: select both, or re-format them first so that each has its own claim."
+            )
+            return replace(item, problem=problem, problem_code="shared_claim")
+    return item
+
+
+def leave_out_locked(provider: Provider, items: tuple[PlannedItem, ...]) -> tuple[PlannedItem, ...]:
+    """Leave out the items whose names are part of an open transfer."""
+    is_open = Q(transfer__provider=provider, transfer__status__in=Transfer.OPEN_STATUSES)
+    if not TransferItem.objects.filter(is_open).exists():
+        return items
+    keys = {compute_lock_key(provider.pk, item.name): item.name for item in items if not item.problem}
+    ordered = sorted(keys)
+    locked: dict[str, str] = {}
+    for start in range(0, len(ordered), _CHUNK):
+        chunk = ordered[start : start + _CHUNK]
+        rows = (
+            TransferItem.objects.filter(lock_key__in=chunk)
+            .select_related("transfer")
+            .only("lock_key", "transfer__public_id", "transfer__kind")
+        )
+        locked.update({keys[row.lock_key]: name_transfer(row.transfer) for row in rows if row.lock_key})
+    return tuple(
+        replace(
+            item,
+            problem=f"Its name is part of another open transfer: {locked[item.name]}.",
+            problem_code="in_open_transfer",
+        )
+        if not item.problem and item.name in locked
+        else item
+        for item in items
+    )

@@ -1,7 +1,9 @@
-"""The one way a transfer changes its status: by compare-and-swap, with its audit line."""
+"""A transfer's row: found by its id, named in a sentence, moved to another status by compare-and-swap."""
 
+import hashlib
 from collections.abc import Collection
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
@@ -9,11 +11,35 @@ from registry_app.actor import Actor
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
-from registry_app.errors import StateMoved
+from registry_app.errors import NotFound, StateMoved
 from registry_app.models import Transfer
-from registry_app.transfer.name_transfer import name_transfer
 
 _STATUS = Transfer.Status
+
+
+def find_transfer(public_id: UUID | str | int) -> Transfer:
+    """The transfer with this public id (or, for a number, this primary key). Raises NotFound."""
+    rows = Transfer.objects.select_related("provider", "source_owner", "target_owner")
+    if isinstance(public_id, int):
+        found = rows.filter(pk=public_id).first()
+    else:
+        parsed = _parse(public_id)
+        found = rows.filter(public_id=parsed).first() if parsed else None
+    if found is None:
+        raise NotFound(f"There is no transfer {str(public_id)[:50]}.", todo="Open the list of transfers.")
+    return found
+
+
+def _parse(text: UUID | str) -> UUID | None:
+    try:
+        return text if isinstance(text, UUID) else UUID(text)
+    except ValueError:
+        return None
+
+
+def name_transfer(transfer: Transfer) -> str:
+    """The number that people see, and the id that programs use: `transfer #12 (c0a2…)`."""
+    return f"transfer #{transfer.pk} ({transfer.public_id})"
 
 
 def advance(
@@ -65,3 +91,8 @@ def _moved(transfer: Transfer, was: str | None) -> StateMoved:
         now="This request changed nothing.",
         todo="Open the transfer again: another person or its worker changed it first.",
     )
+
+
+def compute_lock_key(provider_id: int, name: str) -> str:
+    """One key for each name of a provider: claims of one name share TXT records, whatever their types."""
+    return hashlib.blake2b(f"{provider_id}\n{name}".encode(), digest_size=16).hexdigest()
