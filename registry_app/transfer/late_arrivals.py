@@ -19,7 +19,7 @@ from registry_app.models import UNSETTLED, Provider, RecordSet, Transfer, Transf
 from registry_app.queries.late_arrivals import find_watched
 from registry_app.transfer.plan.preconditions import find_changed_url
 from registry_app.transfer.plan.subjects import load_shown
-from registry_app.transfer.send.review import key_of, plan_of
+from registry_app.transfer.send.item_plan import key_of, plan_of
 from registry_app.transfer.send.steps import load_earlier
 from registry_app.transfer.transfer_row import advance, compute_lock_key
 from registry_app.writes.read_back import is_same_text

@@ -42,8 +42,9 @@ from registry_app.transfer.plan.verdicts import (
     compute_declared_verdict,
     compute_verdict_without_change,
 )
-from registry_app.transfer.send.given_back import Standing, find_objection
-from registry_app.transfer.send.review import key_of, plan_of
+from registry_app.transfer.send.item_plan import key_of, plan_of
+from registry_app.transfer.send.live_zone import Standing
+from registry_app.transfer.send.review import find_objection
 from registry_app.transfer.send.steps import changes_of_step, claim_key_of_row
 
 _KIND = Transfer.Kind

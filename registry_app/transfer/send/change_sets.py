@@ -1,33 +1,41 @@
-"""The changes of one step of a batch, from the plan and from what was just read. Pure but for fresh nonces.
+"""The changes of one step, as values and as the bytes that are stored and sent. Pure but for fresh nonces.
 
 `old` is always what was read. What stays at its place is updated; what is new is created in a first step,
 and what it replaces is deleted in a later one, so that no record set is ever without a claim.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 import msgspec
 
 from providers.registries.claim import TxtProfile
 from providers.registries.encryption import encrypt_labels_text
 from providers.registries.errors import RegistryError
+from providers.registries.stored_claim import StoredClaimChange
+from providers.wire.canonical_name import endpoint_key
 from providers.wire.change_set import ChangeSet, build_change_set, merge_by_key
-from providers.wire.endpoint import Endpoint
+from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.models import TransferStep
 from registry_app.transfer.plan.claim_key import (
     ZONE,
     ClaimKey,
     EndpointDict,
     build_row,
+    build_row_key,
     claim_key_of,
     describe_place,
+    endpoint_key_of,
     parse_endpoint,
 )
 from registry_app.transfer.send.item_plan import ItemPlan, StepTarget
-from registry_app.transfer.send.live_zone import LiveZone
-from registry_app.transfer.send.standing import Moved, describe_moved, is_as_reviewed
+from registry_app.transfer.send.live_zone import LiveZone, Moved, describe_moved, is_as_reviewed
+from registry_app.writes.allowed_changes import Allowed
 from registry_app.writes.read_back import Change, is_as_written
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(tuple[StoredClaimChange, ...])
 
 
 @dataclass(frozen=True)
@@ -174,3 +182,76 @@ def _updated(live: Endpoint, targets: tuple[str, ...], plan: ItemPlan, wanted: E
     kept = [target for target in live.targets if target in targets]
     added = [target for target in targets if target not in kept]
     return msgspec.structs.replace(live, targets=(*kept, *added))
+
+
+def list_allowed_claims(plans: Iterable[ItemPlan]) -> dict[ClaimKey, Allowed]:
+    """What may happen at each place that these plans change."""
+    return {
+        key: Allowed(
+            removable=set(plan.before.get(key, {}).get("targets", ())) - _kept_targets(plan.after.get(key)),
+            stays=key in plan.after,
+            keeps_rest=True,
+            is_text=key.store == ZONE,
+        )
+        for plan in plans
+        for key in plan.changed
+    }
+
+
+def _kept_targets(wanted: EndpointDict | None) -> set[str]:
+    """The targets that are to stand as they are: not those that are sealed anew under the same text."""
+    if wanted is None:
+        return set()
+    seals = wanted.get("encrypt", {})
+    return {text for place, text in enumerate(wanted["targets"]) if str(place) not in seals}
+
+
+def encode_store_changes(changes: Mapping[ClaimKey, Change], zone: LiveZone, heir: str = "") -> bytes:
+    """The body of a step for one store; `heir` is who owns the record sets afterwards whose rows go.
+
+    A row that stays beside one that changes is in it too, from itself to itself: the body says all that
+    stands at its places, before and after.
+    """
+    return _ENCODER.encode(
+        [each for key, change in changes.items() for each in _split(key, change, zone, heir)]
+    )
+
+
+def decode_store_changes(body: bytes) -> tuple[StoredClaimChange, ...]:
+    """Every row of a stored body, those that stay included."""
+    return _DECODER.decode(body)
+
+
+def list_changes_to_make(body: bytes) -> list[StoredClaimChange]:
+    """What a store is asked to do."""
+    return [each for each in decode_store_changes(body) if each.old != each.new]
+
+
+def store_changes_in(body: bytes, store: str) -> dict[ClaimKey, Change]:
+    """The changes of a stored body, by where they are made."""
+    rows: dict[EndpointKey, tuple[list[str], list[str]]] = {}
+    for each in decode_store_changes(body):
+        olds, news = rows.setdefault(endpoint_key(each.record), ([], []))
+        olds += [each.old] if each.old is not None else []
+        news += [each.new] if each.new is not None else []
+    return {
+        (place := build_row_key(store, key)): Change(_row_of(place, olds), _row_of(place, news))
+        for key, (olds, news) in rows.items()
+    }
+
+
+def _split(key: ClaimKey, change: Change, zone: LiveZone, heir: str) -> Iterator[StoredClaimChange]:
+    record = zone.endpoints.get(endpoint_key_of(key), build_row(key, ()))
+    olds = change.old.targets if change.old else ()
+    news = change.new.targets if change.new else ()
+    for text in olds:
+        if text in news:
+            yield StoredClaimChange(record, text, text)
+    going = [text for text in olds if text not in news]
+    coming = [text for text in news if text not in olds]
+    for old, new in zip_longest(going, coming):
+        yield StoredClaimChange(record, old, new, heir="" if new else heir)
+
+
+def _row_of(key: ClaimKey, texts: list[str]) -> Endpoint | None:
+    return build_row(key, texts) if texts else None

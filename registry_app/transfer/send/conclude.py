@@ -12,7 +12,7 @@ from registry_app.queries.transfer_items import is_given_back
 from registry_app.reconcile.findings.draft import FindingDraft, compute_fingerprint
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
 from registry_app.reconcile.sync import sync_under_lease
-from registry_app.transfer.send.item_outcomes import ARRIVED_LATE, judge_outstanding
+from registry_app.transfer.send.read_back import ARRIVED_LATE, judge_outstanding
 from registry_app.transfer.send.session import LeasedTransfer, store_outcomes
 from registry_app.transfer.transfer_row import advance, name_transfer
 

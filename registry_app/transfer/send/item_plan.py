@@ -1,13 +1,16 @@
 """What becomes of the claims of one item, and in which order it is done. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from registry_app.models import TransferStep
+from providers.wire.endpoint import EndpointKey
+from registry_app.models import Transfer, TransferItem, TransferStep
 from registry_app.transfer.plan.claim_key import ClaimKey, EndpointDict, claim_key_of
 
+_KIND = Transfer.Kind
+ItemOutcome = tuple[str, str]  # TransferItem.Status value, reason
 _PHASE = TransferStep.Phase
 
 
@@ -86,3 +89,20 @@ def _adds(was: EndpointDict | None, wanted: EndpointDict) -> bool:
 
 def _frame(endpoint: EndpointDict) -> dict[str, object]:
     return {name: value for name, value in endpoint.items() if name not in ("targets", "encrypt")}
+
+
+def plan_of(item: TransferItem, kind: str) -> ItemPlan:
+    """The reviewed claims of a stored item."""
+    return build_item_plan(item.before, item.after, is_exact=kind == _KIND.UNDO)
+
+
+def key_of(item: TransferItem) -> EndpointKey:
+    return EndpointKey(item.name, item.record_type, item.set_identifier)
+
+
+def names_of(items: Sequence[TransferItem]) -> set[str]:
+    """All names whose endpoints these items are about."""
+    names = {item.name for item in items}
+    for item in items:
+        names.update(claim_key_of(endpoint).name for endpoint in (*item.before, *item.after))
+    return names

@@ -1,14 +1,33 @@
-"""What a provider and the registry stores beside it show now of what a transfer is about, as they said it."""
+"""What a provider and its registry stores show now, and how it differs from what was reviewed. Pure.
 
+`LiveZone` is a reading of the names of one batch; `LiveFacts` is a whole snapshot, with owners.
+"""
+
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import NamedTuple
 
+from providers.registries.claim import TXT_REGISTRY, Claim, ClaimVerdict, OwnershipState, PairedEndpoint
+from providers.registries.ownership import is_alias
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.change_set import merge_parts
 from providers.wire.endpoint import Endpoint, EndpointKey
-from registry_app.transfer.plan.claim_key import ClaimKey, build_row, build_row_key, endpoint_key_of
+from registry_app.mirror.snapshot import Snapshot
+from registry_app.transfer.plan.claim_key import (
+    ZONE,
+    ClaimKey,
+    EndpointDict,
+    build_row,
+    build_row_key,
+    describe_place,
+    endpoint_key_of,
+)
+
+_DECIDING = (ClaimVerdict.EFFECTIVE, ClaimVerdict.CONFLICTING)
 
 
 @dataclass(frozen=True)
@@ -58,3 +77,133 @@ def build_live_zone(endpoints: Iterable[Endpoint], names: Collection[str]) -> Li
             found[key].append(endpoint)
     merged = {key: merge_parts(parts) for key, parts in found.items()}
     return LiveZone(merged, parts={key: parts for key, parts in found.items() if len(parts) > 1})
+
+
+class Standing(NamedTuple):
+    """A record set at the name of an item; `owner_id` is empty unless it is owned."""
+
+    key: EndpointKey
+    owner_id: str
+    is_alias: bool
+
+
+class LiveFacts:
+    """What a snapshot says, by place and by record set. `stores` are the names of registry stores."""
+
+    def __init__(self, snapshot: Snapshot, stores: Mapping[str, str]) -> None:
+        self.snapshot = snapshot
+        self.stores = stores
+        self.records = {record.key: record for record in snapshot.records}
+        self.doubtful: dict[ClaimKey, str] = {}
+        self._standing: dict[ClaimKey, Endpoint] = {}
+        self._keys = [claim_key_of_claim(claim) for claim in snapshot.claims]
+        self._read_txts()
+        self._read_rows()
+        self._decided: dict[tuple[ClaimKey | None, str], EndpointKey] = {}
+        for record in snapshot.records:
+            for index in record.claims:
+                if snapshot.claims[index].verdict in _DECIDING:
+                    self._decided[self._keys[index], snapshot.claims[index].raw] = record.key
+
+    def standing(self, key: ClaimKey) -> Endpoint | None:
+        """The TXT endpoint, or the row, at `key`; None if there is none."""
+        if key.store != ZONE:
+            return self._standing.get(key)
+        record = self.records.get(endpoint_key_of(key))
+        return self._standing.get(key) or (record.endpoint if record else None)
+
+    def standing_at(self, name: str) -> Iterator[Standing]:
+        """All record sets at a canonical name."""
+        records = self.snapshot.records
+        for place in range(bisect_left(records, (name,), key=attrgetter("key")), len(records)):
+            record = records[place]
+            if record.key.name != name:
+                return
+            yield Standing(record.key, record.owner_id, is_alias(record.endpoint))
+
+    def decided_by(self, key: ClaimKey, target: str) -> EndpointKey | None:
+        """A record set whose owner this claim decides, or helps to leave undecided."""
+        return self._decided.get((key, target))
+
+    def places_claiming(self, key: EndpointKey, *, are_deciding: bool = False) -> set[ClaimKey]:
+        """Where the claims stand that have a part in whose a record set is, or that decide it."""
+        record = self.records.get(key)
+        if record is None:
+            return set()
+        indexes = self.list_counting(record)
+        if are_deciding:
+            indexes = [index for index in indexes if self.snapshot.claims[index].verdict in _DECIDING]
+        return {each for index in indexes if (each := self._keys[index]) is not None}
+
+    def list_counting(self, record: PairedEndpoint) -> list[int]:
+        """The readable claims that have a part in whose a record set is: of what somebody owns, those of its
+        owner. Another's, which ExternalDNS does not obey, is no part of it."""
+        claims = self.snapshot.claims
+        if record.state == OwnershipState.OWNED:
+            return [index for index in record.claims if claims[index].owner_id == record.owner_id]
+        return [index for index in record.claims if claims[index].owner_id]
+
+    def find_unheard(self, record: PairedEndpoint, known: Collection[str]) -> str:
+        """Where a claim of somebody else stands that ExternalDNS does not obey, beside those of `known`."""
+        counting = self.list_counting(record)
+        for index in record.claims:
+            owner_id, key = self.snapshot.claims[index].owner_id, self._keys[index]
+            if owner_id and index not in counting and owner_id not in known and key is not None:
+                return describe_place(key, self.stores)
+        return ""
+
+    def _read_txts(self) -> None:
+        for key, claim in zip(self._keys, self.snapshot.claims, strict=True):
+            if key is None or key.store != ZONE:
+                continue
+            self._standing[key] = claim.endpoint
+
+    def _read_rows(self) -> None:
+        texts: dict[ClaimKey, list[str]] = defaultdict(list)
+        for key, claim in zip(self._keys, self.snapshot.claims, strict=True):
+            if key is None or key.store == ZONE:
+                continue
+            texts[key].append(claim.raw)
+            if claim.verdict == ClaimVerdict.UNREADABLE:
+                place = describe_place(key, self.stores)
+                self.doubtful[key] = f"The response for {place} is not reliable: {claim.problem}"
+        self._standing.update({key: build_row(key, each) for key, each in texts.items()})
+
+
+def claim_key_of_claim(claim: Claim) -> ClaimKey | None:
+    """Where a claim stands; None where its TXT name cannot be read."""
+    if claim.registry != TXT_REGISTRY:
+        record = EndpointKey(claim.record_name, claim.record_type, claim.set_identifier)
+        return build_row_key(claim.profile.reference, record)
+    try:
+        return ClaimKey(ZONE, *endpoint_key(claim.endpoint))
+    except InvalidName:
+        return None
+
+
+class Moved(Exception):
+    """What stands at a place is neither what was reviewed nor what is wanted."""
+
+
+def is_as_reviewed(live: Endpoint | None, reviewed: EndpointDict | None) -> bool:
+    """Whether a place holds what was reviewed: the same targets, byte for byte, in any order."""
+    if live is None or reviewed is None:
+        return live is None and reviewed is None
+    return sorted(live.targets) == sorted(reviewed["targets"])
+
+
+def describe_moved(
+    key: ClaimKey, live: Endpoint | None, reviewed: EndpointDict | None, stores: Mapping[str, str]
+) -> str:
+    """What stands at a place instead of what was reviewed. `stores` are the names of registry stores."""
+    place = describe_place(key, stores)
+    sentence = f"{place[0].upper()}{place[1:]}"
+    if live is None:
+        return f"{sentence} is gone."
+    if reviewed is None:
+        return f"{sentence} is where a new claim was to be written."
+    return f"{sentence} holds {_quote(live.targets)}, not what was reviewed."
+
+
+def _quote(targets: Iterable[str]) -> str:
+    return ", ".join(target[:300] for target in targets)

@@ -1,9 +1,10 @@
 """Is what the provider shows now what was reviewed? Pure.
 
-Asked once for all items before anything is sent; one that moved makes the whole transfer stale.
+Asked once for all items before anything is sent; one that changed makes the whole transfer stale.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
 
 from providers.registries.claim import OwnershipState
 from providers.registries.labels import OWNER
@@ -12,10 +13,14 @@ from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificPrope
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, EndpointDict, describe_place
-from registry_app.transfer.send.given_back import find_objection
-from registry_app.transfer.send.item_plan import ItemPlan, build_item_plan
-from registry_app.transfer.send.live_facts import LiveFacts, claim_key_of_claim
-from registry_app.transfer.send.standing import describe_moved, is_as_reviewed
+from registry_app.transfer.send.item_plan import ItemPlan, key_of, plan_of
+from registry_app.transfer.send.live_zone import (
+    LiveFacts,
+    Standing,
+    claim_key_of_claim,
+    describe_moved,
+    is_as_reviewed,
+)
 
 _KIND = Transfer.Kind
 
@@ -43,15 +48,6 @@ def find_moved_items(
     if kind != _KIND.CLEAN_UP:
         moved.update(_find_bystanders(live, mine, removed, rewritten))
     return moved
-
-
-def plan_of(item: TransferItem, kind: str) -> ItemPlan:
-    """The reviewed claims of a stored item."""
-    return build_item_plan(item.before, item.after, is_exact=kind == _KIND.UNDO)
-
-
-def key_of(item: TransferItem) -> EndpointKey:
-    return EndpointKey(item.name, item.record_type, item.set_identifier)
 
 
 def find_record_difference(item: TransferItem, record: Endpoint | None) -> str:
@@ -170,3 +166,47 @@ def _reviewed_endpoint(item: TransferItem, reviewed: Mapping[str, list[str]]) ->
         record_type=item.record_type,
         provider_specific=tuple(ProviderSpecificProperty(*pair) for pair in reviewed["provider_specific"]),
     )
+
+
+class Cleaned(Protocol):
+    """What is known of an item of the clean-up: the record set its claims spoke for, of any type but AAAA
+    where `record_type` is empty."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def record_type(self) -> str: ...
+    @property
+    def set_identifier(self) -> str: ...
+
+
+def find_objection(
+    item: Cleaned, owner_ids: str, places: Collection[str], standing: Iterable[Standing]
+) -> str:
+    """Why the claims of `owner_ids` may not come back to the names in `places`; empty if they may.
+
+    `standing` are all record sets at the item's name.
+    """
+    for record in standing:
+        is_itself = record.key.record_type == "TXT" and record.key.name in places
+        if (
+            is_itself
+            or not _is_claimed_by(item, record)
+            or (record.owner_id and record.owner_id == owner_ids)
+        ):
+            continue
+        what = f"{record.key.name} {record.key.record_type}"
+        if record.owner_id:
+            return f"{what} belongs to {record.owner_id} now: a claim of {owner_ids} would be a conflict."
+        return f"{what} is there now: the claim would make {owner_ids} its owner."
+    return ""
+
+
+def _is_claimed_by(item: Cleaned, record: Standing) -> bool:
+    """As claims are paired with record sets."""
+    if item.set_identifier != record.key.set_identifier:
+        return False
+    if not item.record_type:
+        return record.key.record_type != "AAAA"
+    is_cname_of_alias = item.record_type == "CNAME" and record.key.record_type == "A" and record.is_alias
+    return item.record_type == record.key.record_type or is_cname_of_alias

@@ -3,25 +3,31 @@
 Each step goes to one place, the zone or one registry store, and is read back before the next one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from providers.http.errors import NothingSent
+from providers.registries.errors import RegistryError
 from providers.wire.json_codec import encode_change_set
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.models import TransferItem
-from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, claim_key_of
-from registry_app.transfer.send.allowed_claims import list_allowed_claims
-from registry_app.transfer.send.build_step import StepItem, build_step
-from registry_app.transfer.send.change_sets import ChangeBuilder
-from registry_app.transfer.send.item_outcomes import judge_items
-from registry_app.transfer.send.item_plan import ItemPlan, StepTarget, sort_targets
-from registry_app.transfer.send.read_back import ReadBack, read_back
-from registry_app.transfer.send.review import plan_of
-from registry_app.transfer.send.session import ItemOutcome, TransferSession
+from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, claim_key_of, describe_place
+from registry_app.transfer.send.change_sets import ChangeBuilder, encode_store_changes, list_allowed_claims
+from registry_app.transfer.send.item_plan import (
+    ItemOutcome,
+    ItemPlan,
+    StepTarget,
+    key_of,
+    plan_of,
+    sort_targets,
+)
+from registry_app.transfer.send.live_zone import Moved
+from registry_app.transfer.send.read_back import ReadBack, judge_items, read_back
+from registry_app.transfer.send.review import find_record_difference
+from registry_app.transfer.send.session import TransferSession
 from registry_app.transfer.send.steps import load_earlier, settle_transfer_step, store_transfer_step
-from registry_app.transfer.send.store_changes import encode_store_changes
 from registry_app.writes.allowed_changes import raise_if_not_allowed
 from registry_app.writes.step import send_step
 
@@ -33,14 +39,6 @@ def load_batch(session: TransferSession, number: int) -> list[TransferItem]:
     """The items of a batch that are not over: nothing was sent for them, or their old claim still stands."""
     open_items = session.transfer.items.filter(batch=number, status__in=(_ITEM.PENDING, _ITEM.SENDING))
     return list(open_items.order_by("ordinal"))
-
-
-def names_of(items: Sequence[TransferItem]) -> set[str]:
-    """All names whose endpoints these items are about."""
-    names = {item.name for item in items}
-    for item in items:
-        names.update(claim_key_of(endpoint).name for endpoint in (*item.before, *item.after))
-    return names
 
 
 def run_batch(session: TransferSession, items: Sequence[TransferItem], names: set[str]) -> None:
@@ -149,3 +147,73 @@ class _Batch:
             sent={**self._earlier.sent, **sent},
             verified=(self._earlier.verified - sent.keys()) | shown,
         )
+
+
+class StepItem(NamedTuple):
+    """An item with something to do in the step."""
+
+    item: TransferItem
+    plan: ItemPlan
+
+
+def build_step(
+    items: Sequence[StepItem], builder: ChangeBuilder, needed: Mapping[ClaimKey, str]
+) -> dict[int, ItemOutcome]:
+    """Fill `builder` with the changes of the items that are fit; the outcomes of the others.
+
+    One moved record set never holds up the rest (I17); but a claim that also covers what is left out
+    stays (`needed` are such claims of items that were left out before).
+    """
+    outcomes: dict[int, ItemOutcome] = {}
+    needed = dict(needed)
+    count = -1
+    while count != (count := len(outcomes)):
+        builder.changes.clear()
+        for each in items:
+            if each.item.pk in outcomes:
+                continue
+            problem = _add(each, builder, needed)
+            if problem:
+                outcomes[each.item.pk] = _judge_unfit(each, builder, problem)
+                needed |= dict.fromkeys(each.plan.before, f"{each.item.name} {each.item.record_type}")
+    return outcomes
+
+
+def _add(each: StepItem, builder: ChangeBuilder, needed: Mapping[ClaimKey, str]) -> str:
+    """Add the item's changes; why not, if they cannot be."""
+    item, plan = each
+    try:
+        if item.status == _ITEM.PENDING:
+            _raise_if_record_moved(each, builder)
+        # What is not begun is not begun in vain: its later steps count, too.
+        for key in plan.changed if item.status == _ITEM.PENDING else plan.keys(builder.step_target):
+            if key in needed:
+                place = describe_place(key, builder.zone.stores)
+                raise Moved(f"Its claim in {place} also covers {needed[key]}, which is left out.")
+        builder.add(plan, is_under_way=item.status == _ITEM.SENDING)
+    except (Moved, RegistryError) as problem:
+        return str(problem)
+    return ""
+
+
+def _judge_unfit(each: StepItem, builder: ChangeBuilder, problem: str) -> ItemOutcome:
+    was_sent = any(key in builder.earlier.sent for key in each.plan.changed)
+    was_sent = was_sent or each.item.status == _ITEM.SENDING
+    return (_ITEM.NEEDS_OPERATOR if was_sent else _ITEM.STALE), problem
+
+
+def _raise_if_record_moved(each: StepItem, builder: ChangeBuilder) -> None:
+    if any(key in builder.earlier.sent for key in each.plan.written):
+        return  # sent once already: its claims are what counts now
+    record = builder.zone.endpoints.get(key_of(each.item))
+    difference = find_record_difference(each.item, record)
+    if difference:
+        raise Moved(difference)
+    # Claims of the zone that decide nothing: one that speaks for what came since, does. (A row of a store may
+    # have been meant for another record set of this name.)
+    if (
+        each.item.record_before is None
+        and record is not None
+        and not any(key.store for key in each.plan.changed)
+    ):
+        raise Moved(f"{each.item.name} {each.item.record_type} exists now, and its claim decides.")

@@ -26,11 +26,11 @@ from registry_app.transfer.plan.preconditions import (
 )
 from registry_app.transfer.plan.provider_plan import compute_stored_fingerprint
 from registry_app.transfer.send.conclude import conclude, end_stale, withdraw_approval
-from registry_app.transfer.send.known_beside import count_shown_in
+from registry_app.transfer.send.item_plan import names_of
 from registry_app.transfer.send.review import find_moved_items
-from registry_app.transfer.send.run_batch import load_batch, names_of, run_batch
-from registry_app.transfer.send.session import LeasedTransfer, TransferSession, store_outcomes
-from registry_app.transfer.send.settle import settle_unfinished
+from registry_app.transfer.send.run_batch import load_batch, run_batch
+from registry_app.transfer.send.session import LeasedTransfer, TransferSession, count_shown_in, store_outcomes
+from registry_app.transfer.send.steps import settle_unfinished
 from registry_app.transfer.transfer_row import advance, find_transfer
 from registry_app.writes.pace import Pace
 from registry_app.writes.retry import MOST_ATTEMPTS, compute_pause

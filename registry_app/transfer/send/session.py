@@ -1,24 +1,174 @@
-"""A transfer under its provider's lease, and the write session in which it is sent."""
+"""The write session of a transfer: what it reads, and whether that is plausible.
 
-from collections.abc import Mapping
+A sync would hold a response that lacks too much. Such a response in the middle of a transfer must not show
+that a claim is gone, nor that one was never written: it is compared with what the transfer does not change.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
-from providers.registries.claim import TxtProfile
-from providers.registries.stored_claim import StoredClaimChange
+from providers.registries.claim import TXT_REGISTRY, TxtProfile
+from providers.registries.stored_claim import StoredClaim, StoredClaimChange
+from providers.wire.canonical_name import InvalidName, canonical_name
+from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_records
 from registry_app.crash_point import crash_point
-from registry_app.mirror.baseline import compare_with_known, raise_if_implausible
-from registry_app.mirror.plausibility import count_endpoints
-from registry_app.models import Transfer, TransferItem
-from registry_app.transfer.send.known_beside import KnownRows, KnownZone, count_shown_zone
+from registry_app.mirror.baseline import (
+    ImplausibleResponse,
+    compare_with_known,
+    count_typed,
+    raise_if_implausible,
+    thresholds_of,
+)
+from registry_app.mirror.plausibility import (
+    Comparison,
+    Counts,
+    compare_counts,
+    count_endpoints,
+    find_reasons,
+    looks_like_claim,
+)
+from registry_app.mirror.snapshot import Snapshot
+from registry_app.models import Claim, Transfer, TransferItem
+from registry_app.transfer.plan.claim_key import ZONE, claim_key_of
+from registry_app.transfer.send.change_sets import list_changes_to_make
+from registry_app.transfer.send.item_plan import ItemOutcome
 from registry_app.transfer.send.live_zone import LiveZone, build_live_zone
-from registry_app.transfer.send.store_changes import list_changes_to_make
 from registry_app.writes.session import LeasedProvider, WriteSession
 
+_CHUNK = 5_000
+_ITEM = TransferItem.Status
 _ROWS = 500
 
-ItemOutcome = tuple[str, str]  # TransferItem.Status value, reason
+
+class ShownZone(NamedTuple):
+    """How much a response shows: record sets of other types than TXT, and the names of TXT records that look
+    like claims, one for each."""
+
+    record_count: int
+    claim_names: Collection[str]
+
+
+class KnownZone:
+    """What the mirror knows of a zone beside what a transfer changes. Read once: it stays the same."""
+
+    def __init__(self, transfer: Transfer) -> None:
+        self._transfer = transfer
+
+    def raise_if_implausible(self, shown: ShownZone) -> None:
+        """Raise ImplausibleResponse where too little is shown of what the transfer leaves alone."""
+        provider = self._transfer.provider
+        beside = sum(name not in self._own_names for name in shown.claim_names)
+        counts, items = Counts(shown.record_count, 0, beside), shown.record_count + len(shown.claim_names)
+        # Against all that the provider has first: mostly that is enough, and nothing is read.
+        whole = compare_counts(Counts(provider.record_set_count, 0, provider.claim_count), counts, items)
+        if find_reasons(whole, thresholds_of(provider)):
+            known = Counts(self._record_count, 0, self._claim_count)
+            raise_if_implausible(provider, compare_counts(known, counts, items))
+
+    @cached_property
+    def _own_names(self) -> frozenset[str]:
+        """The names at which the transfer has, or is to have, claims in the zone."""
+        sides = self._transfer.items.order_by().values_list("before", "after").iterator(chunk_size=500)
+        keys = (claim_key_of(endpoint) for before, after in sides for endpoint in (*before, *after))
+        return frozenset(key.name for key in keys if key.store == ZONE)
+
+    @cached_property
+    def _record_count(self) -> int:
+        return count_typed(self._transfer.provider)
+
+    @cached_property
+    def _claim_count(self) -> int:
+        rows = Claim.objects.filter(provider=self._transfer.provider_id).exclude(txt_name="")
+        places = rows.order_by().values_list("txt_name", "set_identifier").distinct()
+        return sum(name not in self._own_names for name, _ in places.iterator(chunk_size=_CHUNK))
+
+
+class KnownRows:
+    """What is known of the stores of a transfer, beside what it changes just now.
+
+    Of what the transfer leaves alone the mirror knows, read once: it is the same all along. Where the
+    transfer changes every row of a store, the rows of its other batches are expected there: those that wait,
+    and those that were read back. A transfer in one batch that removes every row of a store has nothing
+    beside it. An empty store is then what was asked for; whatever it hides, no record set is without a claim
+    that is to stay (that was read before), and the next sync shows rows that are there after all.
+    """
+
+    def __init__(self, transfer: Transfer) -> None:
+        self._transfer = transfer
+        self._names: frozenset[str] | None = None
+        self._known: dict[str, int] = {}
+
+    def raise_if_implausible(
+        self, reference: str, name: str, claims: Collection[StoredClaim], *, batch: int | None = None
+    ) -> None:
+        """Raise ImplausibleResponse where rows that are not changed just now are gone from the store of a
+        registry profile: then that others are gone, or not there yet, says nothing.
+
+        `batch` is the one under way; None before the first.
+        """
+        provider = self._transfer.provider
+        known = self._count_known(reference)
+        shown = self._count_beside(claims) if known else 0
+        # Record sets are not compared here: of few claims, some may be gone along with theirs.
+        is_too_few = thresholds_of(provider).is_too_few(shown, known)
+        lost = known - shown if is_too_few else 0
+        found = Comparison(len(claims), claims_known=known, claims_seen=shown, claims_lost=lost, owned=known)
+        raise_if_implausible(provider, found, place=name)
+        if not claims and batch is not None and self._has_rows_beside(reference, batch):
+            raise ImplausibleResponse(
+                f"The response of {name} is implausible. It shows no claim at all, where other batches have "
+                "theirs."
+            )
+
+    def _has_rows_beside(self, reference: str, batch: int) -> bool:
+        """Whether another batch has a row in the store that is to stay: one that waits, or is done."""
+        others = self._transfer.items.exclude(batch=batch).order_by()
+        for status, place in ((_ITEM.PENDING, "before"), (_ITEM.VERIFIED, "after")):
+            rows = others.filter(status=status).values_list(place, flat=True).iterator(chunk_size=500)
+            if any(claim_key_of(each).store == reference for row in rows for each in row):
+                return True
+        return False
+
+    def _count_known(self, reference: str) -> int:
+        if reference not in self._known:
+            rows = Claim.objects.filter(provider=self._transfer.provider_id, registry_profile=int(reference))
+            beside = rows.exclude(record_name__in=self._transfer.items.order_by().values("name"))
+            self._known[reference] = beside.count()
+        return self._known[reference]
+
+    def _count_beside(self, claims: Iterable[StoredClaim]) -> int:
+        if self._names is None:
+            self._names = frozenset(self._transfer.items.order_by().values_list("name", flat=True))
+        return sum(claim.key.name not in self._names for claim in claims)
+
+
+def count_shown_zone(endpoints: Iterable[Endpoint]) -> ShownZone:
+    """What a response shows, without reading its claims."""
+    record_count, claim_names = 0, []
+    for endpoint in endpoints:
+        if endpoint.record_type.upper() != "TXT":
+            record_count += 1
+        elif any(looks_like_claim(target) for target in endpoint.targets):
+            claim_names.append(_canonical(endpoint.dns_name))
+    return ShownZone(record_count, claim_names)
+
+
+def count_shown_in(snapshot: Snapshot) -> ShownZone:
+    """What a snapshot shows."""
+    record_count = sum(record.key.record_type != "TXT" for record in snapshot.records)
+    claims = (claim.endpoint for claim in snapshot.claims if claim.registry == TXT_REGISTRY)
+    places = {(_canonical(each.dns_name), each.set_identifier) for each in claims}
+    return ShownZone(record_count, [name for name, _ in places])
+
+
+def _canonical(name: str) -> str:
+    try:
+        return canonical_name(name)
+    except InvalidName:
+        return name
 
 
 @dataclass(kw_only=True)

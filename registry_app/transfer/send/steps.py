@@ -1,4 +1,4 @@
-"""The steps of a transfer: what each of them changes, what was read back of it, and what came before it."""
+"""The steps of a transfer: stored before they are sent, and settled by what is read, also after a crash."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,16 +10,16 @@ from providers.wire.json_codec import decode_change_set_strict
 from registry_app.models import StepStatus, Transfer, TransferItem, TransferStep
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, format_endpoint
 from registry_app.transfer.plan.preconditions import RightEnded, find_ended_right
-from registry_app.transfer.send.change_sets import Earlier, changes_in
-from registry_app.transfer.send.item_plan import StepTarget
-from registry_app.transfer.send.read_back import ReadBack
-from registry_app.transfer.send.session import ItemOutcome, TransferSession, store_outcomes
-from registry_app.transfer.send.store_changes import store_changes_in
+from registry_app.transfer.send.change_sets import Earlier, changes_in, store_changes_in
+from registry_app.transfer.send.item_plan import ItemOutcome, StepTarget, names_of, plan_of
+from registry_app.transfer.send.read_back import ReadBack, judge_items, mark_late, read_back
+from registry_app.transfer.send.session import TransferSession, store_outcomes
 from registry_app.writes.read_back import Change
-from registry_app.writes.step import settle_step, store_step
+from registry_app.writes.step import resume_steps, settle_step, store_step
 
 _STATUS = TransferStep.Status
 _MOST_ENDPOINTS = 1_000_000
+_ITEM = TransferItem.Status
 
 
 def store_transfer_step(
@@ -135,3 +135,41 @@ def _format_read_back(found: ReadBack) -> list[dict[str, object]]:
             }
         )
     return rows
+
+
+def settle_unfinished(session: TransferSession) -> None:
+    """Read what became of every step that was sent, or may have been; call off those that were not.
+
+    Raises ProviderError, WireError, LeaseLost.
+    """
+    resume_steps(
+        session,
+        session.transfer.steps.all(),
+        lambda step: _settle_by_reading(session, step),
+        note_called_off=lambda step: _free_items(session, step),
+    )
+
+
+def _free_items(session: TransferSession, step: TransferStep) -> None:
+    """The items of a step that never left wait for a new one.
+
+    Those of which an earlier step was verified stay where they are: under way.
+    """
+    transfer = session.transfer
+    verified = load_earlier(transfer, step.batch).verified
+    items = transfer.items.filter(batch=step.batch, status=_ITEM.SENDING)
+    waiting = [item for item in items if verified.isdisjoint(plan_of(item, transfer.kind).changed)]
+    store_outcomes({item.pk: (_ITEM.PENDING, "") for item in waiting})
+
+
+def _settle_by_reading(session: TransferSession, step: TransferStep) -> None:
+    transfer = session.transfer
+    session.batch = step.batch
+    changes = changes_of_step(step)
+    items = list(transfer.items.filter(batch=step.batch, status=_ITEM.SENDING).order_by("ordinal"))
+    names = names_of(items) | {key.name for key in changes}
+    found = read_back(session, changes, names, since=step.answered_at or step.stored_at)
+    judged = judge_items(items, transfer.kind, target_of(step), found)
+    if transfer.watch_until is not None:  # it had ended as failed before
+        judged = {pk: mark_late(outcome) for pk, outcome in judged.items()}
+    settle_transfer_step(session, step, found, judged)

@@ -7,11 +7,9 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from registry_app.models import TransferStep
 from registry_app.transfer.plan.claim_key import ZONE, build_claim_dict, build_txt_key
-from registry_app.transfer.send.allowed_claims import list_allowed_claims
-from registry_app.transfer.send.change_sets import ChangeBuilder, changes_in
+from registry_app.transfer.send.change_sets import ChangeBuilder, changes_in, list_allowed_claims
 from registry_app.transfer.send.item_plan import ItemPlan, StepTarget, build_item_plan
-from registry_app.transfer.send.live_zone import build_live_zone
-from registry_app.transfer.send.standing import Moved
+from registry_app.transfer.send.live_zone import Moved, build_live_zone
 from registry_app.writes.allowed_changes import raise_if_not_allowed
 from registry_app.writes.read_back import is_as_written
 from tests.reference_server import make_claim, make_record

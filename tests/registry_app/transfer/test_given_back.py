@@ -5,7 +5,8 @@ from typing import NamedTuple
 import pytest
 
 from providers.wire.endpoint import EndpointKey
-from registry_app.transfer.send.given_back import Standing, find_objection
+from registry_app.transfer.send.live_zone import Standing
+from registry_app.transfer.send.review import find_objection
 from tests.registry_app.transfer.world import BLUE, GREEN
 
 WWW = "www.example.org"

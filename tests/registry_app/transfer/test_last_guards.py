@@ -11,10 +11,10 @@ from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from registry_app.models import TransferItem
 from registry_app.transfer.plan.claim_key import ClaimKey, build_claim_dict, build_txt_key
 from registry_app.transfer.plan.provider_plan import PlanHead, PlannedItem, compute_fingerprint
-from registry_app.transfer.send.allowed_claims import list_allowed_claims
+from registry_app.transfer.send.change_sets import list_allowed_claims
 from registry_app.transfer.send.item_plan import ItemPlan, build_item_plan
+from registry_app.transfer.send.live_zone import is_as_reviewed
 from registry_app.transfer.send.review import find_record_difference
-from registry_app.transfer.send.standing import is_as_reviewed
 from registry_app.writes.allowed_changes import raise_if_not_allowed
 from registry_app.writes.read_back import Change, is_as_written
 from tests.providers.planning.planned import plan, reasons, wanted

@@ -17,16 +17,16 @@ from registry_app.transfer.plan.claim_key import (
     claim_key_of,
     endpoint_key_of,
 )
-from registry_app.transfer.send.allowed_claims import list_allowed_claims
-from registry_app.transfer.send.change_sets import ChangeBuilder, Earlier
-from registry_app.transfer.send.item_plan import ItemPlan, StepTarget, build_item_plan
-from registry_app.transfer.send.live_zone import LiveZone, build_live_zone
-from registry_app.transfer.send.standing import Moved
-from registry_app.transfer.send.store_changes import (
+from registry_app.transfer.send.change_sets import (
+    ChangeBuilder,
+    Earlier,
     encode_store_changes,
+    list_allowed_claims,
     list_changes_to_make,
     store_changes_in,
 )
+from registry_app.transfer.send.item_plan import ItemPlan, StepTarget, build_item_plan
+from registry_app.transfer.send.live_zone import LiveZone, Moved, build_live_zone
 from registry_app.writes.allowed_changes import raise_if_not_allowed
 from registry_app.writes.read_back import Change
 from tests.reference_server import make_claim, make_record
