@@ -23,9 +23,7 @@ from registry_app.reconcile.sweep import mark_abandoned_runs, note_duplicate_pro
 from registry_app.reconcile.sync import sync_provider
 from registry_app.restore import note_restore as restoring
 from registry_app.resync import resync_registry as resyncing
-from registry_app.transfer import expire_transfers as expiry
-from registry_app.transfer import late_arrivals as late
-from registry_app.transfer.send import note_unfinished_transfers as unfinished
+from registry_app.transfer import periodic_checks
 from registry_app.transfer.send import run_transfer as running
 
 # A task that no worker began by then is enqueued again by a later tick.
@@ -60,14 +58,14 @@ def sweep() -> None:
     mark_abandoned_runs()
     note_silent_providers()
     note_duplicate_providers()
-    unfinished.note_unfinished_transfers()
+    periodic_checks.note_unfinished_transfers()
     apply_due_looser_approvals()
 
 
 @shared_task
 def expire_transfers() -> None:
     """Now and then: end the transfers that nobody approved in time."""
-    expiry.expire_transfers()
+    periodic_checks.expire_transfers()
 
 
 @shared_task
@@ -87,7 +85,7 @@ def run_transfer(transfer_id: int) -> None:
 @shared_task
 def reopen_late_arrivals(provider_id: int) -> None:
     """Look whether anything of the failed transfers of one provider arrived late."""
-    late.reopen_late_arrivals(provider_id)
+    periodic_checks.reopen_late_arrivals(provider_id)
 
 
 @shared_task

@@ -30,10 +30,12 @@ from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.actor import actor_of
 from registry_app.queries.transfer import allowed_actions, progress
 from registry_app.queries.transfer_page import SHOWN_CHARACTERS, steps_for_display, transfers_for_display
-from registry_app.transfer.approve_transfer import approve_transfer
-from registry_app.transfer.cancel_transfer import cancel_transfer
-from registry_app.transfer.decide_transfer import decide_transfer
-from registry_app.transfer.reject_transfer import reject_transfer
+from registry_app.transfer.decisions import (
+    approve_transfer,
+    cancel_transfer,
+    decide_transfer,
+    reject_transfer,
+)
 
 ITEMS_A_PAGE = 100
 _SHOWN_STEPS = 50

@@ -12,7 +12,7 @@ from registry_app.admin.transfer_request_page import build_plan_context, read_nu
 from registry_app.errors import DnsadminError
 from registry_app.models import Transfer
 from registry_app.queries.actor import actor_of
-from registry_app.transfer.request_undo import UndoRequest, preview_undo, request_undo
+from registry_app.transfer.request_transfer import UndoRequest, preview_undo, request_undo
 
 
 def answer_undo(page: ListPage[Any], request: HttpRequest, row: Transfer) -> HttpResponse:

@@ -38,13 +38,14 @@ from registry_app.api.transfer_body import (
 from registry_app.api.view_set import NounViewSet, describe, find_row, read_body
 from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer_page import find_added
-from registry_app.transfer.approve_transfer import approve_transfer
-from registry_app.transfer.cancel_transfer import cancel_transfer
-from registry_app.transfer.decide_transfer import decide_transfer
+from registry_app.transfer.decisions import (
+    approve_transfer,
+    cancel_transfer,
+    decide_transfer,
+    reject_transfer,
+)
 from registry_app.transfer.plan.preview import preview_transfer
-from registry_app.transfer.reject_transfer import reject_transfer
-from registry_app.transfer.request_transfer import request_transfer
-from registry_app.transfer.request_undo import UndoRequest, preview_undo, request_undo
+from registry_app.transfer.request_transfer import UndoRequest, preview_undo, request_transfer, request_undo
 
 _PREVIEW_LIMIT = OpenApiParameter(
     "limit", int, description="Items shown of each plan, 50 unless told, 1000 at most."

@@ -1,10 +1,16 @@
-"""Request a transfer: from a reviewed plan to rows that wait for approval."""
+"""Request a transfer, or the undo of one: from a reviewed plan to rows that wait for approval."""
 
 import uuid
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from registry_app.actor import Actor
+from registry_app.actor import SYSTEM, Actor
+from registry_app.audit import record_audit
+from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import (
     ConfirmationNeeded,
@@ -14,12 +20,21 @@ from registry_app.errors import (
     RefusedBySafety,
     StateMoved,
 )
-from registry_app.models import Transfer
-from registry_app.transfer.plan.preview import preview_transfer
+from registry_app.models import Provider, Transfer, TransferItem
+from registry_app.queries.transfer import POLICY_APPROVES, UNDOABLE
+from registry_app.transfer.plan.preview import preview_transfer, raise_if_unknown_intent
 from registry_app.transfer.plan.provider_plan import ProviderPlan, Refusal
 from registry_app.transfer.plan.refusals import is_confirmed
 from registry_app.transfer.plan.transfer_request import TransferRequest
-from registry_app.transfer.store_transfer import Purpose, store_transfer
+from registry_app.transfer.transfer_row import advance, compute_lock_key, find_transfer
+from registry_app.transfer.undo_plan import build_undo_plan
+
+_ROWS = 500
+_MOST_LEFT_OUT = 200
+_NOT_REVIEWED = (
+    "It was requested without the fingerprint of its plan, so somebody must review and approve it."
+)
+_MAY_NOT_APPLY = "It was requested with a token without the scope apply, so somebody must approve it."
 
 
 def request_transfer(actor: Actor, request: TransferRequest) -> list[Transfer]:
@@ -86,3 +101,199 @@ def _raise_if_moved(request: TransferRequest, plans: tuple[ProviderPlan, ...]) -
             todo="Check the new preview, and request again if it is still right.",
             code="plan_moved",
         )
+
+
+@dataclass(frozen=True)
+class UndoRequest:
+    """What somebody says who undoes a transfer. `fingerprint` is the one of the preview they saw; without it
+    the undo waits for an approval. `target_intent` is what the former owner's ExternalDNS wants of the record
+    sets."""
+
+    reason: str = ""
+    confirmation: str = ""
+    fingerprint: str = ""
+    target_intent: str = Transfer.TargetIntent.UNKNOWN
+
+
+def preview_undo(
+    actor: Actor, public_id: UUID | str | int, *, target_intent: str = Transfer.TargetIntent.UNKNOWN
+) -> ProviderPlan:
+    """What an undo would write, and what speaks against it. Reads only.
+
+    Raises NotFound, StateMoved, InvalidRequest (an unknown intent).
+    """
+    raise_if_unknown_intent(target_intent)
+    return build_undo_plan(actor, _find_undoable(public_id), target_intent)
+
+
+def request_undo(actor: Actor, public_id: UUID | str | int, asked: UndoRequest) -> Transfer:
+    """Store a transfer that gives back every verified item, under the provider's approval policy.
+
+    Nothing is written where the provider shows something else than what the original wrote (I9). The
+    original is rolled back once the undo is verified. Raises NotFound, StateMoved, InvalidRequest,
+    NotAllowed, RefusedBySafety.
+    """
+    original = _find_undoable(public_id)
+    if not asked.reason.strip():
+        raise InvalidRequest("The undo has no reason.", fields={"reason": ["Say why."]})
+    raise_if_unknown_intent(asked.target_intent)
+    plan = build_undo_plan(actor, original, asked.target_intent)
+    if asked.fingerprint and asked.fingerprint != plan.fingerprint:
+        raise StateMoved(
+            "The plan of the undo changed since you reviewed it: the mirror or the request is different now.",
+            todo="Check the new preview, and request again if it is still right.",
+            code="plan_moved",
+        )
+    raise_if_refused(plan.refusals)
+    raise_if_unconfirmed(plan.confirmation_text, asked.confirmation)
+    purpose = Purpose(
+        kind=Transfer.Kind.UNDO,
+        reason=asked.reason.strip(),
+        group=uuid.uuid4(),
+        target_intent=asked.target_intent,
+        ticket=original.ticket,
+        confirmation=asked.confirmation.strip()[:255],
+        undo_of=original,
+        is_reviewed=bool(asked.fingerprint),
+    )
+    try:
+        with transaction.atomic():
+            return store_transfer(actor, plan, purpose)
+    except IntegrityError as error:
+        raise StateMoved(
+            "Another transfer of some of these names was requested a moment ago.",
+            now="This request was not stored.",
+            todo="Look at the open transfers.",
+        ) from error
+
+
+def _find_undoable(public_id: UUID | str | int) -> Transfer:
+    original = find_transfer(public_id)
+    if original.status not in UNDOABLE:
+        raise StateMoved(
+            f"A transfer that is {original.get_status_display().lower()} cannot be undone.",
+            todo="Only a verified or failed transfer can be undone.",
+            code="not_undoable",
+        )
+    return original
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a request says beside its plan."""
+
+    kind: str
+    reason: str
+    group: uuid.UUID
+    target_intent: str = Transfer.TargetIntent.UNKNOWN
+    ticket: str = ""
+    confirmation: str = ""
+    undo_of: Transfer | None = None
+    is_reviewed: bool = False
+
+
+def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transfer:
+    """Insert a transfer with its items; where the provider asks for no approval it is approved at once.
+
+    Somebody has to approve it all the same where the request did not name the plan it is for (what was
+    reviewed is what is applied), and where a token asks that may plan and not apply.
+
+    Must run inside a transaction. Raises IntegrityError where a name is locked by another open transfer.
+    """
+    transfer = _insert(actor, plan, purpose)
+    crash_point("transfer.storing")
+    after = _describe_for_audit(transfer, plan)
+    record_audit(actor, "transfer.requested", transfer, reason=purpose.reason, after=after)
+    if plan.approval_policy != Provider.ApprovalPolicy.NONE:
+        return transfer
+    if purpose.is_reviewed and actor.has_scope("apply"):
+        return _approve_by_policy(transfer)
+    why = _NOT_REVIEWED if not purpose.is_reviewed else _MAY_NOT_APPLY
+    Transfer.objects.filter(pk=transfer.pk).update(status_reason=why)
+    transfer.refresh_from_db()
+    return transfer
+
+
+def _insert(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transfer:
+    transfer = Transfer.objects.create(
+        group=purpose.group,
+        kind=purpose.kind,
+        provider=plan.provider,
+        source_owner=plan.source_owner,
+        target_owner=plan.target_owner,
+        undo_of=purpose.undo_of,
+        target_intent=purpose.target_intent,
+        confirmation=purpose.confirmation,
+        reason=purpose.reason,
+        ticket=purpose.ticket,
+        preconditions=plan.preconditions,
+        plan_fingerprint=plan.fingerprint,
+        approval_policy=plan.approval_policy,
+        requested_by_id=actor.user_id,
+        requested_by_issuer_id=actor.answerer_id,
+        requested_by_name=actor.name[:200],
+        item_count=len(plan.included),
+        left_out=[
+            {"name": item.name, "type": item.record_type, "problem": item.problem}
+            for item in plan.left_out[:_MOST_LEFT_OUT]
+        ],
+        expires_at=fetch_now() + settings.DNSADMIN_TRANSFER_EXPIRY,
+    )
+    TransferItem.objects.bulk_create(_build_items(transfer, plan), batch_size=_ROWS)
+    return transfer
+
+
+def _describe_for_audit(transfer: Transfer, plan: ProviderPlan) -> dict[str, Any]:
+    """What the audit trail says of it."""
+    return {
+        "status": transfer.status,
+        "kind": transfer.kind,
+        "provider": plan.provider.name,
+        "source": plan.source_owner.owner_id if plan.source_owner else None,
+        "target": plan.target_owner.owner_id if plan.target_owner else None,
+        "items": transfer.item_count,
+        "left_out": len(plan.left_out),
+        "fingerprint": plan.fingerprint,
+        "ticket": transfer.ticket,
+    }
+
+
+def _build_items(transfer: Transfer, plan: ProviderPlan) -> list[TransferItem]:
+    locked: set[str] = set()
+    rows: list[TransferItem] = []
+    for ordinal, item in enumerate(plan.included):
+        # The first item of each name holds the lock; the others are covered by it.
+        lock_key = None if item.name in locked else compute_lock_key(plan.provider.pk, item.name)
+        locked.add(item.name)
+        rows.append(
+            TransferItem(
+                transfer=transfer,
+                ordinal=ordinal,
+                batch=item.batch,
+                name=item.name,
+                record_type=item.record_type,
+                set_identifier=item.set_identifier,
+                record_before=item.record_before,
+                before=item.before,
+                after=item.after,
+                owner_before=item.source_owner_id,
+                is_added=item.is_added,
+                verdict=item.verdict,
+                verdict_reason=item.verdict_reason,
+                lock_key=lock_key,
+            )
+        )
+    return rows
+
+
+def _approve_by_policy(transfer: Transfer) -> Transfer:
+    return advance(
+        transfer,
+        before=[Transfer.Status.REQUESTED],
+        after=Transfer.Status.APPROVED,
+        actor=SYSTEM,
+        reason=f"{transfer.provider.name} requires no approval.",
+        approved_by_name=f"{POLICY_APPROVES}{transfer.provider.name}"[:200],
+        approved_fingerprint=transfer.plan_fingerprint,
+        approved_at=fetch_now(),
+    )

@@ -30,15 +30,12 @@ from registry_app.management.transfer_report import (
 from registry_app.models import Transfer
 from registry_app.queries.late_arrivals import providers_with_late_arrivals
 from registry_app.queries.transfer import due_transfers
-from registry_app.transfer.approve_transfer import approve_transfer
-from registry_app.transfer.cancel_transfer import cancel_transfer
-from registry_app.transfer.late_arrivals import reopen_late_arrivals
+from registry_app.transfer.decisions import approve_transfer, cancel_transfer, reject_transfer
+from registry_app.transfer.periodic_checks import reopen_late_arrivals
 from registry_app.transfer.plan.preview import preview_transfer
 from registry_app.transfer.plan.provider_plan import ProviderPlan
 from registry_app.transfer.plan.transfer_request import TransferRequest
-from registry_app.transfer.reject_transfer import reject_transfer
-from registry_app.transfer.request_transfer import request_transfer
-from registry_app.transfer.request_undo import UndoRequest, preview_undo, request_undo
+from registry_app.transfer.request_transfer import UndoRequest, preview_undo, request_transfer, request_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from registry_app.transfer.transfer_row import find_transfer
 

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from registry_app.models import Loop, LoopRun, Transfer
 from registry_app.transfer.plan.transfer_request import Selection
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.loop.world import PARKED, declare, open_parking, run_declared, wanted

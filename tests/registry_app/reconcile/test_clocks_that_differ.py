@@ -15,7 +15,7 @@ from registry_app.queries.transfer import due_transfers
 from registry_app.reconcile.clock_check import note_clock
 from registry_app.reconcile.lease import raise_if_lost, take_lease
 from registry_app.tasks import run_sync, run_transfer, sweep, tick
-from registry_app.transfer.expire_transfers import expire_transfers
+from registry_app.transfer.periodic_checks import expire_transfers
 from tests.factories import make_provider
 from tests.registry_app.transfer.world import (
     BLUE,

@@ -6,7 +6,7 @@ from providers.client.plugin_client import PluginClient
 from registry_app.inventory.provider_probe import probe_provider
 from registry_app.mirror.client import build_client
 from registry_app.models import Finding, Provider, Transfer
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator, make_provider
 from tests.reference_server import ReferenceProvider, make_zone

@@ -10,12 +10,13 @@ from registry_app.loop.run_loop import run_loop
 from registry_app.models import SyncRun, Transfer
 from registry_app.reconcile.sync import sync_provider
 from registry_app.resync.resync_registry import resync_registry
-from registry_app.transfer.approve_transfer import approve_transfer
-from registry_app.transfer.cancel_transfer import cancel_transfer
-from registry_app.transfer.decide_transfer import decide_transfer
-from registry_app.transfer.expire_transfers import expire_transfers
-from registry_app.transfer.late_arrivals import reopen_late_arrivals
-from registry_app.transfer.reject_transfer import reject_transfer
+from registry_app.transfer.decisions import (
+    approve_transfer,
+    cancel_transfer,
+    decide_transfer,
+    reject_transfer,
+)
+from registry_app.transfer.periodic_checks import expire_transfers, reopen_late_arrivals
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.world import ask, make_actor, request_reviewed
 from tests.registry_app.writes.passing_on import finish, pass_on

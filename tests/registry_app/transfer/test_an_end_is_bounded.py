@@ -14,7 +14,7 @@ from pytest_django import Settings
 from registry_app.inventory.freeze import freeze
 from registry_app.models import Freeze, Provider, RegistryProfile, Transfer, TransferItem
 from registry_app.queries.transfer import due_transfers
-from registry_app.transfer.decide_transfer import decide_transfer
+from registry_app.transfer.decisions import decide_transfer
 from registry_app.transfer.plan.claim_key import build_txt_key
 from registry_app.transfer.send.read_back import read_back
 from registry_app.transfer.send.run_transfer import run_transfer

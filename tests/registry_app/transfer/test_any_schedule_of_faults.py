@@ -18,7 +18,7 @@ from registry_app.actor import Actor
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
 from registry_app.transfer.plan.transfer_request import Selection
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.depth import SEED, TRANSFER_SCHEDULES
 from tests.emptying import empty_database

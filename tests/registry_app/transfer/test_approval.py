@@ -13,11 +13,9 @@ from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import DnsadminError, InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
 from registry_app.models import AuditEntry, Freeze, Grant, Transfer
 from registry_app.queries.transfer import allowed_actions, due_transfers
-from registry_app.transfer.approve_transfer import approve_transfer
-from registry_app.transfer.cancel_transfer import cancel_transfer
-from registry_app.transfer.expire_transfers import expire_transfers
+from registry_app.transfer.decisions import approve_transfer, cancel_transfer, reject_transfer
+from registry_app.transfer.periodic_checks import expire_transfers
 from registry_app.transfer.plan.transfer_request import Selection
-from registry_app.transfer.reject_transfer import reject_transfer
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator
 from tests.registry_app.transfer.world import (

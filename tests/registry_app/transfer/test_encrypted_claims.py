@@ -13,7 +13,7 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import encode_change_set
 from registry_app.models import Finding, RegistryProfile, Transfer
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.providers.client.making import make_client
 from tests.reference_server import make_claim_encrypted_otherwise, make_record

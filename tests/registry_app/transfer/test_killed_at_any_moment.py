@@ -15,7 +15,7 @@ from providers.backends.memory import ApplyMode
 from providers.wire.endpoint import Endpoint
 from registry_app.models import Instance, Provider, RegistryProfile, Transfer
 from registry_app.transfer.plan.transfer_request import Selection
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.depth import KILLS, SEED, deep_after
 from tests.reference_server import make_claim, make_record

@@ -10,7 +10,7 @@ from django.utils import timezone
 from registry_app.audit import verify_audit
 from registry_app.models import AuditEntry, RegistryProfile, Transfer, TransferItem
 from registry_app.queries.transfer import due_transfers
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.faults import write_faults
 from tests.registry_app.transfer.forking import Forks

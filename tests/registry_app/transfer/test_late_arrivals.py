@@ -11,8 +11,8 @@ from registry_app.models import AuditEntry, HeldSnapshot, Provider, RegistryProf
 from registry_app.queries.late_arrivals import providers_with_late_arrivals
 from registry_app.queries.transfer import allowed_actions, due_transfers
 from registry_app.queries.transfer_invariants import TRANSFER_INVARIANTS
-from registry_app.transfer.decide_transfer import decide_transfer
-from registry_app.transfer.late_arrivals import reopen_late_arrivals
+from registry_app.transfer.decisions import decide_transfer
+from registry_app.transfer.periodic_checks import reopen_late_arrivals
 from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.faults import write_faults

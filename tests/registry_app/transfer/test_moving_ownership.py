@@ -3,7 +3,7 @@
 import pytest
 
 from registry_app.models import AuditEntry, Transfer, TransferStep
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, open_world, request, undo_reviewed
 

@@ -6,7 +6,7 @@ import pytest
 from providers.wire.endpoint import Endpoint
 from registry_app.models import Claim, Finding, RecordSet, Transfer
 from registry_app.transfer.plan.transfer_request import Selection
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.one_target_each import OneTargetEachProvider
 from tests.reference_server import make_claim, make_record, make_zone

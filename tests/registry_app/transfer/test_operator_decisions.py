@@ -8,7 +8,7 @@ from providers.wire.endpoint import Endpoint
 from registry_app.errors import InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
 from registry_app.models import Finding, Freeze, Transfer
 from registry_app.queries.transfer import allowed_actions
-from registry_app.transfer.decide_transfer import decide_transfer
+from registry_app.transfer.decisions import decide_transfer
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.faults import write_faults
 from tests.registry_app.transfer.world import (

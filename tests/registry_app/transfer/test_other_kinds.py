@@ -7,7 +7,7 @@ from providers.wire.change_set import ChangeSet
 from registry_app.actor import Actor
 from registry_app.models import Claim, RegistryProfile, Transfer
 from registry_app.transfer.plan.transfer_request import Selection
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (

@@ -6,7 +6,7 @@ from providers.registries.claim import TxtProfile
 from providers.registries.encryption import decrypt_labels_text, encrypt_labels_text
 from registry_app.models import RegistryProfile, Transfer
 from registry_app.transfer.plan.transfer_request import Selection
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (

@@ -4,8 +4,7 @@ import pytest
 
 from registry_app.errors import InvalidRequest, StateMoved
 from registry_app.models import InstancePolicy, Transfer
-from registry_app.transfer.request_transfer import request_transfer
-from registry_app.transfer.request_undo import UndoRequest, preview_undo, request_undo
+from registry_app.transfer.request_transfer import UndoRequest, preview_undo, request_transfer, request_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.world import (
     BLUE,

@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from registry_app.errors import RefusedBySafety
 from registry_app.models import AuditEntry, Grant, Owner, Provider, Transfer, TransferItem
-from registry_app.transfer.decide_transfer import decide_transfer
+from registry_app.transfer.decisions import decide_transfer
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.world import (
     BLUE,

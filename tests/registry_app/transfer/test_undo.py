@@ -5,9 +5,9 @@ import pytest
 from providers.wire.change_set import ChangeSet
 from registry_app.errors import RefusedBySafety, StateMoved
 from registry_app.models import Provider, Transfer
-from registry_app.transfer.cancel_transfer import cancel_transfer
+from registry_app.transfer.decisions import cancel_transfer
 from registry_app.transfer.plan.transfer_request import Selection
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.faults import read_faults, write_faults
 from tests.reference_server import make_claim, make_record

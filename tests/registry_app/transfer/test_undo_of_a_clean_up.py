@@ -11,7 +11,7 @@ from registry_app.models import HeldSnapshot, SyncRun, Transfer
 from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.sync import sync_provider
 from registry_app.transfer.plan.transfer_request import Selection
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (

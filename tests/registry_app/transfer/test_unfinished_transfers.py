@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from registry_app.models import Finding, Transfer
-from registry_app.transfer.send.note_unfinished_transfers import note_unfinished_transfers
+from registry_app.transfer.periodic_checks import note_unfinished_transfers
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.world import ask, make_alice, open_world, request
 

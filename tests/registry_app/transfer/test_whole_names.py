@@ -16,7 +16,7 @@ from registry_app.errors import ConfirmationNeeded
 from registry_app.models import RecordSet, Transfer
 from registry_app.transfer.plan.provider_plan import ProviderPlan
 from registry_app.transfer.plan.transfer_request import Selection
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import (

@@ -9,7 +9,7 @@ from providers.registries.pairing import pair
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.models import Provider, Transfer
-from registry_app.transfer.request_undo import preview_undo
+from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.reference_server import make_record
 from tests.registry_app.transfer.recording import RecordingProvider

@@ -18,12 +18,11 @@ from registry_app.actor import SYSTEM, Actor
 from registry_app.inventory.owner import INSTANCE_FIELDS
 from registry_app.models import Grant, Owner, Provider, RecordSet, SyncRun, Transfer
 from registry_app.reconcile.sync import sync_provider
-from registry_app.transfer.approve_transfer import approve_transfer
+from registry_app.transfer.decisions import approve_transfer
 from registry_app.transfer.plan.preview import preview_transfer
 from registry_app.transfer.plan.provider_plan import ProviderPlan
 from registry_app.transfer.plan.transfer_request import Selection, TransferRequest
-from registry_app.transfer.request_transfer import request_transfer
-from registry_app.transfer.request_undo import UndoRequest, preview_undo, request_undo
+from registry_app.transfer.request_transfer import UndoRequest, preview_undo, request_transfer, request_undo
 from tests.factories import make_provider, make_user, set_instance
 from tests.reference_server import ReferenceProvider, make_zone
 

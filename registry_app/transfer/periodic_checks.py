@@ -1,10 +1,12 @@
-"""A provider may apply late what was read back as before: failed transfers are looked at again for a while.
+"""What is checked of transfers from time to time: expired, begun and not finished, or applied late.
 
-The mirror says after each sync whether anything of a failed transfer arrived. If it did, the transfer is
-reopened, and its next run reads the provider itself: only that decides (I6). Nothing is ever sent from here.
+A provider may apply a change late, after it was read back as before. The mirror shows after each sync whether
+anything of a failed transfer arrived. If it did, the transfer is reopened, and its next run reads the
+provider itself: only that decides (I6). Nothing is ever sent from here.
 """
 
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from itertools import groupby
 
 from django.db import IntegrityError, transaction
@@ -15,15 +17,21 @@ from registry_app.actor import SYSTEM
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import StateMoved
-from registry_app.models import UNSETTLED, Provider, RecordSet, Transfer, TransferItem, TransferStep
+from registry_app.models import UNSETTLED, Finding, Provider, RecordSet, Transfer, TransferItem, TransferStep
 from registry_app.queries.late_arrivals import find_watched
+from registry_app.reconcile.findings.draft import FindingDraft
+from registry_app.reconcile.store_findings import open_finding
 from registry_app.transfer.plan.preconditions import find_changed_url
 from registry_app.transfer.plan.subjects import load_shown
+from registry_app.transfer.send.conclude import compute_stuck_fingerprint
 from registry_app.transfer.send.item_plan import key_of, plan_of
 from registry_app.transfer.send.steps import load_earlier
-from registry_app.transfer.transfer_row import advance, compute_lock_key
+from registry_app.transfer.transfer_row import advance, compute_lock_key, name_transfer
 from registry_app.writes.read_back import is_same_text
 
+_MOST_AT_ONCE = 500
+_WAITING = (Transfer.Status.REQUESTED, Transfer.Status.APPROVED)
+UNFINISHED_AFTER = timedelta(minutes=15)
 _STATUS = Transfer.Status
 _ITEM = TransferItem.Status
 _STEP = TransferStep.Status
@@ -32,6 +40,57 @@ _SETTLED_OTHERWISE = (_STEP.FAILED, _STEP.NEEDS_OPERATOR, *UNSETTLED)
 # A newer transfer that ended like this, or an item of it, wrote nothing at its names.
 _NEVER_SENT = (_STATUS.REJECTED, _STATUS.CANCELLED, _STATUS.EXPIRED, _STATUS.STALE)
 _CHUNK = 500
+
+
+def expire_transfers() -> int:
+    """Expire every transfer that still waits and whose time is over; the number of them."""
+    now = fetch_now()
+    expired = 0
+    for transfer in Transfer.objects.filter(status__in=_WAITING, expires_at__lte=now)[:_MOST_AT_ONCE]:
+        try:
+            advance(
+                transfer,
+                before=_WAITING,
+                after=Transfer.Status.EXPIRED,
+                actor=SYSTEM,
+                status_reason=f"Nothing was sent until {transfer.expires_at:%Y-%m-%d %H:%M} UTC.",
+            )
+        except StateMoved:
+            continue  # its worker, or a person, was first
+        expired += 1
+    return expired
+
+
+def note_unfinished_transfers() -> int:
+    """Open a finding for each that has none; how many were opened. The end of the transfer resolves it."""
+    now = fetch_now()
+    unfinished = Transfer.objects.filter(
+        status__in=(Transfer.Status.SENDING, Transfer.Status.SENT),
+        started_at__lt=now - UNFINISHED_AFTER,
+        # One that was taken up again began long ago, and has its time all the same.
+        updated_at__lt=now - UNFINISHED_AFTER,
+    )
+    fingerprints = {compute_stuck_fingerprint(transfer): transfer for transfer in unfinished.order_by("pk")}
+    known = Finding.objects.filter(fingerprint__in=list(fingerprints)).exclude(state=Finding.State.RESOLVED)
+    told = {bytes(fingerprint) for fingerprint in known.values_list("fingerprint", flat=True)}
+    untold = [transfer for fingerprint, transfer in fingerprints.items() if fingerprint not in told]
+    for transfer in untold:
+        with transaction.atomic():
+            open_finding(transfer.provider_id, _draft_unfinished(transfer), now)
+    return len(untold)
+
+
+def _draft_unfinished(transfer: Transfer) -> FindingDraft:
+    return FindingDraft(
+        kind=Finding.Kind.TRANSFER_STUCK,
+        severity=Finding.Severity.WARNING,
+        subject=str(transfer.public_id),
+        explanation=(
+            f"{name_transfer(transfer).capitalize()} began at {transfer.started_at:%Y-%m-%d %H:%M} UTC and "
+            f"is not finished. {transfer.status_reason or 'A worker goes on with it when it comes to it.'}"
+        ),
+        suggestion={"kind": "look_at_transfer", "transfer_id": transfer.pk},
+    )
 
 
 def reopen_late_arrivals(provider_id: int) -> int:
