@@ -1,6 +1,7 @@
 """Request a transfer, or the undo of one: from a reviewed plan to rows that wait for approval."""
 
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -23,7 +24,7 @@ from registry_app.errors import (
 from registry_app.models import Provider, Transfer, TransferItem
 from registry_app.queries.transfer import POLICY_APPROVES, UNDOABLE
 from registry_app.transfer.plan.preview import preview_transfer, raise_if_unknown_intent
-from registry_app.transfer.plan.provider_plan import ProviderPlan, Refusal
+from registry_app.transfer.plan.provider_plan import ProviderPlan
 from registry_app.transfer.plan.refusals import is_confirmed
 from registry_app.transfer.plan.transfer_request import TransferRequest
 from registry_app.transfer.transfer_row import advance, compute_lock_key, find_transfer
@@ -37,21 +38,33 @@ _NOT_REVIEWED = (
 _MAY_NOT_APPLY = "It was requested with a token without the scope apply, so somebody must approve it."
 
 
+@dataclass(frozen=True)
+class Purpose:
+    """What a request states beside its plan."""
+
+    kind: str
+    reason: str
+    group: uuid.UUID
+    target_intent: str = Transfer.TargetIntent.UNKNOWN
+    ticket: str = ""
+    confirmation: str = ""
+    undo_of: Transfer | None = None
+    is_reviewed: bool = False
+
+
 def request_transfer(actor: Actor, request: TransferRequest) -> list[Transfer]:
     """Store one transfer for each provider of the request, all of them or none.
 
-    The plan is made again from the mirror. A request without fingerprints waits for an approval, whatever the
-    provider's policy. Raises StateMoved where it is not the one whose fingerprint
-    the request carries, or where another request was first; NotAllowed, RefusedBySafety (the first
-    refusal, or a missing confirmation), InvalidRequest, NotFound.
+    The plan is computed again from the mirror. A request without fingerprints waits for an approval, whatever
+    the provider's policy. Raises StateMoved if the plan has another fingerprint than the request, or if
+    another request was first; NotAllowed, RefusedBySafety (the first refusal, or a missing confirmation),
+    InvalidRequest, NotFound.
     """
     if not request.reason.strip():
         raise InvalidRequest("The request has no reason.", fields={"reason": ["Say why."]})
     plans = preview_transfer(actor, request)
-    _raise_if_moved(request, plans)
-    for plan in plans:
-        raise_if_refused(plan.refusals)
-    raise_if_unconfirmed(plans[0].confirmation_text, request.confirmation)
+    _raise_if_moved(request.fingerprints, plans)
+    _raise_if_refused(plans, request.confirmation)
     purpose = Purpose(
         kind=request.kind,
         reason=request.reason.strip(),
@@ -61,41 +74,14 @@ def request_transfer(actor: Actor, request: TransferRequest) -> list[Transfer]:
         confirmation=request.confirmation.strip()[:255],
         is_reviewed=bool(request.fingerprints),
     )
-    try:
-        with transaction.atomic():
-            stored = [store_transfer(actor, plan, purpose) for plan in plans]
-    except IntegrityError as error:
-        raise StateMoved(
-            "Another transfer of some of these names was requested a moment ago.",
-            now="This request was not stored.",
-            todo="Look at the open transfers, or ask for a new preview.",
-        ) from error
+    stored = _store_all(actor, plans, purpose)
     crash_point("transfer.requested")
     return stored
 
 
-def raise_if_refused(refusals: tuple[Refusal, ...]) -> None:
-    """Raise the first refusal as the error it is."""
-    for refusal in refusals:
-        if refusal.is_warning:
-            continue
-        kind: type[DnsadminError] = NotAllowed if refusal.code == NotAllowed.code else RefusedBySafety
-        raise kind(refusal.happened, now=refusal.now, todo=refusal.todo, code=refusal.code)
-
-
-def raise_if_unconfirmed(wanted: str, typed: str) -> None:
-    """Raise ConfirmationNeeded unless the text that is asked for was typed."""
-    if not is_confirmed(wanted, typed):
-        raise ConfirmationNeeded(
-            "The next sync of the new owner may delete some of these record sets, or its effect is unknown.",
-            wanted,
-        )
-
-
-def _raise_if_moved(request: TransferRequest, plans: tuple[ProviderPlan, ...]) -> None:
-    if not request.fingerprints:
-        return
-    if dict(request.fingerprints) != {plan.provider.pk: plan.fingerprint for plan in plans}:
+def _raise_if_moved(reviewed: Mapping[int, str], plans: Sequence[ProviderPlan]) -> None:
+    """Raise StateMoved unless these plans, by provider, are the ones that were reviewed, if any were."""
+    if reviewed and dict(reviewed) != {plan.provider.pk: plan.fingerprint for plan in plans}:
         raise StateMoved(
             "The plan changed since you reviewed it: the mirror or the request is different now.",
             todo="Check the new preview, and request again if it is still right.",
@@ -103,10 +89,34 @@ def _raise_if_moved(request: TransferRequest, plans: tuple[ProviderPlan, ...]) -
         )
 
 
+def _raise_if_refused(plans: Sequence[ProviderPlan], typed: str) -> None:
+    """Raise the first refusal as the error it is, or ConfirmationNeeded if the text was not typed."""
+    for refusal in (refusal for plan in plans for refusal in plan.refusals if not refusal.is_warning):
+        kind: type[DnsadminError] = NotAllowed if refusal.code == NotAllowed.code else RefusedBySafety
+        raise kind(refusal.happened, now=refusal.now, todo=refusal.todo, code=refusal.code)
+    if not is_confirmed(plans[0].confirmation_text, typed):
+        raise ConfirmationNeeded(
+            "The next sync of the new owner may delete some of these record sets, or its effect is unknown.",
+            plans[0].confirmation_text,
+        )
+
+
+def _store_all(actor: Actor, plans: Sequence[ProviderPlan], purpose: Purpose) -> list[Transfer]:
+    try:
+        with transaction.atomic():
+            return [store_transfer(actor, plan, purpose) for plan in plans]
+    except IntegrityError as error:
+        raise StateMoved(
+            "Another transfer of some of these names was requested a moment ago.",
+            now="This request was not stored.",
+            todo="Look at the open transfers, or ask for a new preview.",
+        ) from error
+
+
 @dataclass(frozen=True)
 class UndoRequest:
-    """What somebody says who undoes a transfer. `fingerprint` is the one of the preview they saw; without it
-    the undo waits for an approval. `target_intent` is what the former owner's ExternalDNS wants of the record
+    """A request to undo a transfer. `fingerprint` is that of the reviewed preview; without it the undo waits
+    for an approval. `target_intent` is what the former owner's ExternalDNS wants of the record
     sets."""
 
     reason: str = ""
@@ -138,14 +148,8 @@ def request_undo(actor: Actor, public_id: UUID | str | int, asked: UndoRequest) 
         raise InvalidRequest("The undo has no reason.", fields={"reason": ["Say why."]})
     raise_if_unknown_intent(asked.target_intent)
     plan = build_undo_plan(actor, original, asked.target_intent)
-    if asked.fingerprint and asked.fingerprint != plan.fingerprint:
-        raise StateMoved(
-            "The plan of the undo changed since you reviewed it: the mirror or the request is different now.",
-            todo="Check the new preview, and request again if it is still right.",
-            code="plan_moved",
-        )
-    raise_if_refused(plan.refusals)
-    raise_if_unconfirmed(plan.confirmation_text, asked.confirmation)
+    _raise_if_moved({original.provider_id: asked.fingerprint} if asked.fingerprint else {}, [plan])
+    _raise_if_refused([plan], asked.confirmation)
     purpose = Purpose(
         kind=Transfer.Kind.UNDO,
         reason=asked.reason.strip(),
@@ -156,15 +160,7 @@ def request_undo(actor: Actor, public_id: UUID | str | int, asked: UndoRequest) 
         undo_of=original,
         is_reviewed=bool(asked.fingerprint),
     )
-    try:
-        with transaction.atomic():
-            return store_transfer(actor, plan, purpose)
-    except IntegrityError as error:
-        raise StateMoved(
-            "Another transfer of some of these names was requested a moment ago.",
-            now="This request was not stored.",
-            todo="Look at the open transfers.",
-        ) from error
+    return _store_all(actor, [plan], purpose)[0]
 
 
 def _find_undoable(public_id: UUID | str | int) -> Transfer:
@@ -176,20 +172,6 @@ def _find_undoable(public_id: UUID | str | int) -> Transfer:
             code="not_undoable",
         )
     return original
-
-
-@dataclass(frozen=True)
-class Purpose:
-    """What a request says beside its plan."""
-
-    kind: str
-    reason: str
-    group: uuid.UUID
-    target_intent: str = Transfer.TargetIntent.UNKNOWN
-    ticket: str = ""
-    confirmation: str = ""
-    undo_of: Transfer | None = None
-    is_reviewed: bool = False
 
 
 def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transfer:

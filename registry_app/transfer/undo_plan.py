@@ -1,6 +1,6 @@
 """The plan that gives back what a transfer changed: from its stored steps, byte for byte."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -15,24 +15,20 @@ from registry_app.queries.declared import DeclaredSet, fetch_declared_set
 from registry_app.queries.instance import fetch_instances
 from registry_app.queries.transfer_access import find_denied_side
 from registry_app.queries.transfer_items import find_left_to_undo
+from registry_app.transfer.plan.build_plan import build_plan_value
 from registry_app.transfer.plan.claim_key import ClaimKey, claim_key_of, describe_place, format_endpoint
 from registry_app.transfer.plan.neighbours import judge_rows, key_of_item, leave_out_locked
 from registry_app.transfer.plan.preconditions import build_preconditions
 from registry_app.transfer.plan.provider_plan import (
-    PlanHead,
     PlannedItem,
     ProviderPlan,
     Refusal,
     assign_batches,
-    compute_fingerprint,
     find_stores_of_items,
 )
 from registry_app.transfer.plan.refusals import (
     build_confirmation_text,
-    find_cache_warnings,
     find_provider_refusals,
-    find_registry_warnings,
-    find_stop_warnings,
 )
 from registry_app.transfer.plan.subjects import RecordFacts, load_shown, to_record_facts
 from registry_app.transfer.plan.verdicts import (
@@ -86,6 +82,7 @@ def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> Pro
     items = judge_rows(items, standing, _find_new_owner(original, former))
     items = assign_batches(items, original.provider.effective_batch_size)
     included = [item for item in items if not item.problem]
+    left_behind = {key for item in included for key in item.left_behind}
     source, target = _swap_owners(original)
     preconditions = build_preconditions(
         original.provider,
@@ -94,36 +91,17 @@ def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> Pro
         find_stores_of_items(included),
         [source.owner_id] if source and source != target else [],
     )
-    head = PlanHead(
-        kind=_KIND.UNDO,
-        provider_id=original.provider_id,
-        source_owner_id=source.owner_id if source else "",
-        target_owner_id=target.owner_id if target else "",
-        target_intent=target_intent,
-        preconditions=preconditions,
-    )
-    return ProviderPlan(
+    return build_plan_value(
         provider=original.provider,
+        kind=_KIND.UNDO,
         items=items,
-        fingerprint=compute_fingerprint(head, included),
-        refusals=tuple(_find_refusals(actor, original, items, included)),
-        confirmation_text=_build_confirmation(included),
-        approval_policy=original.provider.approval_policy,
-        verdict_counts=dict(Counter(item.verdict for item in included)),
-        source_owner=source,
-        target_owner=target,
+        source=source,
+        target=target,
+        intent=target_intent,
         preconditions=preconditions,
-        warnings=(
-            *find_stop_warnings(original.provider),
-            *find_registry_warnings(preconditions),
-            *find_cache_warnings(preconditions),
-        ),
+        refusals=tuple(_find_refusals(actor, original, items, included)),
+        confirmation_text=build_confirmation_text(_KIND.UNDO, included, "", left_behind=len(left_behind)),
     )
-
-
-def _build_confirmation(included: list[PlannedItem]) -> str:
-    behind = {key for item in included for key in item.left_behind}
-    return build_confirmation_text(_KIND.UNDO, included, "", left_behind=len(behind))
 
 
 def _find_new_owner(
@@ -156,7 +134,8 @@ def _build_items(
         written = _load_written(original, batch)
         records = _load_records(original, items)
         standing += [to_record_facts(row) for row in records.values()]
-        shown = _load_shown(original, items) if is_fresh else None
+        names = sorted({item.name for item in items})
+        shown = load_shown(original.provider, names) if is_fresh else None
         at_name = _group_by_name(records) if is_clean_up else {}
         for item in items:
             record = records.get(key_of(item))
@@ -202,11 +181,6 @@ def _is_mirror_fresh(original: Transfer) -> bool:
     last = original.steps.aggregate(last=Max("read_back_at"))["last"]
     accepted_at = original.provider.accepted_at
     return last is not None and accepted_at is not None and accepted_at >= last
-
-
-def _load_shown(original: Transfer, items: list[TransferItem]) -> dict[ClaimKey, tuple[str, ...]]:
-    """What the mirror holds at the places of the claims for the names of these items."""
-    return load_shown(original.provider, sorted({item.name for item in items}))
 
 
 def _leave_out_if_changed(item: PlannedItem, shown: dict[ClaimKey, tuple[str, ...]]) -> PlannedItem:

@@ -100,6 +100,7 @@ def build_provider_plan(asked: PlanRequest) -> ProviderPlan:
         provider=asked.provider,
         kind=asked.request.kind,
         items=items,
+        source=_find_source([item for item in items if not item.problem], asked.target),
         target=asked.target,
         intent=asked.request.target_intent,
         preconditions=preconditions,
@@ -112,14 +113,14 @@ def build_plan_value(
     provider: Provider,
     kind: str,
     items: tuple[PlannedItem, ...],
+    source: Owner | None,
     target: Owner | None,
     intent: str,
     preconditions: Preconditions,
     refusals: tuple[Refusal, ...],
+    confirmation_text: str = "",
 ) -> ProviderPlan:
-    """The plan with its fingerprint and, where all items have the same one, its source owner."""
-    included = [item for item in items if not item.problem]
-    source = _find_source(included, target)
+    """The plan with its fingerprint and its warnings."""
     head = PlanHead(
         kind=kind,
         provider_id=provider.pk,
@@ -131,11 +132,9 @@ def build_plan_value(
     return ProviderPlan(
         provider=provider,
         items=items,
-        fingerprint=compute_fingerprint(head, included),
+        fingerprint=compute_fingerprint(head, [item for item in items if not item.problem]),
         refusals=refusals,
-        confirmation_text="",
-        approval_policy=provider.approval_policy,
-        verdict_counts={},
+        confirmation_text=confirmation_text,
         source_owner=source,
         target_owner=target,
         preconditions=preconditions,

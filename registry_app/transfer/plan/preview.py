@@ -1,6 +1,5 @@
 """What a request would do. Reads the mirror only: writes nothing, asks no provider."""
 
-from collections import Counter
 from dataclasses import replace
 
 from registry_app.actor import Actor
@@ -26,7 +25,7 @@ def preview_transfer(actor: Actor, request: TransferRequest) -> tuple[ProviderPl
     """
     if not (may_read(actor) or actor.user_id is not None or actor.is_superuser):
         raise NotAllowed("The requester is not known.", todo="Log in, or use a token.")
-    _raise_if_senseless(request)
+    _raise_if_malformed(request)
     target = _find_target(request)
     selection = request.selection
     if request.kind == _KIND.CLEAN_UP:
@@ -48,17 +47,10 @@ def _with_confirmation(request: TransferRequest, plans: list[ProviderPlan]) -> t
     included = [item for plan in plans for item in plan.included]
     behind = sum(len(plan.left_behind) for plan in plans)
     text = build_confirmation_text(request.kind, included, request.target_owner_id, left_behind=behind)
-    return tuple(
-        replace(
-            plan,
-            confirmation_text=text,
-            verdict_counts=dict(Counter(item.verdict for item in plan.included)),
-        )
-        for plan in plans
-    )
+    return tuple(replace(plan, confirmation_text=text) for plan in plans)
 
 
-def _raise_if_senseless(request: TransferRequest) -> None:
+def _raise_if_malformed(request: TransferRequest) -> None:
     if request.kind not in _KIND.values or request.kind == _KIND.UNDO:
         raise InvalidRequest(
             f"There is no kind of transfer called {request.kind[:50]!r}.",

@@ -5,7 +5,7 @@ Any edit of a plan gives it another fingerprint (I8).
 
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -63,13 +63,21 @@ class ProviderPlan:
     items: tuple[PlannedItem, ...]
     fingerprint: str
     refusals: tuple[Refusal, ...]
-    confirmation_text: str
-    approval_policy: str
-    verdict_counts: dict[str, int]
+    confirmation_text: str = ""
     source_owner: Owner | None = None
     target_owner: Owner | None = None
     preconditions: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[Refusal, ...] = field(default=())
+
+    @property
+    def approval_policy(self) -> str:
+        """Who must approve it."""
+        return self.provider.approval_policy
+
+    @property
+    def verdict_counts(self) -> dict[str, int]:
+        """How many of the items that would be written have each verdict."""
+        return dict(Counter(item.verdict for item in self.included))
 
     @property
     def included(self) -> tuple[PlannedItem, ...]:
