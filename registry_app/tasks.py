@@ -9,7 +9,7 @@ from registry_app.clock import fetch_now
 from registry_app.inventory.approval_change import apply_due_looser_approvals
 from registry_app.loop import finish_run as finishing
 from registry_app.loop import run_loop as looping
-from registry_app.loop.purge_loop_runs import purge_loop_runs
+from registry_app.loop.loop_run import purge_loop_runs
 from registry_app.models import SyncRun
 from registry_app.queries.audit_checkpoint import store_checkpoint
 from registry_app.queries.late_arrivals import providers_with_late_arrivals

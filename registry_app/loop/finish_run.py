@@ -7,16 +7,16 @@ from providers.wire.errors import WireError
 from registry_app.actor import SYSTEM
 from registry_app.clock import fetch_now
 from registry_app.errors import LeaseLost, SecretUnavailable
-from registry_app.loop.read_back import read_back_and_settle
-from registry_app.loop.run_rows import End, close_run, was_sent
+from registry_app.loop.loop_run import End, close_run, was_sent
 from registry_app.loop.session import LoopSession
 from registry_app.loop.step_changes import changes_of_step
+from registry_app.loop.steps import read_back_and_settle
 from registry_app.mirror.place import name_place
 from registry_app.mirror.plausibility import NOTHING, Counts, count_endpoints
 from registry_app.models import UNSETTLED, LoopRun, LoopStep, Provider
 from registry_app.reconcile.failure import describe_failure
 from registry_app.reconcile.lease import Lease
-from registry_app.writes.retry import MOST_ATTEMPTS, compute_pause
+from registry_app.writes.pace import MOST_ATTEMPTS, compute_pause
 from registry_app.writes.session import LeasedProvider, ProviderBusy, leased_provider, open_session
 from registry_app.writes.step import resume_steps
 

@@ -1,6 +1,9 @@
-"""From what is wanted and what stands there to a plan, with a sentence for all that is left alone."""
+"""From what is desired and what exists to a plan, with a sentence for all that is left alone.
 
-from collections.abc import Collection, Iterable, Sequence
+A plan that changes more than one run may change unasked needs a typed confirmation.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from providers.planning.equal_values import list_questions
@@ -9,7 +12,6 @@ from providers.planning.planned_changes import LeftAlone, PlannedChanges
 from providers.registries.claim import ClaimVerdict, OwnershipState, PairedEndpoint, Pairing, TxtProfile
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
-from registry_app.loop.confirmation import Circumstances, build_confirmation_text, find_excess
 from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.session import LoopSession
 from registry_app.mirror.owner_registry import fetch_owner_registry
@@ -17,6 +19,8 @@ from registry_app.mirror.snapshot import Snapshot
 from registry_app.queries.loop import is_first_contact, names_held_by_transfers
 
 _LEFT_OUT = "The provider removed it when it adjusted the desired endpoints."
+SMALLEST_SHARED = 10
+SHARE_PERCENT = 30
 
 
 @dataclass(frozen=True)
@@ -213,3 +217,60 @@ def _is_own(record: PairedEndpoint, settings: PlanSettings) -> bool:
     if settings.has_ownership:
         return record.owner_id == settings.owner_id and record.state is OwnershipState.OWNED
     return settings.domain_filter.matches_everything or settings.domain_filter.matches(record.key.name)
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What else the rules look at: how many record sets are the owner's now, how many endpoints it wants, and
+    the provider's limit of record sets in one go. `is_first_contact`: it never was dnsadmin's to run."""
+
+    own_count: int
+    wanted_count: int
+    most: int
+    has_ownership: bool
+    is_first_contact: bool
+
+
+def find_excess(planned: PlannedChanges, around: Circumstances) -> str:
+    """Why the plan is more than one run does unasked, in one sentence; empty if it is not."""
+    creates, updates, deletes = len(planned.creates), len(planned.updates), len(planned.deletes)
+    if deletes and not around.wanted_count:
+        return "There is no desired endpoint, so every record set of the owner would be deleted."
+    if not around.has_ownership and updates + deletes:
+        return "Without ownership (noop), record sets are changed whoever created them."
+    if around.is_first_contact and updates + deletes:
+        return "dnsadmin never managed this owner here before, and the owner already has record sets."
+    for count, verb in ((deletes, "deleted"), (updates, "changed")):
+        if around.own_count >= SMALLEST_SHARED and count * 100 > around.own_count * SHARE_PERCENT:
+            return f"{count} of {around.own_count} record sets would be {verb}, more than {SHARE_PERCENT} %."
+    total = creates + updates + deletes
+    if total > around.most:
+        return (
+            f"{total} record sets would change, more than the {around.most} that one transfer may change "
+            "at this provider."
+        )
+    return ""
+
+
+def build_confirmation_text(planned: PlannedChanges, owner_id: str) -> str:
+    """The exact text to type for just these changes."""
+    counts = {
+        "create": len(planned.creates),
+        "update": len(planned.updates),
+        "delete": len(planned.deletes),
+    }
+    what = ", ".join(f"{verb} {count}" for verb, count in counts.items() if count)
+    noun = "record set" if sum(counts.values()) == 1 else "record sets"
+    return f"{what} {noun} of {owner_id}"
+
+
+def is_confirmed(wanted: str, typed: str) -> bool:
+    """Whether what was typed is the text, but for white space at its ends and doubled inside."""
+    return not wanted or " ".join(typed.split()) == " ".join(wanted.split())
+
+
+def list_keys(changes: PlannedChanges) -> Iterator[EndpointKey]:
+    """The record sets that a plan changes."""
+    yield from (endpoint_key(each) for each in changes.creates)
+    yield from (each.current.key for each in changes.updates)
+    yield from (each.key for each in changes.deletes)

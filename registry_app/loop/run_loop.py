@@ -1,26 +1,31 @@
-"""One iteration of the loop: desired, current, plan, apply, read back."""
+"""One iteration of the loop: desired, current, plan, batch after batch sent and read back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby, zip_longest
 
 import structlog
 
 from providers.http.errors import ProviderError
+from providers.planning.planned_changes import PlannedChanges
+from providers.wire.canonical_name import endpoint_key
+from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import ConfirmationNeeded, LeaseLost, RefusedBySafety, SecretUnavailable, StateMoved
-from registry_app.loop.confirmation import is_confirmed
-from registry_app.loop.declared import build_request, find_loop
 from registry_app.loop.finish_run import finish_left_behind, postpone
-from registry_app.loop.loop_request import LoopRequest
-from registry_app.loop.plan_loop import LoopPlan, plan_loop
-from registry_app.loop.refusals import find_sending_refusals, raise_if_unplannable
-from registry_app.loop.rights import find_rights_refusals
-from registry_app.loop.run_rows import End, audit_sending, close_run, note_plan, open_run, was_sent
-from registry_app.loop.second_person import raise_if_second_person_is_missing
-from registry_app.loop.send_batch import list_rows_to_tidy, tidy_rows
-from registry_app.loop.send_plan import send_plan
+from registry_app.loop.loop_request import LoopRequest, build_request, find_loop
+from registry_app.loop.loop_run import End, audit_sending, close_run, note_plan, open_run, was_sent
+from registry_app.loop.plan_loop import LoopPlan, is_confirmed, keep_names, list_keys, plan_again, plan_loop
+from registry_app.loop.refusals import (
+    find_rights_refusals,
+    find_sending_refusals,
+    find_stop_refusals,
+    raise_if_second_person_is_missing,
+    raise_if_unplannable,
+)
+from registry_app.loop.send_batch import list_rows_to_tidy, send_batch, tidy_rows
 from registry_app.loop.session import LoopSession
 from registry_app.mirror.baseline import ImplausibleResponse
 from registry_app.models import UNSETTLED, Loop, LoopRun, LoopStep
@@ -28,6 +33,7 @@ from registry_app.queries.declared import fetch_declared
 from registry_app.queries.loop import is_loop_due
 from registry_app.queries.people import fetch_person
 from registry_app.reconcile.failure import describe_failure
+from registry_app.writes.pace import Pace
 from registry_app.writes.session import LeasedProvider, leased_provider, open_session
 
 _logger = structlog.get_logger(__name__)
@@ -161,3 +167,67 @@ def _tell_left_alone(run: LoopRun, plan: LoopPlan) -> tuple[str, ...]:
         for each in run.left_alone[len(plan.changes.left_alone) :]
     ]
     return tuple(f"{name} {record_type}: {reason}" for name, record_type, reason in (*planned, *later))
+
+
+def send_plan(session: LoopSession, run: LoopRun, plan: LoopPlan) -> str:
+    """Everything the plan changes, and nothing else, as far as it goes. The reason to stop early, or "".
+
+    After each batch the provider is read, and the next one is planned again from that. Raises NothingSent,
+    ProviderError, WireError, LeaseLost: what was begun is then found and finished by looking.
+    """
+    batches = cut_into_batches(list_keys(plan.changes), session.provider.effective_batch_size)
+    # What is wanted elsewhere stands already, or is left alone: it need not be looked through each time.
+    plan = keep_names(plan, _names_of(list_keys(plan.changes)))
+    pace = Pace(session)
+    for batch, next_batch in zip_longest(batches, batches[1:], fillvalue=()):
+        next_names = _names_of(next_batch)
+        chosen = select_changes(plan.changes, batch)
+        found = None
+        if not chosen.is_empty():
+            stop = _find_reason_to_stop(session, pace)
+            if stop:
+                return stop
+            found = send_batch(session, run, plan, chosen, _names_of(batch) | next_names)
+        if found is not None:
+            pace.note_batch(has_changed=any(item.outcome == "verified" for item in found[1]))
+        if next_names:
+            snapshot = found[0] if found else session.read(next_names)
+            plan = plan_again(session, plan, snapshot, next_names)
+    return ""
+
+
+def _names_of(keys: Iterable[EndpointKey]) -> frozenset[str]:
+    return frozenset(key.name for key in keys)
+
+
+def _find_reason_to_stop(session: LoopSession, pace: Pace) -> str:
+    for refusal in find_stop_refusals(session.provider):
+        return str(refusal)
+    if pace.is_over_time():
+        return "It reached the longest time of a run. The next run continues."
+    return pace.describe_failures()
+
+
+def cut_into_batches(keys: Iterable[EndpointKey], size: int) -> list[tuple[EndpointKey, ...]]:
+    """At most `size` record sets each, but a whole name at least.
+
+    All that changes at one name goes together: what takes a place there goes with what leaves it, and
+    claims of one name may share a TXT record.
+    """
+    batches: list[list[EndpointKey]] = []
+    for _, at_one_name in groupby(sorted(keys), key=lambda key: key.name):
+        group = list(at_one_name)
+        if not batches or len(batches[-1]) + len(group) > size:
+            batches.append([])
+        batches[-1] += group
+    return [tuple(batch) for batch in batches]
+
+
+def select_changes(changes: PlannedChanges, keys: Collection[EndpointKey]) -> PlannedChanges:
+    """Those of the planned changes that are about these record sets."""
+    chosen = frozenset(keys)
+    return PlannedChanges(
+        creates=tuple(each for each in changes.creates if endpoint_key(each) in chosen),
+        updates=tuple(each for each in changes.updates if each.current.key in chosen),
+        deletes=tuple(each for each in changes.deletes if each.key in chosen),
+    )

@@ -10,13 +10,14 @@ from dataclasses import replace
 import msgspec
 
 from providers.planning.claim_changes import Batch, build_change_set
+from providers.planning.plan import PlanSettings
 from providers.planning.planned_changes import LeftAlone, PlannedChanges
 from providers.registries.aws_sd_label import AWS_SD
+from providers.registries.claim import TXT_REGISTRY, OwnershipState
 from providers.registries.stored_claim import StoredClaimChange
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.json_codec import encode_change_set
-from registry_app.loop.allowed_changes import list_allowed_changes
 from registry_app.loop.claim_rows import (
     Rows,
     build_intents,
@@ -27,15 +28,15 @@ from registry_app.loop.claim_rows import (
     encode_rows,
     find_rows,
 )
+from registry_app.loop.loop_run import note_left_alone
 from registry_app.loop.plan_loop import LoopPlan
-from registry_app.loop.read_back import Found, read_back_and_settle
-from registry_app.loop.run_rows import note_left_alone
 from registry_app.loop.session import LoopSession
 from registry_app.loop.step_changes import StepItem, build_items, changes_in
-from registry_app.loop.steps import store_run_step
+from registry_app.loop.steps import Found, read_back_and_settle, store_run_step
 from registry_app.mirror.plausibility import count_endpoints
+from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import LoopRun, RegistryProfile
-from registry_app.writes.allowed_changes import raise_if_not_allowed
+from registry_app.writes.allowed_changes import Allowed, raise_if_not_allowed
 from registry_app.writes.step import send_step
 
 _CONFIGMAP = RegistryProfile.Kind.CONFIGMAP
@@ -156,3 +157,26 @@ def _write(session: LoopSession, run: LoopRun, store: str, changes: Sequence[Sto
 def _with_creates(chosen: PlannedChanges, keys: set[EndpointKey]) -> PlannedChanges:
     creates = tuple(each for each in chosen.creates if endpoint_key(each) in keys)
     return msgspec.structs.replace(chosen, creates=creates)
+
+
+def list_allowed_changes(
+    batch: Batch, snapshot: Snapshot, settings: PlanSettings
+) -> dict[EndpointKey, Allowed]:
+    """What may happen to each record set of a batch, and where their claims are."""
+    records = {record.key: record for record in snapshot.records}
+    allowed: dict[EndpointKey, Allowed] = {}
+    for key in batch.keys:
+        record = records.get(key)
+        is_ours = (
+            record is not None
+            and record.state is OwnershipState.OWNED
+            and record.owner_id == settings.owner_id
+        )
+        allowed[key] = Allowed(may_create=record is None, may_change=is_ours or not settings.has_ownership)
+    ours = {
+        claim.raw
+        for claim in snapshot.claims
+        if claim.registry == TXT_REGISTRY and claim.owner_id == settings.owner_id
+    }
+    claim = Allowed(removable=ours, most_added=1, is_text=True)
+    return allowed | {place: claim for places in batch.claim_places.values() for place in places}

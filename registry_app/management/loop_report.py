@@ -5,8 +5,7 @@ from typing import Any
 
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.errors import DnsadminError
-from registry_app.loop.batches import list_keys
-from registry_app.loop.plan_loop import LoopPlan
+from registry_app.loop.plan_loop import LoopPlan, list_keys
 from registry_app.loop.step_changes import parse_items
 from registry_app.models import LoopRun
 

@@ -14,8 +14,7 @@ from registry_app.clock import fetch_now
 from registry_app.errors import RefusedBySafety
 from registry_app.models import AuditEntry, Generation, Owner, Provider
 from registry_app.outside_copy import EMPTY_HASH, Knowledge, fetch_copies, fetch_knowledge, store_copy
-from registry_app.restore.back_up import list_migrations
-from registry_app.restore.backup_file import Manifest, extract_members, read_manifest
+from registry_app.restore.back_up import Manifest, extract_members, list_migrations, read_manifest
 from registry_app.restore.database_contents import load_contents
 from registry_app.restore.note_restore import note_restore
 

@@ -1,12 +1,16 @@
-"""When a run that sends batch after batch stops before its end."""
+"""When a run that sends batch after batch stops before its end, and when a failed one is tried again."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
+from providers.http import pause
 from registry_app.writes.session import WriteSession
 
 # A provider that refuses everything is not asked a thousand times.
 _MOST_FAILED_IN_A_ROW = 3
 _MOST_FAILED_IN_A_ROW_ALONE = 10
+MOST_ATTEMPTS = 6
+_FIRST_SECONDS, _LONGEST_SECONDS = 10, 300
 
 
 @dataclass
@@ -32,3 +36,9 @@ class Pace:
         if self.failed_in_a_row < (_MOST_FAILED_IN_A_ROW_ALONE if is_alone else _MOST_FAILED_IN_A_ROW):
             return ""
         return f"{self.failed_in_a_row} requests in a row changed nothing, so no more were sent."
+
+
+def compute_pause(earlier_attempts: int) -> timedelta:
+    """The time to wait after an attempt failed before which `earlier_attempts` failed."""
+    failures = max(earlier_attempts, 0) + 1
+    return timedelta(seconds=pause.compute_pause(failures, first=_FIRST_SECONDS, longest=_LONGEST_SECONDS))

@@ -10,11 +10,9 @@ from providers.planning.planned_changes import Policy
 from providers.sources.manifests import InvalidManifest, ManifestReading, read_manifests
 from registry_app.actor import Actor
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, RefusedBySafety
-from registry_app.loop.confirmation import is_confirmed
-from registry_app.loop.declared import build_request
-from registry_app.loop.loop_request import LoopRequest, parse_managed_types
-from registry_app.loop.note_unreadable_manifests import note_unreadable_manifests
-from registry_app.loop.plan_loop import LoopPlan
+from registry_app.loop.loop_request import LoopRequest, build_request, parse_managed_types
+from registry_app.loop.loop_run import note_unreadable_manifests
+from registry_app.loop.plan_loop import LoopPlan, is_confirmed
 from registry_app.loop.preview_loop import preview_loop
 from registry_app.loop.run_loop import run_request
 from registry_app.management.dnsadmin_command import (

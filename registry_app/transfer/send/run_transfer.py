@@ -32,8 +32,7 @@ from registry_app.transfer.send.run_batch import load_batch, run_batch
 from registry_app.transfer.send.session import LeasedTransfer, TransferSession, count_shown_in, store_outcomes
 from registry_app.transfer.send.steps import settle_unfinished
 from registry_app.transfer.transfer_row import advance, find_transfer
-from registry_app.writes.pace import Pace
-from registry_app.writes.retry import MOST_ATTEMPTS, compute_pause
+from registry_app.writes.pace import MOST_ATTEMPTS, Pace, compute_pause
 from registry_app.writes.session import ProviderBusy, leased_provider, open_session
 
 _logger = structlog.get_logger(__name__)

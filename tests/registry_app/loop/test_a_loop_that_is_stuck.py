@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from providers.planning.planned_changes import Policy
 from registry_app.inventory.loop import change_loop
-from registry_app.loop.note_unreadable_manifests import note_unreadable_manifests
+from registry_app.loop.loop_run import note_unreadable_manifests
 from registry_app.models import Finding, Freeze, Loop, LoopRun, Owner, Provider
 from registry_app.reconcile.findings.draft import Severity
 from tests.factories import make_administrator

@@ -12,7 +12,7 @@ from django.utils import timezone
 from providers.wire.change_set import ChangeSet
 from registry_app import tasks
 from registry_app.inventory.declared import declare_endpoint
-from registry_app.loop.purge_loop_runs import purge_loop_runs
+from registry_app.loop.loop_run import purge_loop_runs
 from registry_app.loop.run_loop import run_loop
 from registry_app.models import Freeze, Loop, LoopRun, Provider
 from registry_app.queries.loop import due_loops

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from registry_app.actor import Actor
-from registry_app.loop.request_loop_run import request_loop_run
+from registry_app.loop.loop_request import request_loop_run
 from registry_app.loop.run_loop import run_loop
 from registry_app.models import AuditEntry, Grant, Loop, LoopConfirmation, LoopRun
 from tests.registry_app.loop.world import PARKED, declare, open_parking, owned, run_declared, wanted

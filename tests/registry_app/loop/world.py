@@ -11,8 +11,7 @@ from providers.planning.planned_changes import DEFAULT_MANAGED_TYPES, Policy
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from registry_app.actor import Actor
-from registry_app.loop.declared import build_request, find_loop
-from registry_app.loop.loop_request import LoopRequest
+from registry_app.loop.loop_request import LoopRequest, build_request, find_loop
 from registry_app.loop.run_loop import run_request
 from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner, Provider
 from tests.reference_server import make_claim, make_record

@@ -1,10 +1,12 @@
-"""The row that tells of one run: opened before anything is asked, closed with what came of it."""
+"""The rows of loop runs: opened before anything is read, closed with what became of it, purged when old."""
 
 from collections import Counter
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import Max
 
 from providers.planning.planned_changes import LeftAlone
 from registry_app.actor import Actor
@@ -12,16 +14,16 @@ from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost
-from registry_app.loop.batches import list_keys
 from registry_app.loop.loop_request import LoopRequest
-from registry_app.loop.plan_loop import LoopPlan
+from registry_app.loop.plan_loop import LoopPlan, list_keys
 from registry_app.loop.step_changes import StepItem, parse_items
 from registry_app.mirror.place import name_place
-from registry_app.models import Loop, LoopRun, LoopStep, Provider
+from registry_app.models import Loop, LoopRun, LoopStep, Owner, Provider
 from registry_app.reconcile.findings.loops import (
     compute_loop_fingerprint,
     draft_left_alone,
     draft_stuck_run,
+    draft_unreadable_manifests,
 )
 from registry_app.reconcile.lease import Lease, raise_if_lost
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
@@ -33,6 +35,7 @@ _GOOD = (_STATUS.UNCHANGED, _STATUS.VERIFIED)
 _MOST_LEFT_ALONE = 1_000
 _LONGEST_REASON = 2_000
 _PAST = {"create": "created", "update": "updated", "delete": "deleted"}
+_BATCH = 500
 
 
 def open_run(request: LoopRequest, lease: Lease, actor: Actor, trigger: LoopRun.Trigger) -> LoopRun:
@@ -167,3 +170,27 @@ def _reschedule(run: LoopRun, status: str, now: datetime) -> None:
     if loop.requested_by or loop.declared_at > run.started_at:
         next_run_at = now  # somebody said something since
     Loop.objects.filter(pk=loop.pk).update(consecutive_failures=failures, next_run_at=next_run_at)
+
+
+def purge_loop_runs() -> int:
+    """How many went. What is not over stays, and so does the last run of each loop; what one that sent
+    something did is in the audit trail."""
+    before = fetch_now() - settings.DNSADMIN_RETENTION_RUNS
+    last = LoopRun.objects.filter(loop__isnull=False).values("loop_id").order_by().annotate(last=Max("pk"))
+    old = (
+        LoopRun.objects.filter(started_at__lt=before)
+        .exclude(status=LoopRun.Status.RUNNING)
+        .exclude(pk__in=last.values("last"))
+    )
+    deleted = 0
+    while pks := list(old.order_by("pk").values_list("pk", flat=True)[:_BATCH]):
+        LoopRun.objects.filter(pk__in=pks).delete()
+        deleted += len(pks)
+    return deleted
+
+
+def note_unreadable_manifests(owner: Owner, provider: Provider, problem: str) -> None:
+    """Open the finding of this owner's loop; its next good run resolves it."""
+    draft = draft_unreadable_manifests(owner, provider, problem)
+    with transaction.atomic():
+        open_finding(provider.pk, draft, fetch_now(), {owner.owner_id: owner.pk})
