@@ -37,7 +37,7 @@ def tick() -> None:
     for provider_id in find_due(fetch_now()):
         run_sync.apply_async((provider_id,), expires=TASK_EXPIRES_SECONDS)
     for provider_id in providers_with_late_arrivals(fetch_now()):
-        reopen_late_arrivals.apply_async((provider_id,), expires=TASK_EXPIRES_SECONDS)
+        reopen_if_applied_late.apply_async((provider_id,), expires=TASK_EXPIRES_SECONDS)
     for transfer_id in due_transfers():
         run_transfer.apply_async((transfer_id,), expires=TASK_EXPIRES_SECONDS)
     for run_id in unfinished_loop_runs():
@@ -83,9 +83,9 @@ def run_transfer(transfer_id: int) -> None:
 
 
 @shared_task
-def reopen_late_arrivals(provider_id: int) -> None:
+def reopen_if_applied_late(provider_id: int) -> None:
     """Look whether anything of the failed transfers of one provider arrived late."""
-    periodic_checks.reopen_late_arrivals(provider_id)
+    periodic_checks.reopen_if_applied_late(provider_id)
 
 
 @shared_task

@@ -127,11 +127,11 @@ def judge_rows(
     items: Sequence[StepItem], changes: Iterable[StoredClaimChange], snapshot: Snapshot, store: str
 ) -> tuple[StepItem, ...]:
     """What became of each row, in one reading."""
-    standing: dict[EndpointKey, set[str]] = {}
+    existing: dict[EndpointKey, set[str]] = {}
     for claim in _claims_of(snapshot, store):
-        standing.setdefault(claim.key, set()).add(claim.text)
+        existing.setdefault(claim.key, set()).add(claim.text)
     by_key = {endpoint_key(change.record): change for change in changes}
-    return tuple(_judge(item, by_key[item.key], standing.get(item.key, set())) for item in items)
+    return tuple(_judge(item, by_key[item.key], existing.get(item.key, set())) for item in items)
 
 
 def _judge(item: StepItem, change: StoredClaimChange, texts: set[str]) -> StepItem:

@@ -22,7 +22,7 @@ class ProviderTrouble(DnsadminError):
 
 
 @contextmanager
-def telling_failures(provider: Provider) -> Iterator[None]:
+def provider_errors_translated(provider: Provider) -> Iterator[None]:
     """Raise ProviderTrouble for whatever a provider's client or codec raises. Nothing was sent by then."""
     try:
         yield
@@ -44,7 +44,7 @@ def preview_loop(request: LoopRequest) -> tuple[LoopPlan, list[RefusedBySafety]]
     """
     raise_if_unplannable(request)
     with (
-        telling_failures(request.provider),
+        provider_errors_translated(request.provider),
         leased_provider(request.provider.pk, "loop") as leased,
         open_session(leased, LoopSession) as session,
     ):

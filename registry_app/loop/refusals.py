@@ -130,7 +130,7 @@ def find_rights_refusals(request: LoopRequest, plan: LoopPlan) -> list[RefusedBy
     ]
 
 
-def raise_if_second_person_is_missing(request: LoopRequest, run: LoopRun, plan: LoopPlan) -> None:
+def raise_if_other_person_is_missing(request: LoopRequest, run: LoopRun, plan: LoopPlan) -> None:
     """Raise RefusedBySafety unless another person confirmed this very plan within a day.
 
     The first person's word is kept for the run that a second one asks for; it is good for one run.
@@ -149,7 +149,7 @@ def raise_if_second_person_is_missing(request: LoopRequest, run: LoopRun, plan: 
     rows = LoopConfirmation.objects.filter(owner=request.owner, provider=request.provider)
     first = rows.first()
     with transaction.atomic():
-        if first is not None and _is_second(actor, first, digest, request, plan):
+        if first is not None and _is_other_person(actor, first, digest, request, plan):
             rows.filter(pk=first.pk).delete()
             record_audit(actor, "loop_run.confirmed_by_second", run, after={"first": first.name})
             return
@@ -186,7 +186,7 @@ def compute_plan_digest(changes: PlannedChanges) -> str:
     return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
 
 
-def _is_second(
+def _is_other_person(
     actor: Actor, first: LoopConfirmation, digest: str, request: LoopRequest, plan: LoopPlan
 ) -> bool:
     """Whether `first` is somebody else's word for this plan, and they may still give it."""

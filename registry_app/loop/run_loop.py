@@ -22,7 +22,7 @@ from registry_app.loop.refusals import (
     find_rights_refusals,
     find_sending_refusals,
     find_stop_refusals,
-    raise_if_second_person_is_missing,
+    raise_if_other_person_is_missing,
     raise_if_unplannable,
 )
 from registry_app.loop.send_batch import list_rows_to_tidy, send_batch, tidy_rows
@@ -139,22 +139,22 @@ def _run(work: _Work) -> End | None:
 
 def _apply(session: LoopSession, work: _Work, plan: LoopPlan) -> End:
     if plan.changes.is_empty() and not list_rows_to_tidy(plan):
-        return End(_STATUS.UNCHANGED, left_alone=_tell_left_alone(work.run, plan))
+        return End(_STATUS.UNCHANGED, left_alone=_describe_left_alone(work.run, plan))
     for refusal in (*find_rights_refusals(work.request, plan), *find_sending_refusals(work.request)):
         raise refusal
     if plan.excess and not is_confirmed(plan.confirmation_text, work.request.confirmation):
         raise ConfirmationNeeded(plan.excess, plan.confirmation_text)
     if plan.excess:
-        raise_if_second_person_is_missing(work.request, work.run, plan)
+        raise_if_other_person_is_missing(work.request, work.run, plan)
     audit_sending(work.run, work.actor)
     stopped = send_plan(session, work.run, tidy_rows(session, work.run, plan))
     if stopped or work.run.steps.exclude(status=LoopStep.Status.VERIFIED).exists():
         return End(_STATUS.INCOMPLETE, stopped or "Not everything was read back as wanted.")
     status = _STATUS.VERIFIED if work.run.steps.exists() else _STATUS.UNCHANGED
-    return End(status, left_alone=_tell_left_alone(work.run, plan))
+    return End(status, left_alone=_describe_left_alone(work.run, plan))
 
 
-def _tell_left_alone(run: LoopRun, plan: LoopPlan) -> tuple[str, ...]:
+def _describe_left_alone(run: LoopRun, plan: LoopPlan) -> tuple[str, ...]:
     """What is wanted and was not made, with the reasons: what the policy asks for is not among it, and what
     was found on the way is."""
     planned = [

@@ -40,7 +40,7 @@ _ITEM = TransferItem.Status
 _STEP = TransferStep.Status
 _NOT_SENT = (_STEP.STORED, _STEP.NOT_SENT)
 _UNSETTLED = (_STEP.SENDING, _STEP.ANSWERED, _STEP.UNKNOWN)
-_VOID = "Void: the database was restored from an earlier state."
+_RESTORED = "Void: the database was restored from an earlier state."
 _UNKNOWN = "dnsadmin does not know what was sent between the backup and the restore. The provider shows it."
 
 
@@ -82,8 +82,8 @@ def note_restore(actor: Actor, ahead: Knowledge | None, *, how: str) -> Generati
             after={"generation": number, "audit_cut": _describe_cut(known, ahead)},
         )
         _stop_sending(now)
-        void_transfers(actor)
-        void_loop_runs(actor, now)
+        _end_transfers(actor)
+        _end_loop_runs(actor, now)
     store_copy(fetch_knowledge())
     row.refresh_from_db()
     _logger.warning("database.restored", generation=number, how=how)
@@ -127,50 +127,52 @@ def _draft_restored(provider_id: int, name: str) -> FindingDraft:
     )
 
 
-def void_transfers(actor: Actor) -> int:
+def _end_transfers(actor: Actor) -> int:
     """End every open transfer; how many. Inside the transaction that notes the restore."""
     transfers = list(Transfer.objects.filter(status__in=Transfer.OPEN_STATUSES).order_by("pk"))
     for transfer in transfers:
-        _void_transfer(actor, transfer)
+        _end_transfer(actor, transfer)
     return len(transfers)
 
 
-def _void_transfer(actor: Actor, transfer: Transfer) -> None:
-    transfer.steps.filter(status=_STEP.STORED).update(status=_STEP.NOT_SENT, answer=_VOID)
+def _end_transfer(actor: Actor, transfer: Transfer) -> None:
+    transfer.steps.filter(status=_STEP.STORED).update(status=_STEP.NOT_SENT, answer=_RESTORED)
     was_sent = transfer.steps.exclude(status__in=_NOT_SENT).exists()
     transfer.steps.filter(status__in=_UNSETTLED).update(status=_STEP.NEEDS_OPERATOR, read_back_at=None)
-    transfer.items.filter(status=_ITEM.PENDING).update(status=_ITEM.STALE, status_reason=_VOID)
+    transfer.items.filter(status=_ITEM.PENDING).update(status=_ITEM.STALE, status_reason=_RESTORED)
     left = _ITEM.NEEDS_OPERATOR if was_sent else _ITEM.STALE
-    transfer.items.filter(status=_ITEM.SENDING).update(status=left, status_reason=f"{_VOID} {_UNKNOWN}")
-    reason = f"{_VOID} dnsadmin sends nothing more for it. {_UNKNOWN} Request it again, to plan from that."
+    transfer.items.filter(status=_ITEM.SENDING).update(status=left, status_reason=f"{_RESTORED} {_UNKNOWN}")
+    reason = (
+        f"{_RESTORED} dnsadmin sends nothing more for it. {_UNKNOWN} Request it again, to plan from that."
+    )
     advance(
         transfer,
         before=Transfer.OPEN_STATUSES,
         after=_STATUS.FAILED if was_sent else _STATUS.STALE,
         actor=actor,
-        reason=_VOID,
+        reason=_RESTORED,
         status_reason=reason,
         next_attempt_at=None,
     )
     resolve_stuck_finding(transfer)
 
 
-def void_loop_runs(actor: Actor, now: datetime) -> int:
+def _end_loop_runs(actor: Actor, now: datetime) -> int:
     """End every run that is under way; how many. Inside the transaction that notes the restore."""
     runs = list(LoopRun.objects.filter(status=LoopRun.Status.RUNNING).order_by("pk"))
     for run in runs:
-        _void_run(actor, run, now)
+        _end_run(actor, run, now)
     return len(runs)
 
 
-def _void_run(actor: Actor, run: LoopRun, now: datetime) -> None:
-    run.steps.filter(status=LoopStep.Status.STORED).update(status=LoopStep.Status.NOT_SENT, answer=_VOID)
+def _end_run(actor: Actor, run: LoopRun, now: datetime) -> None:
+    run.steps.filter(status=LoopStep.Status.STORED).update(status=LoopStep.Status.NOT_SENT, answer=_RESTORED)
     settled = (LoopStep.Status.VERIFIED, LoopStep.Status.INCOMPLETE, LoopStep.Status.NOT_SENT)
     run.steps.exclude(status__in=settled).update(status=LoopStep.Status.UNSEEN)
     was_sent = run.steps.exclude(status=LoopStep.Status.NOT_SENT).exists()
     status = LoopRun.Status.INCOMPLETE if was_sent else LoopRun.Status.FAILED
-    reason = f"{_VOID} {_UNKNOWN} The next run plans from that."
+    reason = f"{_RESTORED} {_UNKNOWN} The next run plans from that."
     LoopRun.objects.filter(pk=run.pk, status=LoopRun.Status.RUNNING).update(
         status=status, reason=reason, finished_at=now, next_attempt_at=None
     )
-    record_audit(actor, f"loop_run.{status.value}", run, reason=_VOID)
+    record_audit(actor, f"loop_run.{status.value}", run, reason=_RESTORED)

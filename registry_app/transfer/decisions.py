@@ -134,9 +134,9 @@ def cancel_transfer(actor: Actor, public_id: UUID | str | int, *, reason: str) -
 
 
 def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str, reason: str) -> Transfer:
-    """Look again (reads only), send again (what the provider still shows as before), or keep as it is.
+    """Read back again (reads only), send again (what the provider still shows as before), or keep as it is.
 
-    `queries.transfer.DECISIONS` says what follows from each. Raises NotFound, NotAllowed, InvalidRequest,
+    `queries.transfer.DECISIONS` explains each. Raises NotFound, NotAllowed, InvalidRequest,
     StateMoved, RefusedBySafety (send again where nothing may be sent).
     """
     transfer = find_transfer(public_id)
@@ -197,7 +197,7 @@ _AFTER = {
 
 
 def _watch_if_over(transfer: Transfer, decision: str) -> dict[str, Any]:
-    """What is kept as it is may still be changed by the provider: the next syncs look for that."""
+    """The provider may still apply what is kept as it is: the next syncs check that."""
     if _AFTER[decision] != _STATUS.FAILED:
         return {}
     return {"watch_until": compute_watch_until(transfer, fetch_now())}

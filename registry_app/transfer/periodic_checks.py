@@ -72,12 +72,12 @@ def note_unfinished_transfers() -> int:
     )
     fingerprints = {compute_stuck_fingerprint(transfer): transfer for transfer in unfinished.order_by("pk")}
     known = Finding.objects.filter(fingerprint__in=list(fingerprints)).exclude(state=Finding.State.RESOLVED)
-    told = {bytes(fingerprint) for fingerprint in known.values_list("fingerprint", flat=True)}
-    untold = [transfer for fingerprint, transfer in fingerprints.items() if fingerprint not in told]
-    for transfer in untold:
+    noted = {bytes(fingerprint) for fingerprint in known.values_list("fingerprint", flat=True)}
+    new = [transfer for fingerprint, transfer in fingerprints.items() if fingerprint not in noted]
+    for transfer in new:
         with transaction.atomic():
             open_finding(transfer.provider_id, _draft_unfinished(transfer), now)
-    return len(untold)
+    return len(new)
 
 
 def _draft_unfinished(transfer: Transfer) -> FindingDraft:
@@ -93,10 +93,10 @@ def _draft_unfinished(transfer: Transfer) -> FindingDraft:
     )
 
 
-def reopen_late_arrivals(provider_id: int) -> int:
+def reopen_if_applied_late(provider_id: int) -> int:
     """Reopen the failed transfers of which something arrived, as the last accepted snapshot shows; how many.
 
-    Each is looked at once for each accepted snapshot. Raises SecretUnavailable.
+    Each is checked once for each accepted snapshot. Raises SecretUnavailable.
     """
     provider = Provider.objects.get(pk=provider_id)
     reopened = 0
@@ -120,9 +120,9 @@ def _find_arrived(transfer: Transfer) -> list[TransferItem]:
         for chunk in _chunk(items):
             names = sorted({item.name for item in chunk})
             shown = load_shown(transfer.provider, names)
-            standing = _load_standing(transfer, names)
+            existing = _load_existing(transfer, names)
             for item in chunk:
-                is_there = item.record_before is None or key_of(item) in standing
+                is_there = item.record_before is None or key_of(item) in existing
                 changed = plan_of(item, transfer.kind).changed
                 wanted = {key: sent[key] for key in changed if key in sent}
                 texts = {key: new.targets if new else () for key, new in wanted.items()}
@@ -167,12 +167,12 @@ def _reopen(transfer: Transfer, arrived: list[TransferItem]) -> bool:
             unclear = transfer.steps.filter(batch__in=batches, status__in=_SETTLED_OTHERWISE)
             unclear.update(status=_STEP.UNKNOWN)
     except (IntegrityError, StateMoved):
-        return False  # a newer transfer has a name, or an undo was first: it is looked at again next time
+        return False  # a newer transfer has a name, or an undo was first: it is checked again next time
     crash_point("transfer.reopened")
     return True
 
 
-def _load_standing(transfer: Transfer, names: list[str]) -> set[EndpointKey]:
+def _load_existing(transfer: Transfer, names: list[str]) -> set[EndpointKey]:
     rows = RecordSet.objects.filter(provider=transfer.provider_id, name__in=names, missing_since__isnull=True)
     return {EndpointKey(*key) for key in rows.values_list("name", "record_type", "set_identifier")}
 

@@ -128,7 +128,7 @@ class UndoRequest:
 def preview_undo(
     actor: Actor, public_id: UUID | str | int, *, target_intent: str = Transfer.TargetIntent.UNKNOWN
 ) -> ProviderPlan:
-    """What an undo would write, and what speaks against it. Reads only.
+    """What an undo would write, and why it may be refused. Reads only.
 
     Raises NotFound, StateMoved, InvalidRequest (an unknown intent).
     """
@@ -137,7 +137,7 @@ def preview_undo(
 
 
 def request_undo(actor: Actor, public_id: UUID | str | int, asked: UndoRequest) -> Transfer:
-    """Store a transfer that gives back every verified item, under the provider's approval policy.
+    """Store a transfer that restores every verified item, under the provider's approval policy.
 
     Nothing is written where the provider shows something else than what the original wrote (I9). The
     original is rolled back once the undo is verified. Raises NotFound, StateMoved, InvalidRequest,
@@ -226,7 +226,7 @@ def _insert(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transfer:
 
 
 def _describe_for_audit(transfer: Transfer, plan: ProviderPlan) -> dict[str, Any]:
-    """What the audit trail says of it."""
+    """What the audit trail records of it."""
     return {
         "status": transfer.status,
         "kind": transfer.kind,

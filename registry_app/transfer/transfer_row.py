@@ -55,8 +55,8 @@ def advance(
 ) -> Transfer:
     """Move `transfer` from one of `before` to `after` and write one audit line, in one transaction.
 
-    `fields` are further columns that change with it. `action` is what the audit calls it, after the new
-    status unless said. A transfer that is over gives its names free.
+    `fields` are further columns that change with it. `action` is the action in the audit trail, by default
+    that of the new status. A transfer that is over releases the locks on its names.
     Raises StateMoved if its status is none of `before` any more: somebody was first.
     """
     with transaction.atomic():

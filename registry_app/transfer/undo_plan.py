@@ -1,4 +1,4 @@
-"""The plan that gives back what a transfer changed: from its stored steps, byte for byte."""
+"""The plan that undoes a transfer: from its stored steps, byte for byte."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ from registry_app.queries.transfer_access import find_denied_side
 from registry_app.queries.transfer_items import find_left_to_undo
 from registry_app.transfer.plan.build_plan import build_plan_value
 from registry_app.transfer.plan.claim_key import ClaimKey, claim_key_of, describe_place, format_endpoint
-from registry_app.transfer.plan.neighbours import judge_rows, key_of_item, leave_out_locked
+from registry_app.transfer.plan.neighbours import add_neighbour_verdicts, key_of_item, leave_out_locked
 from registry_app.transfer.plan.preconditions import build_preconditions
 from registry_app.transfer.plan.provider_plan import (
     PlannedItem,
@@ -39,8 +39,8 @@ from registry_app.transfer.plan.verdicts import (
     compute_verdict_without_change,
 )
 from registry_app.transfer.send.item_plan import key_of, plan_of
-from registry_app.transfer.send.live_zone import Standing
-from registry_app.transfer.send.review import find_objection
+from registry_app.transfer.send.live_zone import ExistingRecord
+from registry_app.transfer.send.review import find_reason_not_to_restore
 from registry_app.transfer.send.steps import changes_of_step, claim_key_of_row
 
 _KIND = Transfer.Kind
@@ -58,7 +58,7 @@ class _Written:
 
 @dataclass(frozen=True)
 class _FormerOwner:
-    """Who gets record sets back: what its instances do, and what its own loop here keeps, if one runs."""
+    """The owner that record sets return to: its instances, and what its own loop here keeps, if one runs."""
 
     owner_id: str
     instances: InstanceVerdicts
@@ -73,13 +73,14 @@ class _FormerOwner:
 
 
 def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> ProviderPlan:
-    """The inverse of every verified item of `original` that no undo has given back yet, with what speaks
-    against it. `target_intent` is what a person says that the former owner wants."""
-    standing: list[RecordFacts] = []
+    """The inverse of every verified item of `original` that is not undone yet, with its refusals.
+
+    `target_intent` is what a person states that the former owner wants."""
+    existing: list[RecordFacts] = []
     former = _fetch_former_owners(actor, original, target_intent)
-    items: tuple[PlannedItem, ...] = tuple(_build_items(original, standing, former))
+    items: tuple[PlannedItem, ...] = tuple(_build_items(original, existing, former))
     items = leave_out_locked(original.provider, items)
-    items = judge_rows(items, standing, _find_new_owner(original, former))
+    items = add_neighbour_verdicts(items, existing, _find_new_owner(original, former))
     items = assign_batches(items, original.provider.effective_batch_size)
     included = [item for item in items if not item.problem]
     left_behind = {key for item in included for key in item.left_behind}
@@ -107,7 +108,7 @@ def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> Pro
 def _find_new_owner(
     original: Transfer, former: Mapping[str, _FormerOwner]
 ) -> Callable[[PlannedItem], NewOwner | None]:
-    """Who gets an item back; None where its owner stays, where nobody had it, or where that was disputed."""
+    """The owner that an item returns to; None if its owner stays, or if it had none, or several."""
     rows = original.items.order_by().values_list("name", "record_type", "set_identifier", "owner_before")
     before = {EndpointKey(*key): owner_ids for *key, owner_ids in rows.iterator(chunk_size=2_000)}
 
@@ -122,9 +123,9 @@ def _find_new_owner(
 
 
 def _build_items(
-    original: Transfer, standing: list[RecordFacts], former: Mapping[str, _FormerOwner]
+    original: Transfer, existing: list[RecordFacts], former: Mapping[str, _FormerOwner]
 ) -> Iterator[PlannedItem]:
-    """The inverse of each item; `standing` collects all record sets at their names."""
+    """The inverse of each item; `existing` collects all record sets at their names."""
     by_batch: dict[int, list[TransferItem]] = defaultdict(list)
     for item in find_left_to_undo(original).order_by("ordinal"):
         by_batch[item.batch].append(item)
@@ -133,7 +134,7 @@ def _build_items(
     for batch, items in by_batch.items():
         written = _load_written(original, batch)
         records = _load_records(original, items)
-        standing += [to_record_facts(row) for row in records.values()]
+        existing += [to_record_facts(row) for row in records.values()]
         names = sorted({item.name for item in items})
         shown = load_shown(original.provider, names) if is_fresh else None
         at_name = _group_by_name(records) if is_clean_up else {}
@@ -155,7 +156,7 @@ def _invert(
 ) -> PlannedItem:
     plan = plan_of(item, original.kind)
     mine = {key: written[key] for key in plan.changed if key in written}
-    # What stayed speaks for the record set too: without it, it would seem to have appeared since.
+    # The claims that stayed are reviewed too: otherwise they would seem to have appeared since.
     stayed = [endpoint for key, endpoint in plan.after.items() if key not in plan.changed]
     owner_now = item.owner_before
     if original.kind not in _OWNER_STAYS:
@@ -177,7 +178,7 @@ def _invert(
 
 
 def _is_mirror_fresh(original: Transfer) -> bool:
-    """Whether the mirror is of a time when all was written: an older one cannot tell what came since."""
+    """Whether the mirror is newer than the last read-back: an older one cannot show what changed since."""
     last = original.steps.aggregate(last=Max("read_back_at"))["last"]
     accepted_at = original.provider.accepted_at
     return last is not None and accepted_at is not None and accepted_at >= last
@@ -194,17 +195,17 @@ def _leave_out_if_changed(item: PlannedItem, shown: dict[ClaimKey, tuple[str, ..
     return item
 
 
-def _leave_out_if_it_decides(item: PlannedItem, standing: list[Standing]) -> PlannedItem:
+def _leave_out_if_it_decides(item: PlannedItem, existing: list[ExistingRecord]) -> PlannedItem:
     places = [claim_key_of(endpoint).name for endpoint in item.after]
-    objection = find_objection(item, item.source_owner_id, places, standing)
+    objection = find_reason_not_to_restore(item, item.source_owner_id, places, existing)
     return replace(item, problem=objection, problem_code="claim_decides") if objection else item
 
 
-def _group_by_name(records: dict[EndpointKey, RecordSet]) -> dict[str, list[Standing]]:
-    found: dict[str, list[Standing]] = defaultdict(list)
+def _group_by_name(records: dict[EndpointKey, RecordSet]) -> dict[str, list[ExistingRecord]]:
+    found: dict[str, list[ExistingRecord]] = defaultdict(list)
     for key, row in records.items():
         facts = to_record_facts(row)
-        found[key.name].append(Standing(key, facts.owner_id, is_alias(facts.to_endpoint())))
+        found[key.name].append(ExistingRecord(key, facts.owner_id, is_alias(facts.to_endpoint())))
     return found
 
 
@@ -259,7 +260,7 @@ def _fetch_former_owners(actor: Actor, original: Transfer, intent: str) -> dict[
                 known.get(owner_id, ()),
                 original.provider_id,
                 intent=intent,
-                said_by=actor.name,
+                stated_by=actor.name,
             ),
             declared.get(owner_id),
         )

@@ -31,7 +31,7 @@ from registry_app.models import Transfer
 from registry_app.queries.late_arrivals import providers_with_late_arrivals
 from registry_app.queries.transfer import due_transfers
 from registry_app.transfer.decisions import approve_transfer, cancel_transfer, reject_transfer
-from registry_app.transfer.periodic_checks import reopen_late_arrivals
+from registry_app.transfer.periodic_checks import reopen_if_applied_late
 from registry_app.transfer.plan.preview import preview_transfer
 from registry_app.transfer.plan.provider_plan import ProviderPlan
 from registry_app.transfer.plan.transfer_request import TransferRequest
@@ -143,7 +143,7 @@ class Command(DnsadminCommand):
         named = [find_transfer(text).pk for text in options["transfers"]]
         if not named:
             for provider_id in providers_with_late_arrivals(fetch_now()):
-                reopen_late_arrivals(provider_id)
+                reopen_if_applied_late(provider_id)
         pks = named or due_transfers()
         for number, pk in enumerate(pks, start=1):
             self.show_progress(f"{number} of {len(pks)}")

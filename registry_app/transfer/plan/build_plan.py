@@ -17,8 +17,8 @@ from registry_app.transfer.plan.claim_key import ClaimKey, build_txt_key, claim_
 from registry_app.transfer.plan.edits import PlanContext
 from registry_app.transfer.plan.items import build_clean_up_items, build_item, build_left_behind_item
 from registry_app.transfer.plan.neighbours import (
+    add_neighbour_verdicts,
     find_siblings,
-    judge_rows,
     key_of_item,
     leave_out_locked,
     leave_out_shared,
@@ -165,7 +165,9 @@ def _build_items(asked: PlanRequest) -> tuple[PlannedItem, ...]:
         context = replace(context, taken=taken)
         items = _build_items_of(loaded, siblings, context, whole_names=asked.request.whole_names)
     shared = leave_out_shared(items, loaded.neighbours)
-    return judge_rows(shared, [each.record for each in loaded.neighbours], _find_new_owner(asked, context))
+    return add_neighbour_verdicts(
+        shared, [each.record for each in loaded.neighbours], _find_new_owner(asked, context)
+    )
 
 
 def _find_siblings(asked: PlanRequest, loaded: Loaded) -> set[EndpointKey]:
@@ -233,7 +235,7 @@ def _build_context(asked: PlanRequest, loaded: Loaded) -> PlanContext:
 
 
 def _find_taken(provider: Provider, items: Sequence[PlannedItem]) -> frozenset[ClaimKey]:
-    """Where a foreign TXT record stands in the place of a claim that would be new."""
+    """Where a foreign TXT record has the place of a claim that would be new."""
     created = {
         key.name
         for item in items
@@ -264,7 +266,7 @@ def _build_instance_verdicts(asked: PlanRequest, target: Owner) -> InstanceVerdi
         fetch_instances([target.owner_id]).get(target.owner_id, ()),
         asked.provider.pk,
         intent=asked.request.target_intent,
-        said_by=asked.actor.name or "The requester",
+        stated_by=asked.actor.name or "The requester",
     )
 
 

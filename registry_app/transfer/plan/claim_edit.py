@@ -20,7 +20,7 @@ from registry_app.transfer.plan.subjects import ClaimFacts
 
 
 class UnusableClaim(RegistryError):
-    """A claim that cannot be rewritten; `code` says why, for programs."""
+    """A claim that cannot be rewritten; `code` is the reason, for programs."""
 
     def __init__(self, code: str, problem: str) -> None:
         super().__init__(problem)
@@ -61,11 +61,11 @@ class ClaimEdit:
         self._created: dict[ClaimKey, EndpointDict] = {}
 
     def replace(self, claim: ClaimFacts, text: str, encrypt_with: str = "") -> None:
-        """Put `text` where the claim's target stands; the place's other targets stay, in their order."""
+        """Put `text` in the place of the claim's target; the other targets stay, in their order."""
         self._open(claim.place)
         new = _Target(text, encrypt_with)
         replaced = [new if target.text == claim.raw else target for target in self._after[claim.place]]
-        # Claims that disagreed may now say the same, and a provider refuses a target twice.
+        # Claims that disagreed may now be the same, and a provider refuses a target twice.
         self._after[claim.place] = list(dict.fromkeys(replaced))
 
     def remove(self, claim: ClaimFacts) -> None:
@@ -75,25 +75,26 @@ class ClaimEdit:
         self._after[claim.place] = stay
 
     def add(self, endpoint: Endpoint, encrypt_with: str = "") -> None:
-        """A TXT record that does not stand there yet."""
+        """Add a TXT record that does not exist yet."""
         values: EndpointDict = msgspec.to_builtins(endpoint)
         if encrypt_with:
             values["encrypt"] = {"0": encrypt_with}
         self._created[claim_key_of(values)] = values
 
     def add_row(self, key: ClaimKey, text: str) -> None:
-        """A row of a registry store that does not stand there yet."""
+        """Add a row of a registry store that does not exist yet."""
         self._created[key] = format_endpoint(build_row(key, (text,)), key.store)
 
-    def find_given_up(self, claims: Collection[ClaimFacts]) -> ClaimKey | None:
-        """The first place where whoever reads one of `claims` finds none that was kept or put in its place;
-        None for none. What is encrypted is read by those who have its key."""
+    def find_removed_place(self, claims: Collection[ClaimFacts]) -> ClaimKey | None:
+        """The first place where a reader of one of `claims` finds neither a kept nor a new one, if any.
+
+        Only those who have the key read what is encrypted."""
         for key, targets in self._after.items():
-            standing = {claim.raw: _find_seal(claim) for claim in claims if claim.place == key}
-            others = set(self._contents[key]) - standing.keys()
+            existing = {claim.raw: _find_seal(claim) for claim in claims if claim.place == key}
+            others = set(self._contents[key]) - existing.keys()
             ours = [target for target in targets if target.text not in others]
-            kept = {target.encrypt_with or standing.get(target.text, "") for target in ours}
-            if any(kept.isdisjoint({"", seal}) for seal in standing.values()):
+            kept = {target.encrypt_with or existing.get(target.text, "") for target in ours}
+            if any(kept.isdisjoint({"", seal}) for seal in existing.values()):
                 return key
         return None
 

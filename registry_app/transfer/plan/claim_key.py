@@ -8,10 +8,10 @@ import msgspec
 from providers.wire.canonical_name import canonical_name
 from providers.wire.endpoint import Endpoint, EndpointKey
 
-# Wire endpoints as they stand in a row: a JSON object. `encrypt` beside the wire's own fields names,
+# Wire endpoints as they are stored in a row: a JSON object. `encrypt` beside the wire's own fields names,
 # by the position of a target, the registry profile with whose key that target is sealed when it is sent.
 EndpointDict = dict[str, Any]
-# The store of what stands in the zone itself.
+# The store of what is in the zone itself.
 ZONE = ""
 # What a plan's endpoint holds beside the fields of the wire.
 _OURS = ("encrypt", "store")
@@ -22,7 +22,7 @@ class ClaimKey(NamedTuple):
 
     `store` is empty for a TXT record of the zone: then `name` is the TXT name and `record_type` is "TXT".
     Otherwise it is the primary key, as text, of the registry profile whose store holds the row, and the
-    rest is the record set the row speaks for.
+    rest is the record set the row is for.
     """
 
     store: str
@@ -37,17 +37,17 @@ def build_txt_key(name: str, set_identifier: str = "") -> ClaimKey:
 
 
 def build_row_key(store: str, key: EndpointKey) -> ClaimKey:
-    """The place of the row that speaks for a record set in a store."""
+    """The place of the row for a record set in a store."""
     return ClaimKey(store, *key)
 
 
 def endpoint_key_of(key: ClaimKey) -> EndpointKey:
-    """Which endpoint of the zone stands there, or which record set the row speaks for."""
+    """Which endpoint of the zone is there, or which record set the row is for."""
     return EndpointKey(key.name, key.record_type, key.set_identifier)
 
 
 def claim_key_of(endpoint: EndpointDict) -> ClaimKey:
-    """Where an endpoint of a plan stands, whatever spelling its provider gave it."""
+    """The place of an endpoint of a plan, whatever spelling its provider gave it."""
     return ClaimKey(
         str(endpoint.get("store", ZONE)),
         canonical_name(str(endpoint["dnsName"])),
@@ -59,7 +59,7 @@ def claim_key_of(endpoint: EndpointDict) -> ClaimKey:
 def build_claim_dict(
     key: ClaimKey, targets: Sequence[str], encrypt: Mapping[str, str] | None = None
 ) -> EndpointDict:
-    """The claims at one place, as they stand in a plan: one target for each of them."""
+    """The claims at one place as a plan has them: one target for each of them."""
     values: EndpointDict = {
         "dnsName": key.name,
         "targets": list(targets),
@@ -75,13 +75,13 @@ def build_claim_dict(
 
 
 def format_endpoint(endpoint: Endpoint, store: str) -> EndpointDict:
-    """An endpoint of the zone, or a row of a store, as it stands in a plan."""
+    """An endpoint of the zone, or a row of a store, as a plan has it."""
     values: EndpointDict = msgspec.to_builtins(endpoint)
     return {**values, "store": store} if store else values
 
 
 def parse_endpoint(values: EndpointDict) -> Endpoint:
-    """The endpoint in a plan's words for it, without what is ours."""
+    """The wire endpoint of a plan's endpoint, without the fields that only plans have."""
     return msgspec.convert({name: each for name, each in values.items() if name not in _OURS}, Endpoint)
 
 
@@ -96,7 +96,7 @@ def build_row(key: ClaimKey, texts: Sequence[str]) -> Endpoint:
 
 
 def describe_place(key: ClaimKey, stores: Mapping[str, str]) -> str:
-    """The place in words; `stores` are the names of the registry stores."""
+    """The place as text; `stores` are the names of the registry stores."""
     if not key.store:
         return f"the TXT record {key.name}"
     row = f"{key.name} {key.record_type}"

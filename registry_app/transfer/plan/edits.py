@@ -43,8 +43,8 @@ class PlanContext:
 
     `verdict` is that of kinds without a new owner; with one, `instances` judge. `registries` gives the
     registry of an owner id; `owner_id` is the target's, empty for kinds that keep or remove the owner.
-    `profiles` are the TXT profiles by reference. `taken` are places at which a TXT record stands that is no
-    claim. `declared` is what the target's own loop keeps here, where one runs. `former` are the instances of
+    `profiles` are the TXT profiles by reference. `taken` are places of TXT records that are no
+    claims. `declared` is what the target's own loop keeps here, where one runs. `former` are the instances of
     those who lose a record set.
     """
 
@@ -65,8 +65,8 @@ def find_verdict(subject: Subject, context: PlanContext) -> Verdict:
     long those of a former owner may still act."""
     verdict = _find_verdict_of_target(subject, context)
     owner_ids = [owner_id for owner_id in subject.owner_ids if owner_id != context.owner_id]
-    said = context.former.describe(owner_ids, subject.record.key) if context.former else ""
-    return Verdict(verdict.value, f"{verdict.reason} {said}") if said else verdict
+    caching = context.former.describe(owner_ids, subject.record.key) if context.former else ""
+    return Verdict(verdict.value, f"{verdict.reason} {caching}") if caching else verdict
 
 
 def _find_verdict_of_target(subject: Subject, context: PlanContext) -> Verdict:
@@ -79,7 +79,7 @@ def _find_verdict_of_target(subject: Subject, context: PlanContext) -> Verdict:
     return context.instances.judge(subject.record.key, of_loop)
 
 
-class _Said(NamedTuple):
+class _ClaimText(NamedTuple):
     """A heritage text in plain, and where it stood, if it did."""
 
     text: str
@@ -95,15 +95,15 @@ def _edit_transfer(edit: ClaimEdit, subject: Subject, context: PlanContext) -> N
     """All claims name the target. Where none of them is one that the target's instance reads, a new one
     comes under the target's settings and the old ones go."""
     registry = context.registries[context.owner_id]
-    if not subject.readable:  # only the provider's label says whose it is
-        said = format_labels({**labels_beside_owner(subject.record.labels), OWNER: context.owner_id})
-        _add_claim(edit, subject, _Said(said, None), registry, context)
+    if not subject.readable:  # only the provider's label names its owner
+        text = format_labels({**labels_beside_owner(subject.record.labels), OWNER: context.owner_id})
+        _add_claim(edit, subject, _ClaimText(text, None), registry, context)
         return
     kept = _choose_kept(subject, registry, context)
     if kept is None:
         first = subject.readable[0]
         text = replace_owner(read_plain_text(first, context.profiles), context.owner_id)
-        _add_claim(edit, subject, _Said(text, first.place), registry, context)
+        _add_claim(edit, subject, _ClaimText(text, first.place), registry, context)
         _remove_others(edit, subject, None)
         return
     beside = _find_own_beside(kept, subject, context)
@@ -115,8 +115,8 @@ def _edit_transfer(edit: ClaimEdit, subject: Subject, context: PlanContext) -> N
         if claim is kept:
             continue
         if claim.place == kept.place or claim.place.store != ZONE or kept.place.store != ZONE:
-            # One place with two claims of one owner: instances read only one. In another registry than its
-            # own nobody hears the target.
+            # One place with two claims of one owner: instances read only one. The instances of the
+            # target read no other registry than their own.
             edit.remove(claim)
         else:
             own = context.profiles.get(claim.profile_reference) if claim.is_encrypted else None
@@ -145,14 +145,14 @@ def _edit_reformat(edit: ClaimEdit, subject: Subject, context: PlanContext) -> N
     if registry.disagreement:  # of a new owner, the plan is refused as a whole
         raise UnusableClaim("instances_disagree", registry.disagreement)
     wanted = _place_of(subject, registry)
-    standing = next((claim for claim in subject.readable if claim.place == wanted), None)
-    first = standing or subject.readable[0]
+    existing = next((claim for claim in subject.readable if claim.place == wanted), None)
+    first = existing or subject.readable[0]
     text = read_plain_text(first, context.profiles)
-    if standing is None:
-        _add_claim(edit, subject, _Said(text, first.place), registry, context)
-    elif wanted.store == ZONE and not _is_sealed_as(standing, registry.txt, context.profiles):
-        _replace(edit, standing, text, registry.txt)
-    _remove_others(edit, subject, standing)
+    if existing is None:
+        _add_claim(edit, subject, _ClaimText(text, first.place), registry, context)
+    elif wanted.store == ZONE and not _is_sealed_as(existing, registry.txt, context.profiles):
+        _replace(edit, existing, text, registry.txt)
+    _remove_others(edit, subject, existing)
 
 
 def _edit_release(edit: ClaimEdit, subject: Subject, _context: PlanContext) -> None:
@@ -160,8 +160,8 @@ def _edit_release(edit: ClaimEdit, subject: Subject, _context: PlanContext) -> N
 
 
 def _edit_adopt(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
-    said = _Said(format_labels({OWNER: context.owner_id}), None)
-    _add_claim(edit, subject, said, context.registries[context.owner_id], context)
+    claim = _ClaimText(format_labels({OWNER: context.owner_id}), None)
+    _add_claim(edit, subject, claim, context.registries[context.owner_id], context)
 
 
 _EDITS: dict[str, Callable[[ClaimEdit, Subject, PlanContext], None]] = {
@@ -179,19 +179,19 @@ def _remove_others(edit: ClaimEdit, subject: Subject, kept: ClaimFacts | None) -
 
 
 def _add_claim(
-    edit: ClaimEdit, subject: Subject, said: _Said, registry: OwnerRegistry, context: PlanContext
+    edit: ClaimEdit, subject: Subject, claim: _ClaimText, registry: OwnerRegistry, context: PlanContext
 ) -> None:
-    """A claim at a place of its own that says the same."""
+    """Add a claim with the same labels at a place of its own."""
     key = _place_of(subject, registry)
     _raise_if_taken(key, subject, context)
     if key.store != ZONE:
-        edit.add_row(key, _normalize(said.text))
-    elif said.place is not None and said.place.store == ZONE:
-        # What a TXT claim says is kept byte for byte where a TXT claim takes its place.
-        said_text = _to_be_sealed(said.text, registry.txt)
-        edit.add(build_row(key, (said_text,)), _sealing_reference(registry.txt))
+        edit.add_row(key, _normalize(claim.text))
+    elif claim.place is not None and claim.place.store == ZONE:
+        # A TXT claim that replaces a TXT claim keeps its text byte for byte.
+        text = _to_be_sealed(claim.text, registry.txt)
+        edit.add(build_row(key, (text,)), _sealing_reference(registry.txt))
     else:
-        edit.add(_build_txt_claim(subject, said.text, registry.txt), _sealing_reference(registry.txt))
+        edit.add(_build_txt_claim(subject, claim.text, registry.txt), _sealing_reference(registry.txt))
 
 
 def _replace(edit: ClaimEdit, claim: ClaimFacts, text: str, profile: TxtProfile) -> None:

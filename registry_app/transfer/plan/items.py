@@ -19,12 +19,12 @@ from registry_app.transfer.plan.provider_plan import PlannedItem
 from registry_app.transfer.plan.subjects import ClaimFacts, Subject
 from registry_app.transfer.plan.verdicts import (
     Verdict,
-    compute_verdict_of_unvouched,
+    compute_verdict_of_unregistered,
     compute_verdict_without_change,
 )
 
 _KIND = Transfer.Kind
-# Left out without a word of refusal: there is nothing to do for them.
+# Left out without a refusal: there is nothing to do for them.
 HARMLESS_CODES = frozenset({"already_there", "already_in_form", LEFT_BEHIND})
 _VERDICT = TransferItem.Verdict
 # What may be removed without changing who owns anything.
@@ -50,7 +50,7 @@ def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
         name=record.key.name,
         record_type=record.key.record_type,
         set_identifier=record.key.set_identifier,
-        record_before={**record.to_dict(), **_describe_unheard(subject)},
+        record_before={**record.to_dict(), **_describe_ignored(subject)},
         before=[],
         after=[],
         verdict=verdict.value,
@@ -77,7 +77,7 @@ def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
 
 
 def build_left_behind_item(subject: Subject) -> PlannedItem:
-    """Another type at a name of which a part goes: it stays, because the request says so."""
+    """Another type at a name of which a part is transferred: without `whole_names` it stays."""
     record = subject.record
     return PlannedItem(
         name=record.key.name,
@@ -94,9 +94,9 @@ def build_left_behind_item(subject: Subject) -> PlannedItem:
     )
 
 
-def _describe_unheard(subject: Subject) -> dict[str, list[str]]:
-    """Who else claims it without being obeyed: reviewed with it, so that another one who comes is noticed."""
-    owner_ids = sorted({claim.owner_id for claim in subject.unheard})
+def _describe_ignored(subject: Subject) -> dict[str, list[str]]:
+    """The other owners with claims that ExternalDNS does not use. Reviewed, so that a new one is noticed."""
+    owner_ids = sorted({claim.owner_id for claim in subject.ignored})
     return {"unheard": owner_ids} if owner_ids else {}
 
 
@@ -125,7 +125,7 @@ def _find_problem(subject: Subject, context: PlanContext) -> tuple[str, str]:
 
 
 def _find_label_problem(subject: Subject, context: PlanContext) -> tuple[str, str]:
-    """What only the provider's label says has no claim to remove or to write again."""
+    """An owner that only the provider's label names has no claim to remove or to write again."""
     owner_id = subject.record.owner_id
     if context.kind == _KIND.TRANSFER:
         return (
@@ -151,10 +151,9 @@ def _find_adoption_problem(subject: Subject) -> tuple[str, str]:
 
 
 def raise_if_another_takes_over(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
-    """Raises UnusableClaim where the owner's claim goes from a place, and ExternalDNS may then obey another's
-    that it does not obey beside it."""
-    other = next((claim for claim in subject.unheard if claim.owner_id != context.owner_id), None)
-    gone = edit.find_given_up(subject.readable) if other else None
+    """Raise UnusableClaim where the owner's claim goes, and ExternalDNS may then use one of another owner."""
+    other = next((claim for claim in subject.ignored if claim.owner_id != context.owner_id), None)
+    gone = edit.find_removed_place(subject.readable) if other else None
     if other is None or gone is None:
         return
     raise UnusableClaim(
@@ -166,7 +165,9 @@ def raise_if_another_takes_over(edit: ClaimEdit, subject: Subject, context: Plan
 
 
 def add_label_owner(verdict: Verdict, subject: Subject, context: PlanContext) -> Verdict:
-    """The verdict with what the instances of the owner may do whom the provider's label names."""
+    """The verdict with what the instances of the owner in the provider's label may do.
+
+    ExternalDNS uses that label where it finds no claim, and writing claims does not change it."""
     label_owner = subject.record.label_owner
     if not label_owner or context.kind == _KIND.REFORMAT:
         return verdict
@@ -182,7 +183,7 @@ def add_label_owner(verdict: Verdict, subject: Subject, context: PlanContext) ->
     registry = context.registries.get(label_owner, OwnerRegistry())
     if registry.store != ZONE:
         return verdict  # its instance goes by its store, and by no label
-    if _obeys_claims_of(registry, context.registries[context.owner_id]):
+    if _reads_claims_of(registry, context.registries[context.owner_id]):
         note = f"Besides, {label}. The new claim takes precedence for every instance that reads it."
         return Verdict(verdict.value, f"{verdict.reason} {note}")
     value = verdict.value if verdict.value == _VERDICT.DELETE else _VERDICT.UNKNOWN
@@ -193,7 +194,7 @@ def add_label_owner(verdict: Verdict, subject: Subject, context: PlanContext) ->
     return Verdict(value, f"{verdict.reason} {note}")
 
 
-def _obeys_claims_of(reader: OwnerRegistry, writer: OwnerRegistry) -> bool:
+def _reads_claims_of(reader: OwnerRegistry, writer: OwnerRegistry) -> bool:
     if writer.store != ZONE or naming_of(reader.txt) != naming_of(writer.txt):
         return False
     return writer.txt.encryption_key in (None, reader.txt.encryption_key)
@@ -206,10 +207,10 @@ def build_clean_up_items(
     elsewhere: Mapping[EndpointKey, str],
     manages: Callable[[str], bool],
 ) -> tuple[PlannedItem, ...]:
-    """One item for each place that holds some of `claims`. `registered` are the owner ids of which a
-    person said how they write their claims. `elsewhere` names, for record sets that rows of registry stores
-    speak for, another provider that shows them, and `manages` tells of a name whether this provider manages
-    it: a row does not say which provider it means."""
+    """One item for each place that holds some of `claims`. `registered` are the owner ids whose
+    registry settings are known. `elsewhere` names, for record sets with rows in registry stores, another
+    provider that shows them, and `manages` is whether this provider manages a name: a row does not name its
+    provider."""
     by_place: dict[ClaimKey, list[ClaimFacts]] = defaultdict(list)
     for claim in claims:
         by_place[claim.place].append(claim)
@@ -267,6 +268,6 @@ def _compute_clean_up_verdict(claims: list[ClaimFacts], registered: frozenset[st
     orphans = (claim for claim in claims if claim.verdict == ClaimVerdict.ORPHAN)
     for owner_id in (claim.owner_id for claim in orphans):
         if owner_id not in registered:
-            return compute_verdict_of_unvouched(owner_id)
+            return compute_verdict_of_unregistered(owner_id)
     reason = _WHY_REMOVABLE.get(ClaimVerdict(claims[0].verdict), "")
     return compute_verdict_without_change(f"{reason} No record set changes its owner.".strip())

@@ -47,20 +47,20 @@ def find_siblings(selected: Iterable[Subject], at_names: Iterable[Subject], targ
     }
 
 
-def judge_rows(
+def add_neighbour_verdicts(
     items: Sequence[PlannedItem],
-    standing: Iterable[RecordFacts],
+    existing: Iterable[RecordFacts],
     find_new_owner: Callable[[PlannedItem], NewOwner | None],
 ) -> tuple[PlannedItem, ...]:
     """The items with what they leave behind at their names, and the verdict that follows from it.
 
-    `standing` are all record sets at the names of the items. `find_new_owner` answers None where an item
+    `existing` are all record sets at the names of the items. `find_new_owner` answers None where an item
     gets no new owner: then nothing changes for the rest of its name.
     """
     included = {key_of_item(item) for item in items if not item.problem}
     names = {key.name for key in included}
     staying: dict[str, list[RecordFacts]] = defaultdict(list)
-    for record in standing:
+    for record in existing:
         if record.key.name in names and record.key not in included and not record.is_missing:
             staying[record.key.name].append(record)
     return tuple(
@@ -78,27 +78,27 @@ def _judge(
     if new_owner is None:
         return item
     row = _row_of(key_of_item(item))
-    in_row = [record for record in at_name if _row_of(record.key) == row]
+    same_identifier = [record for record in at_name if _row_of(record.key) == row]
     sources = set(item.source_owner_id.split(",")) - {new_owner.owner_id, ""}
-    left_behind = tuple(record.key for record in in_row if _is_owned_by(record, sources))
-    verdict = compute_row_verdict(
-        Verdict(item.verdict, item.verdict_reason), key_of_item(item), new_owner, in_row, at_name
+    left_behind = tuple(record.key for record in same_identifier if _is_owned_by(record, sources))
+    verdict = compute_name_verdict(
+        Verdict(item.verdict, item.verdict_reason), key_of_item(item), new_owner, same_identifier, at_name
     )
     return replace(item, verdict=verdict.value, verdict_reason=verdict.reason, left_behind=left_behind)
 
 
-def compute_row_verdict(
+def compute_name_verdict(
     verdict: Verdict,
     key: EndpointKey,
     new_owner: NewOwner,
-    in_row: Sequence[RecordFacts],
+    same_identifier: Sequence[RecordFacts],
     at_name: Sequence[RecordFacts],
 ) -> Verdict:
-    """The verdict once it is known what stays at the name: `in_row` under the item's set identifier,
-    `at_name` under any. A loop of dnsadmin looks at all of these before it creates."""
+    """The verdict once it is known what stays at the name: `same_identifier` under the item's set identifier,
+    `at_name` under any. A loop of dnsadmin checks all of these before it creates."""
     if new_owner.declared is not None:
         return _judge_declared(verdict, key, new_owner, at_name)
-    foreign = _find_foreign(in_row, new_owner.owner_id, new_owner.managed_types)
+    foreign = _find_foreign(same_identifier, new_owner.owner_id, new_owner.managed_types)
     if not foreign or not new_owner.may_delete or verdict.value == _VERDICT.NO_OP:
         return verdict
     stays = f"{_describe(foreign)} at the same name"
@@ -167,33 +167,33 @@ def key_of_item(item: PlannedItem) -> EndpointKey:
 def leave_out_shared(items: Sequence[PlannedItem], neighbours: Iterable[Subject]) -> tuple[PlannedItem, ...]:
     """Leave out every item whose TXT record also covers a record set that is not part of the plan.
 
-    A legacy claim speaks for all types at its name: rewriting it for one would move the others unasked.
+    A legacy claim is for all types at its name: rewriting it for one would move the others, too.
     `neighbours` are all record sets at the names of the items, the items' own included.
     """
-    result = _leave_out_entangled(items)
-    speaks = _build_speakers(neighbours)
+    result = _leave_out_disagreeing(items)
+    covered = _find_covered(neighbours)
     count = -1
     while count != (count := sum(1 for item in result if not item.problem)):
         included = {key_of_item(item) for item in result if not item.problem}
-        result = [item if item.problem else _check_shared(item, included, speaks) for item in result]
+        result = [item if item.problem else _check_shared(item, included, covered) for item in result]
     return tuple(result)
 
 
-def _leave_out_entangled(items: Sequence[PlannedItem]) -> list[PlannedItem]:
+def _leave_out_disagreeing(items: Sequence[PlannedItem]) -> list[PlannedItem]:
     wanted: dict[ClaimKey, EndpointDict | None] = {}
-    entangled: set[ClaimKey] = set()
+    disagreeing: set[ClaimKey] = set()
     for item in items:
         for key, endpoint in changes_of(item).items():
             if key in wanted and wanted[key] != endpoint:
-                entangled.add(key)
+                disagreeing.add(key)
             wanted[key] = endpoint
-    if not entangled:
+    if not disagreeing:
         return list(items)
-    return [_left_out_if_entangled(item, entangled) for item in items]
+    return [_left_out_if_disagreeing(item, disagreeing) for item in items]
 
 
-def _left_out_if_entangled(item: PlannedItem, entangled: set[ClaimKey]) -> PlannedItem:
-    mine = entangled.intersection(changes_of(item))
+def _left_out_if_disagreeing(item: PlannedItem, disagreeing: set[ClaimKey]) -> PlannedItem:
+    mine = disagreeing.intersection(changes_of(item))
     if not mine or item.problem:
         return item
     problem = (
@@ -203,25 +203,25 @@ def _left_out_if_entangled(item: PlannedItem, entangled: set[ClaimKey]) -> Plann
     return replace(item, problem=problem, problem_code="entangled_claims")
 
 
-def _build_speakers(neighbours: Iterable[Subject]) -> dict[ClaimKey, list[tuple[EndpointKey, bool]]]:
-    """For each TXT record the record sets it speaks for, and whether it is the one that decides there."""
-    speaks: dict[ClaimKey, list[tuple[EndpointKey, bool]]] = defaultdict(list)
+def _find_covered(neighbours: Iterable[Subject]) -> dict[ClaimKey, list[tuple[EndpointKey, bool]]]:
+    """For each place of a claim the record sets it is for, and whether it is the one that decides there."""
+    covered: dict[ClaimKey, list[tuple[EndpointKey, bool]]] = defaultdict(list)
     for subject in neighbours:
         if subject.record.is_missing:
             continue
         readable = subject.readable
         for place in dict.fromkeys(claim.place for claim in readable):
-            speaks[place].append((subject.record.key, readable[0].place == place))
-    return speaks
+            covered[place].append((subject.record.key, readable[0].place == place))
+    return covered
 
 
 def _check_shared(
     item: PlannedItem,
     included: set[EndpointKey],
-    speaks: Mapping[ClaimKey, Sequence[tuple[EndpointKey, bool]]],
+    covered: Mapping[ClaimKey, Sequence[tuple[EndpointKey, bool]]],
 ) -> PlannedItem:
     for txt, endpoint in changes_of(item).items():
-        for key, decides in speaks.get(txt, ()):
+        for key, decides in covered.get(txt, ()):
             if key in included or (endpoint is None and not decides):
                 continue
             problem = (

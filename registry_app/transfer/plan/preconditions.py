@@ -69,7 +69,7 @@ def build_preconditions(
 def find_changed_url(transfer: Transfer, provider: Provider) -> str:
     """Why nothing may be sent to, or read from, where the provider is now; empty if it may.
 
-    Another address is another server: what stands there proves nothing about what was sent.
+    Another address is another server: what it shows proves nothing about what was sent.
     Raises SecretUnavailable.
     """
     if not provider.is_enabled:
@@ -90,7 +90,7 @@ def find_changed_url(transfer: Transfer, provider: Provider) -> str:
 
 
 def find_changed_precondition(transfer: Transfer, provider: Provider) -> str:
-    """Which settings of the provider or the owners moved since the review, in words; empty if none did.
+    """Which settings of the provider or the owners changed since the review, as a sentence; empty if none.
 
     Raises SecretUnavailable.
     """
@@ -122,7 +122,7 @@ def _describe_former(provider: Provider, owner_ids: Collection[str]) -> dict[str
 
 
 def _describe_instances(instances: Iterable[InstanceFacts], provider: Provider) -> dict[str, Any]:
-    """What verdicts rest on. Which of a loop's settings matter, its declared set says."""
+    """What verdicts rest on. For a loop that is its declared set, which has a version of its own."""
     here = [each for each in instances if not each.is_loop and each.writes_at(provider.pk)]
     here.sort(key=lambda each: each.name)
     return {
@@ -151,30 +151,30 @@ def describe_caches(instances: Iterable[InstanceFacts], provider_id: int) -> dic
 
 
 class EndedRight(NamedTuple):
-    """Why nothing may be sent any more; another approval may help where the request still stands."""
+    """Why nothing may be sent any more. Another approval helps if the right to request it did not end."""
 
     reason: str
     needs_approval: bool
 
 
-class RightEnded(Exception):
-    """A step may not be stored any more, for the reason said."""
+class NoLongerAllowed(Exception):
+    """A step may not be stored any more. The message is the reason."""
 
 
 def find_ended_right(transfer: Transfer, sides: Sides | None = None) -> EndedRight | None:
-    """Which right that the transfer rests on ended since; None if all still stand.
+    """Which right of the requester or the approver ended since; None if none did.
 
-    `sides` are (owner ids, name) of the items that are asked about; all of them unless said. Accounts and
-    grants are read anew each time: a run may last long.
+    `sides` are (owner ids, name) of the items that are checked; None: all of them. Accounts and grants
+    are read again each time, because a run may last long.
     """
-    request = find_ended_request(transfer, sides)
+    request = _find_ended_request(transfer, sides)
     if request:
         return EndedRight(request, needs_approval=False)
     approval = _find_ended_approval(transfer, sides)
     return EndedRight(approval, needs_approval=True) if approval else None
 
 
-def find_ended_request(transfer: Transfer, sides: Sides | None = None) -> str:
+def _find_ended_request(transfer: Transfer, sides: Sides | None = None) -> str:
     """Why who requested it may not any more; empty if they may."""
     return _find_lost(transfer, transfer.requested_by_id, Grant.Action.REQUEST, "requested", sides)
 

@@ -33,9 +33,9 @@ class Refusal:
 class PlannedItem:
     """One record set (of a clean-up: one TXT record) and its ownership TXT endpoints, before and after.
 
-    An item with a `problem` is not part of the plan: the sentence says why it is left out.
-    `problem_code` is stable for programs. `is_added`: nobody picked it, it is another type at a name that was
-    picked. `left_behind` are the other types at its name that stay with the owner it leaves.
+    An item with a `problem` is not part of the plan: the sentence is the reason why it is left out.
+    `problem_code` is stable for programs. `is_added`: it was not selected, it is another type at a name that
+    was. `left_behind` are the other types at its name that stay with the owner it leaves.
     """
 
     name: str
@@ -98,7 +98,7 @@ class ProviderPlan:
 def assign_batches(items: Sequence[PlannedItem], size: int) -> tuple[PlannedItem, ...]:
     """Number the batches of at most `size` items. Items that share a TXT record go together, even beyond it.
 
-    Items left out have no batch and stand last, so that ordinals of the others have no gaps.
+    Items left out have no batch and come last, so that ordinals of the others have no gaps.
     """
     included = [item for item in items if not item.problem]
     numbers = _pack(_group_by_txt(included), size)
@@ -119,7 +119,7 @@ def changes_of(item: PlannedItem) -> dict[ClaimKey, EndpointDict | None]:
 
 
 def find_stores_of_items(items: Iterable[PlannedItem]) -> set[str]:
-    """The registry stores in which the claims of the items that are not left out stand, or are to stand."""
+    """The registry stores that hold, or are to hold, claims of the items that are not left out."""
     included = [item for item in items if not item.problem]
     keys = (claim_key_of(endpoint) for item in included for endpoint in (*item.before, *item.after))
     return {key.store for key in keys if key.store != ZONE}

@@ -56,7 +56,7 @@ def find_provider_refusals(provider: Provider) -> list[Refusal]:
 
 
 def find_stop_warnings(provider: Provider) -> list[Refusal]:
-    """A freeze, or a restore, does not hold up a request; it holds up its approval and its sending."""
+    """What stops approval and sending, but not a request: a freeze, or a restore."""
     return [
         Refusal(
             stop.code,
@@ -114,7 +114,7 @@ def find_target_refusals(target: Owner, provider: Provider) -> list[Refusal]:
 def find_item_refusals(
     provider: Provider, items: Sequence[PlannedItem], *, is_explicit: bool
 ) -> list[Refusal]:
-    """What the items themselves say: unfit ones that were picked, nothing left, too many of them."""
+    """What is wrong with the items: selected ones that are unfit, none left, or too many."""
     included = [item for item in items if not item.problem]
     # What was added to a picked name and cannot go stays behind, and that asks for the typed confirmation.
     picked = (item for item in items if item.problem and not item.is_added)
@@ -182,24 +182,24 @@ def find_cache_warnings(preconditions: Mapping[str, Any]) -> list[Refusal]:
     """What instances that cache claims mean for a plan, whose preconditions these are."""
     former: Mapping[str, Mapping[str, int]] = preconditions.get("former owners", {})
     owners: Mapping[str, Mapping[str, Any]] = preconditions.get("owners", {})
-    new = {owner_id: said.get("claim cache", {}) for owner_id, said in owners.items()}
+    new = {owner_id: facts.get("claim cache", {}) for owner_id, facts in owners.items()}
     found = []
-    if told := _name_caches(former):
+    if named := _name_caches(former):
         found.append(
             Refusal(
                 "former_owner_caches_claims",
-                f"Instances of the former owner use cached claims (--txt-cache-interval): {told}.",
+                f"Instances of the former owner use cached claims (--txt-cache-interval): {named}.",
                 now="During that time after this is sent they may still change or delete these record sets.",
                 todo="Restart them after this was sent, or keep the sources of these record sets in their "
                 "cluster until that time is over.",
                 is_warning=True,
             )
         )
-    if told := _name_caches(new):
+    if named := _name_caches(new):
         found.append(
             Refusal(
                 "new_owner_caches_claims",
-                f"Instances of the new owner use cached claims (--txt-cache-interval): {told}.",
+                f"Instances of the new owner use cached claims (--txt-cache-interval): {named}.",
                 now="During that time after this is sent they leave these record sets alone.",
                 todo="Wait, or restart them after this was sent.",
                 is_warning=True,
@@ -209,14 +209,14 @@ def find_cache_warnings(preconditions: Mapping[str, Any]) -> list[Refusal]:
 
 
 def _name_caches(owners: Mapping[str, Mapping[str, int | None]]) -> str:
-    told = [
+    named = [
         f"{name} of {owner_id} for up to {seconds} s"
         for owner_id, caches in owners.items()
         for name, seconds in caches.items()
         if seconds
     ]
-    more = f" and {len(told) - _MOST_NAMED} more" if len(told) > _MOST_NAMED else ""
-    return f"{', '.join(told[:_MOST_NAMED])}{more}"
+    more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+    return f"{', '.join(named[:_MOST_NAMED])}{more}"
 
 
 def build_confirmation_text(

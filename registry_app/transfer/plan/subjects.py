@@ -81,25 +81,26 @@ class RecordFacts:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A record set with every claim that speaks for it, in the order in which they are heard."""
+    """A record set with every claim for it, in the order in which ExternalDNS prefers them."""
 
     record: RecordFacts
     claims: tuple[ClaimFacts, ...]
 
     @property
     def readable(self) -> tuple[ClaimFacts, ...]:
-        """The claims that have a part in whose it is: of what somebody owns, those of its owner. Another's,
-        which ExternalDNS does not obey for it, is no part of it and stays as it is."""
+        """The claims that decide its owner, or leave it undecided. If it is owned, those of its owner.
+
+        Claims of others, which ExternalDNS does not use, stay as they are."""
         readable = (claim for claim in self.claims if claim.is_readable)
         if self.record.state == OwnershipState.OWNED:
             return tuple(claim for claim in readable if claim.owner_id == self.record.owner_id)
         return tuple(readable)
 
     @property
-    def unheard(self) -> tuple[ClaimFacts, ...]:
-        """Readable claims of others that ExternalDNS does not obey, as long as the owner's own stand."""
-        counting = self.readable
-        return tuple(claim for claim in self.claims if claim.is_readable and claim not in counting)
+    def ignored(self) -> tuple[ClaimFacts, ...]:
+        """Readable claims of others that ExternalDNS does not use while the owner's own exist."""
+        used = self.readable
+        return tuple(claim for claim in self.claims if claim.is_readable and claim not in used)
 
     @property
     def owner_ids(self) -> tuple[str, ...]:
@@ -123,14 +124,14 @@ def _build_subject(record: RecordFacts, by_record: Mapping[tuple[str, str], list
         types.add("")
     if record_type == "A" and is_alias(record.to_endpoint()):
         types.add("CNAME")
-    found = [claim for claim in by_record.get((name, set_identifier), ()) if _speaks(claim, record, types)]
+    found = [claim for claim in by_record.get((name, set_identifier), ()) if _is_for(claim, record, types)]
     found.sort(key=lambda claim: (precedence(record_type, claim.record_type), claim.place, claim.raw))
     return Subject(record, tuple(found))
 
 
-def _speaks(claim: ClaimFacts, record: RecordFacts, types: set[str]) -> bool:
+def _is_for(claim: ClaimFacts, record: RecordFacts, types: set[str]) -> bool:
     if claim.place.store:
-        # A row speaks for exactly its record set, and not at all where it was meant for another one.
+        # A row is for exactly its record set, and for none where it was meant for another one.
         return claim.record_type == record.key.record_type and claim.verdict != ClaimVerdict.ORPHAN
     # A TXT endpoint that mixes heritage with other targets does not claim itself.
     is_itself = record.key.record_type == "TXT" and claim.place.name == record.key.name
@@ -198,7 +199,7 @@ def _to_facts(row: _ClaimRow) -> ClaimFacts:
     place = build_txt_key(row.txt_name, row.set_identifier)
     if not row.txt_name:  # a row of a registry store
         record = EndpointKey(row.record_name, row.record_type, row.set_identifier)
-        # A store that nobody knows any more is no place to write to: no profile has this key.
+        # Nothing is written to a store that is not known any more: no profile has the key 0.
         place = build_row_key(str(row.profile or 0), record)
     return ClaimFacts(
         id=row.pk,
@@ -214,7 +215,7 @@ def _to_facts(row: _ClaimRow) -> ClaimFacts:
 
 
 def load_contents(provider: Provider, claims: Iterable[ClaimFacts]) -> dict[ClaimKey, tuple[str, ...]]:
-    """All targets at the places that hold `claims`: the claims, and what else stands beside them."""
+    """All targets at the places that hold `claims`: the claims, and the other targets beside them."""
     found: dict[ClaimKey, list[str]] = defaultdict(list)
     for claim in claims:
         found[claim.place].append(claim.raw)
@@ -235,7 +236,7 @@ def load_shown(provider: Provider, names: Sequence[str]) -> dict[ClaimKey, tuple
 
 
 def load_shown_elsewhere(provider: Provider, claims: Iterable[ClaimFacts]) -> dict[EndpointKey, str]:
-    """Record sets that rows of registry stores speak for and that another provider shows, with its name."""
+    """Record sets that rows of registry stores are for and that another provider shows, with its name."""
     names = sorted({claim.record_name for claim in claims if claim.place.store})
     found: dict[EndpointKey, str] = {}
     for start in range(0, len(names), _CHUNK):

@@ -69,7 +69,7 @@ def find_record_sets(selection: Selection) -> QuerySet[RecordSet]:
     if selection.record_set_ids:
         query &= Q(pk__in=selection.record_set_ids)
     else:
-        # A record set that vanished is only worth a word where somebody named it by its id.
+        # A record set that disappeared is only reported if it was selected by its id.
         query &= Q(missing_since__isnull=True)
     if selection.name_suffix:
         query &= build_suffix_query(selection.name_suffix)

@@ -37,29 +37,29 @@ _MOST_NAMED = 5
 
 
 class Verdict(NamedTuple):
-    """A TransferItem.Verdict value and the sentence that says what it rests on."""
+    """A TransferItem.Verdict value and the sentence with its reason."""
 
     value: str
     reason: str
 
 
-def compute_verdict(owner_id: str, policy: str, intent: str, said_by: str, instance: str = "") -> Verdict:
+def compute_verdict(owner_id: str, policy: str, intent: str, stated_by: str, instance: str = "") -> Verdict:
     """The verdict for record sets that `owner_id` owns from now on.
 
     `policy` is the --policy of its `instance` (its name; empty where none is known), `intent` what a person
-    said the owner wants, `said_by` who said so.
+    stated that the owner wants, `stated_by` the name of that person.
     """
-    word = f"{said_by} says that {owner_id}"
+    statement = f"{stated_by} says that {owner_id}"
     who = f"the instance {instance} of {owner_id}" if instance else owner_id
     runs = f"{who} runs with policy {policy}"
     if policy == _POLICY.CREATE_ONLY:
         return Verdict(_VERDICT.NO_OP, _begin(f"{runs}, which never changes what exists."))
     if intent == _INTENT.SAME:
-        return Verdict(_VERDICT.NO_OP, f"{word} wants the record set with the same targets.")
+        return Verdict(_VERDICT.NO_OP, f"{statement} wants the record set with the same targets.")
     if intent == _INTENT.OTHER:
-        return Verdict(_VERDICT.RETARGET, f"{word} wants other targets: traffic moves at its next sync.")
+        return Verdict(_VERDICT.RETARGET, f"{statement} wants other targets: traffic moves at its next sync.")
     if intent == _INTENT.NOT_WANTED:
-        return _compute_unwanted(word, runs, who, policy)
+        return _compute_unwanted(statement, runs, who, policy)
     if policy == _POLICY.UPSERT_ONLY:
         reason = f"{runs}, which never deletes. It is not known whether it wants other targets."
         return Verdict(_VERDICT.UNKNOWN, _begin(reason))
@@ -72,7 +72,7 @@ def compute_verdict(owner_id: str, policy: str, intent: str, said_by: str, insta
 
 
 def compute_declared_verdict(owner_id: str, current: Endpoint, declared: DeclaredSet) -> Verdict:
-    """The verdict for a record set that goes to an owner whose loop runs here: nobody's word counts."""
+    """The verdict for a record set that goes to an owner whose loop runs here, whatever a person stated."""
     key = endpoint_key(current)
     wanted = declared.endpoints.get(key)
     loop = f"the loop of {owner_id}"
@@ -105,8 +105,8 @@ def compute_verdict_without_change(reason: str) -> Verdict:
     return Verdict(_VERDICT.NO_OP, reason)
 
 
-def compute_verdict_of_unvouched(owner_id: str) -> Verdict:
-    """An orphan of an owner nobody registered: under a prefix we were not told of it would look the same."""
+def compute_verdict_of_unregistered(owner_id: str) -> Verdict:
+    """The verdict for an orphan of an owner that is not registered: its claims may use an unknown prefix."""
     return Verdict(
         _VERDICT.UNKNOWN,
         f"{owner_id} is not registered, so it is not known how it writes its claims: with another "
@@ -114,12 +114,16 @@ def compute_verdict_of_unvouched(owner_id: str) -> Verdict:
     )
 
 
-def _compute_unwanted(word: str, runs: str, who: str, policy: str) -> Verdict:
+def _compute_unwanted(statement: str, runs: str, who: str, policy: str) -> Verdict:
     if policy == _POLICY.UPSERT_ONLY:
-        return Verdict(_VERDICT.NO_OP, f"{word} does not want it, but {runs}, which never deletes.")
+        return Verdict(_VERDICT.NO_OP, f"{statement} does not want it, but {runs}, which never deletes.")
     if policy == _POLICY.SYNC:
-        return Verdict(_VERDICT.DELETE, f"{word} does not want it, and {runs}: its next sync deletes it.")
-    reason = f"{word} does not want it, and the policy of {who} is not known: with policy sync it is deleted."
+        return Verdict(
+            _VERDICT.DELETE, f"{statement} does not want it, and {runs}: its next sync deletes it."
+        )
+    reason = (
+        f"{statement} does not want it, and the policy of {who} is not known: with policy sync it is deleted."
+    )
     return Verdict(_VERDICT.DELETE, reason)
 
 
@@ -129,7 +133,7 @@ def _begin(sentence: str) -> str:
 
 class NewOwner(NamedTuple):
     """Who owns an item afterwards, and what is known of the instances of it that act on the item: whether one
-    of them may delete, which types they look at, and what a loop declares."""
+    of them may delete, which types they manage, and what a loop declares."""
 
     owner_id: str
     may_delete: bool
@@ -147,7 +151,7 @@ def choose_worst(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 class InstanceVerdicts:
-    """What the instances of the new owner do to record sets at one provider, by what a person said of it.
+    """What the instances of the new owner do to record sets at one provider, by what a person stated.
 
     Record sets that the same instances act on share one verdict: it is made once for all of them.
     """
@@ -159,13 +163,13 @@ class InstanceVerdicts:
         provider_id: int,
         *,
         intent: str,
-        said_by: str,
+        stated_by: str,
     ) -> None:
         self._owner_id = owner_id
         self._instances = leave_out_loop_settings(instances, provider_id)
         self._provider_id = provider_id
         self._intent = intent
-        self._said_by = said_by
+        self._stated_by = stated_by
         self._made: dict[tuple[str, ...], Verdict] = {}
 
     def judge(self, key: EndpointKey, of_loop: Verdict | None = None) -> Verdict:
@@ -184,7 +188,7 @@ class InstanceVerdicts:
         name."""
         acting = [each for each in self._instances if not find_why_not(each, key, self._provider_id)]
         is_known = any(not each.is_loop for each in self._instances)
-        # Where nobody said anything, anything may be.
+        # Of instances that are not known, anything may be true.
         may_delete = not is_known or any(each.policy not in _NEVER_DELETE for each in acting)
         types = frozenset(kind for each in acting for kind in each.managed_types or DEFAULT_MANAGED_TYPES)
         return NewOwner(self._owner_id, may_delete, types or DEFAULT_MANAGED_TYPES, declared)
@@ -199,7 +203,7 @@ class InstanceVerdicts:
         is_shared = of_loop is not None or _are_several(acting)
         verdicts += [self._judge_one(each, is_shared=is_shared) for each in acting]
         if not verdicts:
-            return compute_verdict(self._owner_id, InstancePolicy.UNKNOWN, self._intent, self._said_by)
+            return compute_verdict(self._owner_id, InstancePolicy.UNKNOWN, self._intent, self._stated_by)
         worst = choose_worst(verdicts)
         late = [_describe_late(each) for each in acting if each.claim_cache_seconds]
         return Verdict(worst.value, " ".join([worst.reason, *late[:_MOST_NAMED]]))
@@ -209,13 +213,13 @@ class InstanceVerdicts:
         is_said_of_one = self._intent in (_INTENT.SAME, _INTENT.OTHER)
         if not (is_shared and is_said_of_one) or is_bound:
             return compute_verdict(
-                self._owner_id, instance.policy, self._intent, self._said_by, instance.name
+                self._owner_id, instance.policy, self._intent, self._stated_by, instance.name
             )
         policy = instance.policy
         known = "its policy is not known" if policy == InstancePolicy.UNKNOWN else f"its policy is {policy}"
         return Verdict(
             _VERDICT.UNKNOWN,
-            f"{self._said_by} says what {self._owner_id} wants, but it has several instances: the "
+            f"{self._stated_by} says what {self._owner_id} wants, but it has several instances: the "
             f"instance {instance.name} of {self._owner_id} may delete what it does not want ({known}).",
         )
 

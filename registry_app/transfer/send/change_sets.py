@@ -30,7 +30,7 @@ from registry_app.transfer.plan.claim_key import (
     parse_endpoint,
 )
 from registry_app.transfer.send.item_plan import ItemPlan, StepTarget
-from registry_app.transfer.send.live_zone import LiveZone, Moved, describe_moved, is_as_reviewed
+from registry_app.transfer.send.live_zone import LiveZone, Unsendable, describe_difference, is_as_reviewed
 from registry_app.writes.allowed_changes import Allowed
 from registry_app.writes.read_back import Change, is_as_written
 
@@ -64,10 +64,10 @@ class ChangeBuilder:
     changes: dict[ClaimKey, Change] = field(default_factory=dict)
 
     def add(self, plan: ItemPlan, *, is_under_way: bool = False) -> None:
-        """The item's changes of this step, all or none. What stands as wanted already is left alone.
+        """The item's changes of this step, all or none. What is as wanted already is left alone.
 
         `is_under_way`: an earlier step of the item was verified; what was verified is never sent again,
-        not even where it was reverted since. Raises Moved.
+        not even where it was reverted since. Raises Unsendable.
         """
         if self.step_target.phase == TransferStep.Phase.REMOVE:
             self._raise_if_claimless(plan)
@@ -78,7 +78,7 @@ class ChangeBuilder:
                 continue
             if is_under_way and key in self.earlier.verified:
                 place = describe_place(key, self.zone.stores)
-                raise Moved(f"What was written to {place} was read back, and is not there any more.")
+                raise Unsendable(f"What was written to {place} was read back, and is not there any more.")
             built[key] = change
         self.changes.update(built)
 
@@ -97,7 +97,7 @@ class ChangeBuilder:
             return None
         reviewed = plan.before.get(key)
         if not is_as_reviewed(live, reviewed):
-            raise Moved(describe_moved(key, live, reviewed, self.zone.stores))
+            raise Unsendable(describe_difference(key, live, reviewed, self.zone.stores))
         targets = self._seal(wanted, reviewed, earlier)
         if live is not None:
             return Change(live, _updated(live, targets, plan, wanted))
@@ -109,30 +109,30 @@ class ChangeBuilder:
             return None
         reviewed = plan.before[key]
         if live is None or not is_as_reviewed(live, reviewed):
-            raise Moved(describe_moved(key, live, reviewed, self.zone.stores))
+            raise Unsendable(describe_difference(key, live, reviewed, self.zone.stores))
         return Change(live, _updated(live, tuple(wanted["targets"]), plan, wanted) if wanted else None)
 
     def _raise_if_claimless(self, plan: ItemPlan) -> None:
-        """Nothing is removed unless every claim that is to stay, stands (I10)."""
+        """Nothing is removed unless every claim that is to stay exists (I10)."""
         for key, wanted in plan.after.items():
             if key in plan.removed:
                 continue
             live, sent = self._find_live(key), self.earlier.sent.get(key)
-            stands = is_as_written(live, sent) if sent is not None else is_as_reviewed(live, wanted)
-            if not stands:
-                raise Moved(describe_moved(key, live, wanted, self.zone.stores))
+            exists = is_as_written(live, sent) if sent is not None else is_as_reviewed(live, wanted)
+            if not exists:
+                raise Unsendable(describe_difference(key, live, wanted, self.zone.stores))
 
     def _find_live(self, key: ClaimKey) -> Endpoint | None:
-        if key in self.zone.doubtful:
+        if key in self.zone.unreliable:
             place = describe_place(key, self.zone.stores)
-            raise Moved(f"The response for {place} is not reliable: {self.zone.doubtful[key]}")
-        return self.zone.standing(key)
+            raise Unsendable(f"The response for {place} is not reliable: {self.zone.unreliable[key]}")
+        return self.zone.find(key)
 
     def _created(self, plan: ItemPlan, key: ClaimKey, targets: tuple[str, ...]) -> Endpoint:
         if key.store:
             return build_row(key, targets)
         wanted = msgspec.structs.replace(parse_endpoint(plan.after[key]), targets=targets)
-        likes = (self.zone.standing(each) for each in plan.before if each.store == ZONE)
+        likes = (self.zone.find(each) for each in plan.before if each.store == ZONE)
         like = next((each for each in likes if each is not None), None)
         if plan.is_exact or like is None:
             return wanted
@@ -199,7 +199,7 @@ def list_allowed_claims(plans: Iterable[ItemPlan]) -> dict[ClaimKey, Allowed]:
 
 
 def _kept_targets(wanted: EndpointDict | None) -> set[str]:
-    """The targets that are to stand as they are: not those that are sealed anew under the same text."""
+    """The targets that stay as they are: not those that are encrypted again under the same text."""
     if wanted is None:
         return set()
     seals = wanted.get("encrypt", {})
@@ -209,8 +209,8 @@ def _kept_targets(wanted: EndpointDict | None) -> set[str]:
 def encode_store_changes(changes: Mapping[ClaimKey, Change], zone: LiveZone, heir: str = "") -> bytes:
     """The body of a step for one store; `heir` is who owns the record sets afterwards whose rows go.
 
-    A row that stays beside one that changes is in it too, from itself to itself: the body says all that
-    stands at its places, before and after.
+    A row that stays beside one that changes is in it too, from itself to itself: the body has all
+    that is at its places, before and after.
     """
     return _ENCODER.encode(
         [each for key, change in changes.items() for each in _split(key, change, zone, heir)]

@@ -93,7 +93,7 @@ def resolve_stuck_finding(transfer: Transfer) -> None:
 
 def _close_items(transfer: Transfer, stop_reason: str) -> None:
     reason = stop_reason or "Not sent."
-    # Sent once, and meant to be sent again: what became of the first time, nobody knows.
+    # Sent once, and to be sent again: what became of the first time is not known.
     sent = transfer.steps.exclude(status__in=NEVER_SENT).values("batch")
     transfer.items.filter(status=_ITEM.PENDING, batch__in=sent).update(
         status=_ITEM.NEEDS_OPERATOR, status_reason=f"It was sent before, and not again: {reason}"
@@ -104,7 +104,7 @@ def _close_items(transfer: Transfer, stop_reason: str) -> None:
 
 
 def _sync(leased: LeasedTransfer) -> None:
-    """Bring the mirror up to date. A sync that fails is told by its own leased, and changes nothing here."""
+    """Bring the mirror up to date. A sync that fails is recorded by its own run, and changes nothing here."""
     leased.renew()
     leased.provider.refresh_from_db()
     sync_under_lease(
@@ -176,8 +176,8 @@ def _open_stuck_finding(transfer: Transfer, reason: str) -> None:
 def _describe_end(status: str, counts: Counter[str], stop_reason: str, late: int) -> str:
     total, verified = counts.total(), counts[_ITEM.VERIFIED]
     if status == _STATUS.VERIFIED:
-        words = f"All {total} were read back as written." if total > 1 else "It was read back as written."
-        return f"{words} {_describe_late(late, total)}".strip()
+        text = f"All {total} were read back as written." if total > 1 else "It was read back as written."
+        return f"{text} {_describe_late(late, total)}".strip()
     parts = [f"{verified} of {total} were read back as written"]
     if late:
         parts.append(f"{late} of them arrived late")
@@ -187,12 +187,12 @@ def _describe_end(status: str, counts: Counter[str], stop_reason: str, late: int
         parts.append(f"{counts[_ITEM.STALE]} were not sent")
     if counts[_ITEM.NEEDS_OPERATOR]:
         parts.append(f"{counts[_ITEM.NEEDS_OPERATOR]} are neither as they were nor as wanted")
-    words = f"{stop_reason} {', '.join(parts)}.".strip()
+    text = f"{stop_reason} {', '.join(parts)}.".strip()
     if status == _STATUS.FAILED and verified:
-        words += " An undo restores what was written."
+        text += " An undo restores what was written."
     if status == _STATUS.FAILED and counts[_ITEM.FAILED]:
-        words += " The provider may still apply the rest: syncs check that for 24 hours."
-    return words
+        text += " The provider may still apply the rest: syncs check that for 24 hours."
+    return text
 
 
 def _describe_late(late: int, total: int) -> str:

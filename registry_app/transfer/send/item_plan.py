@@ -23,7 +23,7 @@ class StepTarget(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemPlan:
-    """The reviewed claims of one item, by where they stand.
+    """The reviewed claims of one item, by their place.
 
     `is_exact`: the endpoints are complete, TTL and properties included, and are written as they are (an
     undo); otherwise those come from what was read.
@@ -40,7 +40,7 @@ class ItemPlan:
 
     @cached_property
     def removed(self) -> tuple[ClaimKey, ...]:
-        """Where claims only go, in the last legs: what stands beside them there, stays."""
+        """Where claims are only removed, in the last steps: the other targets there stay."""
         return tuple(
             key
             for key, was in self.before.items()

@@ -35,33 +35,33 @@ class LiveZone:
     """Endpoints of the zone by identity, and the rows of registry stores by their place.
 
     What the provider lists as several endpoints is one here, with all their targets; `parts` are these, as
-    they were read. What cannot be believed is in `doubtful` with the reason, and never written to.
+    they were read. What is not reliable is in `unreliable` with the reason, and never written to.
     `stores` are the names of the stores that were read.
     """
 
     endpoints: dict[EndpointKey, Endpoint] = field(default_factory=dict)
     rows: Mapping[ClaimKey, Endpoint] = field(default_factory=dict)
-    doubtful: Mapping[ClaimKey, str] = field(default_factory=dict)
+    unreliable: Mapping[ClaimKey, str] = field(default_factory=dict)
     stores: Mapping[str, str] = field(default_factory=dict)
     parts: Mapping[EndpointKey, Sequence[Endpoint]] = field(default_factory=dict)
 
-    def standing(self, key: ClaimKey) -> Endpoint | None:
+    def find(self, key: ClaimKey) -> Endpoint | None:
         """The TXT endpoint, or the row, at `key`; None if there is none."""
         return self.rows.get(key) if key.store else self.endpoints.get(endpoint_key_of(key))
 
     def with_store(self, store: str, name: str, claims: Iterable[StoredClaim]) -> "LiveZone":
         """This zone and what one more registry store shows at the same names."""
         texts: dict[ClaimKey, list[str]] = defaultdict(list)
-        doubtful = dict(self.doubtful)
+        unreliable = dict(self.unreliable)
         for claim in claims:
             key = build_row_key(store, claim.key)
             texts[key].append(claim.text)
             if claim.problem:
-                doubtful[key] = claim.problem
+                unreliable[key] = claim.problem
         # Sorted: a store gives the rows of several owners in any order.
         rows = {key: build_row(key, sorted(each)) for key, each in texts.items()}
         return replace(
-            self, rows={**self.rows, **rows}, doubtful=doubtful, stores={**self.stores, store: name}
+            self, rows={**self.rows, **rows}, unreliable=unreliable, stores={**self.stores, store: name}
         )
 
 
@@ -79,7 +79,7 @@ def build_live_zone(endpoints: Iterable[Endpoint], names: Collection[str]) -> Li
     return LiveZone(merged, parts={key: parts for key, parts in found.items() if len(parts) > 1})
 
 
-class Standing(NamedTuple):
+class ExistingRecord(NamedTuple):
     """A record set at the name of an item; `owner_id` is empty unless it is owned."""
 
     key: EndpointKey
@@ -88,14 +88,14 @@ class Standing(NamedTuple):
 
 
 class LiveFacts:
-    """What a snapshot says, by place and by record set. `stores` are the names of registry stores."""
+    """What a snapshot shows, by place and by record set. `stores` are the names of registry stores."""
 
     def __init__(self, snapshot: Snapshot, stores: Mapping[str, str]) -> None:
         self.snapshot = snapshot
         self.stores = stores
         self.records = {record.key: record for record in snapshot.records}
-        self.doubtful: dict[ClaimKey, str] = {}
-        self._standing: dict[ClaimKey, Endpoint] = {}
+        self.unreliable: dict[ClaimKey, str] = {}
+        self._endpoints: dict[ClaimKey, Endpoint] = {}
         self._keys = [claim_key_of_claim(claim) for claim in snapshot.claims]
         self._read_txts()
         self._read_rows()
@@ -105,28 +105,29 @@ class LiveFacts:
                 if snapshot.claims[index].verdict in _DECIDING:
                     self._decided[self._keys[index], snapshot.claims[index].raw] = record.key
 
-    def standing(self, key: ClaimKey) -> Endpoint | None:
+    def find(self, key: ClaimKey) -> Endpoint | None:
         """The TXT endpoint, or the row, at `key`; None if there is none."""
         if key.store != ZONE:
-            return self._standing.get(key)
+            return self._endpoints.get(key)
         record = self.records.get(endpoint_key_of(key))
-        return self._standing.get(key) or (record.endpoint if record else None)
+        return self._endpoints.get(key) or (record.endpoint if record else None)
 
-    def standing_at(self, name: str) -> Iterator[Standing]:
+    def records_at(self, name: str) -> Iterator[ExistingRecord]:
         """All record sets at a canonical name."""
         records = self.snapshot.records
         for place in range(bisect_left(records, (name,), key=attrgetter("key")), len(records)):
             record = records[place]
             if record.key.name != name:
                 return
-            yield Standing(record.key, record.owner_id, is_alias(record.endpoint))
+            yield ExistingRecord(record.key, record.owner_id, is_alias(record.endpoint))
 
     def decided_by(self, key: ClaimKey, target: str) -> EndpointKey | None:
         """A record set whose owner this claim decides, or helps to leave undecided."""
         return self._decided.get((key, target))
 
     def places_claiming(self, key: EndpointKey, *, are_deciding: bool = False) -> set[ClaimKey]:
-        """Where the claims stand that have a part in whose a record set is, or that decide it."""
+        """The places of the claims that decide the owner of a record set, or leave it undecided; with
+        `are_deciding`, only the former and those that conflict."""
         record = self.records.get(key)
         if record is None:
             return set()
@@ -136,15 +137,15 @@ class LiveFacts:
         return {each for index in indexes if (each := self._keys[index]) is not None}
 
     def list_counting(self, record: PairedEndpoint) -> list[int]:
-        """The readable claims that have a part in whose a record set is: of what somebody owns, those of its
-        owner. Another's, which ExternalDNS does not obey, is no part of it."""
+        """The readable claims that decide the owner of a record set, or leave it undecided. If it is owned,
+        those of its owner: ExternalDNS does not use the others."""
         claims = self.snapshot.claims
         if record.state == OwnershipState.OWNED:
             return [index for index in record.claims if claims[index].owner_id == record.owner_id]
         return [index for index in record.claims if claims[index].owner_id]
 
-    def find_unheard(self, record: PairedEndpoint, known: Collection[str]) -> str:
-        """Where a claim of somebody else stands that ExternalDNS does not obey, beside those of `known`."""
+    def find_ignored_claim(self, record: PairedEndpoint, known: Collection[str]) -> str:
+        """The place of a claim that ExternalDNS does not use, of an owner that is not `known`."""
         counting = self.list_counting(record)
         for index in record.claims:
             owner_id, key = self.snapshot.claims[index].owner_id, self._keys[index]
@@ -156,7 +157,7 @@ class LiveFacts:
         for key, claim in zip(self._keys, self.snapshot.claims, strict=True):
             if key is None or key.store != ZONE:
                 continue
-            self._standing[key] = claim.endpoint
+            self._endpoints[key] = claim.endpoint
 
     def _read_rows(self) -> None:
         texts: dict[ClaimKey, list[str]] = defaultdict(list)
@@ -166,12 +167,12 @@ class LiveFacts:
             texts[key].append(claim.raw)
             if claim.verdict == ClaimVerdict.UNREADABLE:
                 place = describe_place(key, self.stores)
-                self.doubtful[key] = f"The response for {place} is not reliable: {claim.problem}"
-        self._standing.update({key: build_row(key, each) for key, each in texts.items()})
+                self.unreliable[key] = f"The response for {place} is not reliable: {claim.problem}"
+        self._endpoints.update({key: build_row(key, each) for key, each in texts.items()})
 
 
 def claim_key_of_claim(claim: Claim) -> ClaimKey | None:
-    """Where a claim stands; None where its TXT name cannot be read."""
+    """The place of a claim; None if its TXT name cannot be read."""
     if claim.registry != TXT_REGISTRY:
         record = EndpointKey(claim.record_name, claim.record_type, claim.set_identifier)
         return build_row_key(claim.profile.reference, record)
@@ -181,8 +182,8 @@ def claim_key_of_claim(claim: Claim) -> ClaimKey | None:
         return None
 
 
-class Moved(Exception):
-    """What stands at a place is neither what was reviewed nor what is wanted."""
+class Unsendable(Exception):
+    """What is at a place is neither as reviewed nor as wanted. The message says what is there."""
 
 
 def is_as_reviewed(live: Endpoint | None, reviewed: EndpointDict | None) -> bool:
@@ -192,10 +193,10 @@ def is_as_reviewed(live: Endpoint | None, reviewed: EndpointDict | None) -> bool
     return sorted(live.targets) == sorted(reviewed["targets"])
 
 
-def describe_moved(
+def describe_difference(
     key: ClaimKey, live: Endpoint | None, reviewed: EndpointDict | None, stores: Mapping[str, str]
 ) -> str:
-    """What stands at a place instead of what was reviewed. `stores` are the names of registry stores."""
+    """What is at a place instead of what was reviewed. `stores` are the names of registry stores."""
     place = describe_place(key, stores)
     sentence = f"{place[0].upper()}{place[1:]}"
     if live is None:

@@ -36,7 +36,7 @@ _HALF_WRITTEN = (
 
 @dataclass(frozen=True)
 class ReadBack:
-    """What stands at each place of a step, judged."""
+    """What is at each place of a step, and the outcome."""
 
     zone: LiveZone
     outcomes: Mapping[ClaimKey, Outcome]
@@ -67,9 +67,9 @@ def judge(zone: LiveZone, changes: Mapping[ClaimKey, Change]) -> ReadBack:
 
 
 def _judge_change(zone: LiveZone, key: ClaimKey, change: Change) -> Outcome:
-    if key in zone.doubtful:
+    if key in zone.unreliable:
         return "neither"
-    live = zone.standing(key)
+    live = zone.find(key)
     if is_as_written(live, change.new):
         return "new"
     return "old" if is_as_written(live, change.old) else "neither"
@@ -97,7 +97,7 @@ def judge_items(
 
 
 def judge_outstanding() -> ItemOutcome:
-    """An item that was under way: some of its claims were verified, and nobody went on with the rest."""
+    """An item that was under way: some of its claims were verified, and the rest was not sent."""
     return _ITEM.NEEDS_OPERATOR, _HALF_DONE
 
 
@@ -122,20 +122,20 @@ def _judge_item(plan: ItemPlan, step_target: StepTarget, found: ReadBack) -> Ite
 
 
 def _describe(keys: Iterable[ClaimKey], found: ReadBack) -> str:
-    stands = "; ".join(_describe_claims(found.zone, key) for key in keys if found.outcomes.get(key) != "new")
-    return f"It is in neither the old nor the new state: {stands}."
+    live = "; ".join(_describe_claims(found.zone, key) for key in keys if found.outcomes.get(key) != "new")
+    return f"It is in neither the old nor the new state: {live}."
 
 
 def _describe_gone(keys: Iterable[ClaimKey], found: ReadBack) -> str:
-    stands = "; ".join(_describe_claims(found.zone, key) for key in keys)
-    return f"The record set itself is gone: most likely a sync of its new owner deleted it. Now {stands}."
+    live = "; ".join(_describe_claims(found.zone, key) for key in keys)
+    return f"The record set itself is gone: most likely a sync of its new owner deleted it. Now {live}."
 
 
 def _describe_claims(zone: LiveZone, key: ClaimKey) -> str:
     place = describe_place(key, zone.stores)
-    if key in zone.doubtful:
-        return f"{place} is not reliable ({zone.doubtful[key].removesuffix('.')})"
-    live = zone.standing(key)
+    if key in zone.unreliable:
+        return f"{place} is not reliable ({zone.unreliable[key].removesuffix('.')})"
+    live = zone.find(key)
     if live is None:
         return f"{place} is gone"
     return f"{place} holds {', '.join(live.targets)[:400]}"

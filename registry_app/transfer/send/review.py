@@ -15,20 +15,20 @@ from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, EndpointDict, describe_place
 from registry_app.transfer.send.item_plan import ItemPlan, key_of, plan_of
 from registry_app.transfer.send.live_zone import (
+    ExistingRecord,
     LiveFacts,
-    Standing,
     claim_key_of_claim,
-    describe_moved,
+    describe_difference,
     is_as_reviewed,
 )
 
 _KIND = Transfer.Kind
 
 
-def find_moved_items(
+def find_changed_items(
     snapshot: Snapshot, items: Iterable[TransferItem], kind: str, stores: Mapping[str, str]
 ) -> dict[int, str]:
-    """The items that are not as reviewed, by primary key, each with what stands there now.
+    """The items that are not as reviewed, by primary key, each with what is there now.
 
     `stores` are the names of the registry stores.
     """
@@ -46,7 +46,7 @@ def find_moved_items(
         removed.update(dict.fromkeys(plan.removed, item.pk))
         rewritten.update(dict.fromkeys(plan.written, item.pk))
     if kind != _KIND.CLEAN_UP:
-        moved.update(_find_bystanders(live, mine, removed, rewritten))
+        moved.update(_find_others_affected(live, mine, removed, rewritten))
     return moved
 
 
@@ -73,15 +73,15 @@ def _find_difference(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: 
     if item.name in live.snapshot.set_aside_names:
         return f"A record at {item.name} could not be read this time."
     for key, reviewed in _expected(plan).items():
-        if key in live.doubtful:
-            return live.doubtful[key]
-        if not is_as_reviewed(live.standing(key), reviewed):
-            return describe_moved(key, live.standing(key), reviewed, live.stores)
+        if key in live.unreliable:
+            return live.unreliable[key]
+        if not is_as_reviewed(live.find(key), reviewed):
+            return describe_difference(key, live.find(key), reviewed, live.stores)
     if kind == _KIND.CLEAN_UP:
-        return _find_revived(live, plan)
+        return _find_deciding_claim(live, plan)
     if kind == _KIND.UNDO and item.record_before is None:  # of a clean-up: all others are about record sets
         places = [key.name for key in plan.after]
-        return find_objection(item, item.owner_before, places, live.standing_at(item.name))
+        return find_reason_not_to_restore(item, item.owner_before, places, live.records_at(item.name))
     record = live.records.get(key_of(item))
     difference = find_record_difference(item, record.endpoint if record else None)
     if difference:
@@ -90,7 +90,7 @@ def _find_difference(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: 
 
 
 def _find_other_owner(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: str) -> str:
-    """Whether somebody else has a part in whose it is by now, where its reviewed claims all stand."""
+    """Whether another claim decides its owner by now, although its reviewed claims all exist."""
     # What is undone left other claims alone, those of its new owner too, as long as they decide nothing.
     more = live.places_claiming(key_of(item), are_deciding=kind == _KIND.UNDO) - set(plan.before)
     if more:
@@ -101,23 +101,23 @@ def _find_other_owner(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind:
         return ""
     if record.state == OwnershipState.UNKNOWN:
         return f"The owner of {item.name} {item.record_type} is unknown now."
-    if kind != _KIND.UNDO and (place := live.find_unheard(record, _list_unheard(item))):
+    if kind != _KIND.UNDO and (place := live.find_ignored_claim(record, _list_ignored(item))):
         return f"Another claim for {item.name} {item.record_type} appeared: {place}."
     if kind != _KIND.UNDO and not plan.before and record.owner_id != item.owner_before:
         return f"The owner of {item.name} {item.record_type} is {record.owner_id or 'nobody'} now."
     return ""
 
 
-def _list_unheard(item: TransferItem) -> set[str]:
+def _list_ignored(item: TransferItem) -> set[str]:
     return set((item.record_before or {}).get("unheard", ()))
 
 
 def _expected(plan: ItemPlan) -> Mapping[ClaimKey, EndpointDict | None]:
-    """What must stand at each place the item touches; None: nothing."""
+    """What must be at each place the item touches; None: nothing."""
     return {**dict.fromkeys(plan.after), **plan.before}
 
 
-def _find_revived(live: LiveFacts, plan: ItemPlan) -> str:
+def _find_deciding_claim(live: LiveFacts, plan: ItemPlan) -> str:
     """A claim that decides by now is not cleaned away, whatever it did when it was reviewed."""
     for key, before in plan.before.items():
         kept = plan.after.get(key, {}).get("targets", ())
@@ -129,14 +129,13 @@ def _find_revived(live: LiveFacts, plan: ItemPlan) -> str:
     return ""
 
 
-def _find_bystanders(
+def _find_others_affected(
     live: LiveFacts,
     mine: set[EndpointKey],
     removed: Mapping[ClaimKey, int],
     rewritten: Mapping[ClaimKey, int],
 ) -> dict[int, str]:
-    """Record sets beside the transfer that one of its claims speaks for (I11 in spirit: nobody's ownership
-    moves unasked)."""
+    """Record sets outside the transfer that one of its claims is for: their owner must not change (I11)."""
     found: dict[int, str] = {}
     touched = {**removed, **rewritten}
     claims_at: dict[int, ClaimKey] = {}
@@ -149,7 +148,7 @@ def _find_bystanders(
             continue
         for place, index in enumerate(live.list_counting(record)):
             key = claims_at.get(index)
-            # The text beside a claim goes where the claim goes, as far as ExternalDNS looks at it at all.
+            # A claim that only comes second for this record set may be removed: it does not decide its owner.
             if key is None or (key in removed and place > 0) or key == ClaimKey(ZONE, *record.key):
                 continue
             found[touched[key]] = (
@@ -168,7 +167,7 @@ def _reviewed_endpoint(item: TransferItem, reviewed: Mapping[str, list[str]]) ->
     )
 
 
-class Cleaned(Protocol):
+class CleanedUp(Protocol):
     """What is known of an item of the clean-up: the record set its claims spoke for, of any type but AAAA
     where `record_type` is empty."""
 
@@ -180,14 +179,14 @@ class Cleaned(Protocol):
     def set_identifier(self) -> str: ...
 
 
-def find_objection(
-    item: Cleaned, owner_ids: str, places: Collection[str], standing: Iterable[Standing]
+def find_reason_not_to_restore(
+    item: CleanedUp, owner_ids: str, places: Collection[str], existing: Iterable[ExistingRecord]
 ) -> str:
     """Why the claims of `owner_ids` may not come back to the names in `places`; empty if they may.
 
-    `standing` are all record sets at the item's name.
+    `existing` are all record sets at the item's name.
     """
-    for record in standing:
+    for record in existing:
         is_itself = record.key.record_type == "TXT" and record.key.name in places
         if (
             is_itself
@@ -202,7 +201,7 @@ def find_objection(
     return ""
 
 
-def _is_claimed_by(item: Cleaned, record: Standing) -> bool:
+def _is_claimed_by(item: CleanedUp, record: ExistingRecord) -> bool:
     """As claims are paired with record sets."""
     if item.set_identifier != record.key.set_identifier:
         return False

@@ -23,7 +23,7 @@ from registry_app.transfer.send.item_plan import (
     plan_of,
     sort_targets,
 )
-from registry_app.transfer.send.live_zone import Moved
+from registry_app.transfer.send.live_zone import Unsendable
 from registry_app.transfer.send.read_back import ReadBack, judge_items, read_back
 from registry_app.transfer.send.review import find_record_difference
 from registry_app.transfer.send.session import TransferSession
@@ -36,7 +36,7 @@ _GOING = (_ITEM.PENDING, _ITEM.SENDING)
 
 
 def load_batch(session: TransferSession, number: int) -> list[TransferItem]:
-    """The items of a batch that are not over: nothing was sent for them, or their old claim still stands."""
+    """The items of a batch that are not over: nothing was sent for them, or their old claim still exists."""
     open_items = session.transfer.items.filter(batch=number, status__in=(_ITEM.PENDING, _ITEM.SENDING))
     return list(open_items.order_by("ordinal"))
 
@@ -74,7 +74,7 @@ class _Batch:
         builder = ChangeBuilder(session.zone, session.txt_profiles, step_target, self._earlier)
         fit = self._build(builder)
         if not builder.changes:
-            self._accept_standing(fit, step_target)
+            self._accept_existing(fit, step_target)
             return
         raise_if_not_allowed(builder.changes, list_allowed_claims(self._plans[item.pk] for item in fit))
         step = store_transfer_step(session, step_target, self._encode(builder), fit)
@@ -88,10 +88,10 @@ class _Batch:
         settle_transfer_step(session, step, found, judged)
         self._note(judged)
         self._note_sent(builder, found)
-        crash_point("transfer.leg_over")
+        crash_point("transfer.step_over")
 
     def accept_unchanged(self) -> None:
-        """Items whose plan changes nothing stand as they are to stand."""
+        """Items whose plan changes nothing are as wanted."""
         self._store(
             {item.pk: (_ITEM.VERIFIED, "") for item in self._items if not self._plans[item.pk].step_targets}
         )
@@ -118,8 +118,8 @@ class _Batch:
             for endpoint in before
         }
 
-    def _accept_standing(self, items: Sequence[TransferItem], step_target: StepTarget) -> None:
-        """Nothing is to be sent: all stands as wanted already, as the last reading shows."""
+    def _accept_existing(self, items: Sequence[TransferItem], step_target: StepTarget) -> None:
+        """Nothing is to be sent: all is as wanted already, as the last reading shows."""
         ends = {item.pk: self._plans[item.pk].step_targets[-1] == step_target for item in items}
         self._store({pk: (_ITEM.VERIFIED if is_over else _ITEM.SENDING, "") for pk, is_over in ends.items()})
 
@@ -161,7 +161,7 @@ def build_step(
 ) -> dict[int, ItemOutcome]:
     """Fill `builder` with the changes of the items that are fit; the outcomes of the others.
 
-    One moved record set never holds up the rest (I17); but a claim that also covers what is left out
+    One changed record set never delays the rest (I17); but a claim that also covers what is left out
     stays (`needed` are such claims of items that were left out before).
     """
     outcomes: dict[int, ItemOutcome] = {}
@@ -189,9 +189,9 @@ def _add(each: StepItem, builder: ChangeBuilder, needed: Mapping[ClaimKey, str])
         for key in plan.changed if item.status == _ITEM.PENDING else plan.keys(builder.step_target):
             if key in needed:
                 place = describe_place(key, builder.zone.stores)
-                raise Moved(f"Its claim in {place} also covers {needed[key]}, which is left out.")
+                raise Unsendable(f"Its claim in {place} also covers {needed[key]}, which is left out.")
         builder.add(plan, is_under_way=item.status == _ITEM.SENDING)
-    except (Moved, RegistryError) as problem:
+    except (Unsendable, RegistryError) as problem:
         return str(problem)
     return ""
 
@@ -208,12 +208,12 @@ def _raise_if_record_moved(each: StepItem, builder: ChangeBuilder) -> None:
     record = builder.zone.endpoints.get(key_of(each.item))
     difference = find_record_difference(each.item, record)
     if difference:
-        raise Moved(difference)
-    # Claims of the zone that decide nothing: one that speaks for what came since, does. (A row of a store may
-    # have been meant for another record set of this name.)
+        raise Unsendable(difference)
+    # A clean-up removes claims that decide nothing. One for a record set that was created since decides its
+    # owner. (A row of a store may have been meant for another record set of this name.)
     if (
         each.item.record_before is None
         and record is not None
         and not any(key.store for key in each.plan.changed)
     ):
-        raise Moved(f"{each.item.name} {each.item.record_type} exists now, and its claim decides.")
+        raise Unsendable(f"{each.item.name} {each.item.record_type} exists now, and its claim decides.")

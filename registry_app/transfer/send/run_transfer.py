@@ -19,7 +19,7 @@ from registry_app.mirror.snapshot import fetch_snapshot
 from registry_app.models import Transfer, TransferItem
 from registry_app.queries.send_gate import find_send_stops
 from registry_app.transfer.plan.preconditions import (
-    RightEnded,
+    NoLongerAllowed,
     find_changed_precondition,
     find_changed_url,
     find_ended_right,
@@ -27,7 +27,7 @@ from registry_app.transfer.plan.preconditions import (
 from registry_app.transfer.plan.provider_plan import compute_stored_fingerprint
 from registry_app.transfer.send.conclude import conclude, end_stale, withdraw_approval
 from registry_app.transfer.send.item_plan import names_of
-from registry_app.transfer.send.review import find_moved_items
+from registry_app.transfer.send.review import find_changed_items
 from registry_app.transfer.send.run_batch import load_batch, run_batch
 from registry_app.transfer.send.session import LeasedTransfer, TransferSession, count_shown_in, store_outcomes
 from registry_app.transfer.send.steps import settle_unfinished
@@ -46,7 +46,7 @@ def run_transfer(transfer_id: UUID | str | int) -> None:
     """Take the transfer as far as it goes now; called again, it goes on where it was.
 
     Without the provider's lease nothing happens. Any number of calls, at any time, have the effect of
-    one: statuses move by compare-and-swap, and what may have been sent is looked at, never sent again.
+    one: statuses move by compare-and-swap, and what may have been sent is read back, never sent again.
     """
     transfer = find_transfer(transfer_id)
     if transfer.status not in _RUNNABLE:
@@ -124,7 +124,7 @@ def _begin(leased: LeasedTransfer) -> bool:
 
 
 def _note_attempt(leased: LeasedTransfer) -> None:
-    """Count this run before it begins: one that dies without a word is looked at again, and not for ever."""
+    """Count this run before it begins: one whose worker dies is tried again, and not for ever."""
     transfer = leased.transfer
     transfer.attempt += 1
     Transfer.objects.filter(pk=transfer.pk, status__in=_RUNNABLE).update(
@@ -174,7 +174,7 @@ def _run_batches(session: TransferSession, numbers: list[int]) -> str | None:
                 return stop.happened  # a slow answer may take longer than a decision
         try:
             run_batch(session, items, names)
-        except RightEnded as ended:
+        except NoLongerAllowed as ended:
             return str(ended)
         Transfer.objects.filter(pk=session.transfer.pk, attempt__gt=0).update(attempt=0)
         read = names
@@ -185,7 +185,7 @@ def _run_batches(session: TransferSession, numbers: list[int]) -> str | None:
 
 
 def _is_as_reviewed(session: TransferSession) -> bool:
-    """Whether all stands as it was reviewed; if not, the transfer ends stale, nothing sent."""
+    """Whether all is as it was reviewed; if not, the transfer ends stale, nothing sent."""
     session.renew(1 + len(session.stores))
     snapshot = fetch_snapshot(
         session.provider, session.client, session.profiles, session.registries, session.stores.values()
@@ -193,13 +193,13 @@ def _is_as_reviewed(session: TransferSession) -> bool:
     found = compare_with_known(session.provider, snapshot.shown, snapshot.item_count)
     raise_if_implausible(session.provider, found)
     if snapshot.item_count:
-        session.known_zone.raise_if_implausible(count_shown_in(snapshot))
+        session.unchanged_zone.raise_if_implausible(count_shown_in(snapshot))
     for read in snapshot.contents:
-        session.known_rows.raise_if_implausible(
+        session.unchanged_rows.raise_if_implausible(
             read.reference, session.store_names[read.reference], read.claims
         )
     items = session.transfer.items.order_by("ordinal").iterator(chunk_size=2_000)
-    moved = find_moved_items(snapshot, items, session.transfer.kind, session.store_names)
+    moved = find_changed_items(snapshot, items, session.transfer.kind, session.store_names)
     crash_point("transfer.reviewed")
     if not moved:
         return True

@@ -51,7 +51,7 @@ class ShownZone(NamedTuple):
     claim_names: Collection[str]
 
 
-class KnownZone:
+class UnchangedZone:
     """What the mirror knows of a zone beside what a transfer changes. Read once: it stays the same."""
 
     def __init__(self, transfer: Transfer) -> None:
@@ -86,7 +86,7 @@ class KnownZone:
         return sum(name not in self._own_names for name, _ in places.iterator(chunk_size=_CHUNK))
 
 
-class KnownRows:
+class UnchangedRows:
     """What is known of the stores of a transfer, beside what it changes just now.
 
     Of what the transfer leaves alone the mirror knows, read once: it is the same all along. Where the
@@ -105,7 +105,7 @@ class KnownRows:
         self, reference: str, name: str, claims: Collection[StoredClaim], *, batch: int | None = None
     ) -> None:
         """Raise ImplausibleResponse where rows that are not changed just now are gone from the store of a
-        registry profile: then that others are gone, or not there yet, says nothing.
+        registry profile: then others that are missing prove nothing.
 
         `batch` is the one under way; None before the first.
         """
@@ -173,7 +173,7 @@ def _canonical(name: str) -> str:
 
 @dataclass(kw_only=True)
 class LeasedTransfer(LeasedProvider):
-    """A transfer in the hands of the one worker that has its provider's lease."""
+    """A transfer whose provider's lease this process has."""
 
     transfer: Transfer
 
@@ -196,12 +196,12 @@ class TransferSession(WriteSession, LeasedTransfer):
     batch: int | None = None
 
     @cached_property
-    def known_rows(self) -> KnownRows:
-        return KnownRows(self.transfer)
+    def unchanged_rows(self) -> UnchangedRows:
+        return UnchangedRows(self.transfer)
 
     @cached_property
-    def known_zone(self) -> KnownZone:
-        return KnownZone(self.transfer)
+    def unchanged_zone(self) -> UnchangedZone:
+        return UnchangedZone(self.transfer)
 
     @cached_property
     def txt_profiles(self) -> dict[str, TxtProfile]:
@@ -224,13 +224,13 @@ class TransferSession(WriteSession, LeasedTransfer):
         found = compare_with_known(self.provider, counts, len(decoded.endpoints))
         raise_if_implausible(self.provider, found)
         if decoded.endpoints:
-            self.known_zone.raise_if_implausible(count_shown_zone(decoded.endpoints))
+            self.unchanged_zone.raise_if_implausible(count_shown_zone(decoded.endpoints))
         zone = build_live_zone(decoded.endpoints, names)
         for reference in self.transfer.preconditions.get("stores", {}):
             self.renew()
             opened = self.stores[reference]
             claims = opened.store.fetch_claims()
-            self.known_rows.raise_if_implausible(reference, opened.name, claims, batch=self.batch)
+            self.unchanged_rows.raise_if_implausible(reference, opened.name, claims, batch=self.batch)
             mine = (claim for claim in claims if claim.key.name in names)
             zone = zone.with_store(reference, opened.name, mine)
         self.zone = zone

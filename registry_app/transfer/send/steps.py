@@ -9,7 +9,7 @@ from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_change_set_strict
 from registry_app.models import StepStatus, Transfer, TransferItem, TransferStep
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, format_endpoint
-from registry_app.transfer.plan.preconditions import RightEnded, find_ended_right
+from registry_app.transfer.plan.preconditions import NoLongerAllowed, find_ended_right
 from registry_app.transfer.send.change_sets import Earlier, changes_in, store_changes_in
 from registry_app.transfer.send.item_plan import ItemOutcome, StepTarget, names_of, plan_of
 from registry_app.transfer.send.read_back import ReadBack, judge_items, mark_late, read_back
@@ -27,7 +27,7 @@ def store_transfer_step(
 ) -> TransferStep:
     """Store what is about to be sent for a step of a batch, and mark its items.
 
-    Raises LeaseLost, RightEnded.
+    Raises LeaseLost, NoLongerAllowed.
     """
 
     def build() -> TransferStep:
@@ -103,14 +103,14 @@ def _profile_of(step_target: StepTarget) -> int | None:
 
 
 def _raise_if_right_ended(transfer: Transfer, items: Sequence[TransferItem]) -> None:
-    """Raise RightEnded where something would begin whose requester or approver may not have it done any more.
+    """Raise NoLongerAllowed where an item would begin and its requester or approver lost the right to it.
 
     What was begun is finished: a new claim without the removal of the old one names two owners.
     """
     sides = [(item.owner_before, item.name) for item in items if item.status == TransferItem.Status.PENDING]
     ended = find_ended_right(transfer, sides) if sides else None
     if ended is not None:
-        raise RightEnded(ended.reason)
+        raise NoLongerAllowed(ended.reason)
 
 
 def _judge_step(found: ReadBack) -> str:
@@ -123,7 +123,7 @@ def _judge_step(found: ReadBack) -> str:
 def _format_read_back(found: ReadBack) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for key, outcome in found.outcomes.items():
-        live = found.zone.standing(key)
+        live = found.zone.find(key)
         rows.append(
             {
                 "store": key.store,

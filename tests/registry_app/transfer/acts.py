@@ -16,7 +16,7 @@ from registry_app.transfer.decisions import (
     decide_transfer,
     reject_transfer,
 )
-from registry_app.transfer.periodic_checks import expire_transfers, reopen_late_arrivals
+from registry_app.transfer.periodic_checks import expire_transfers, reopen_if_applied_late
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.registry_app.transfer.world import ask, make_actor, request_reviewed
 from tests.registry_app.writes.passing_on import finish, pass_on
@@ -60,7 +60,7 @@ ACTS: dict[str, Callable[..., object]] = {
     "cancel": _cancel,
     "decide": _decide,
     "expire": expire_transfers,
-    "reopen_late_arrivals": reopen_late_arrivals,
+    "reopen_if_applied_late": reopen_if_applied_late,
     "sync": _sync,
     "run_loop": run_loop,
     "finish_loop_run": finish_loop_run,

@@ -9,7 +9,7 @@ from registry_app.models import TransferStep
 from registry_app.transfer.plan.claim_key import ZONE, build_claim_dict, build_txt_key
 from registry_app.transfer.send.change_sets import ChangeBuilder, changes_in, list_allowed_claims
 from registry_app.transfer.send.item_plan import ItemPlan, StepTarget, build_item_plan
-from registry_app.transfer.send.live_zone import Moved, build_live_zone
+from registry_app.transfer.send.live_zone import Unsendable, build_live_zone
 from registry_app.writes.allowed_changes import raise_if_not_allowed
 from registry_app.writes.read_back import is_as_written
 from tests.reference_server import make_claim, make_record
@@ -62,7 +62,7 @@ def test_old_is_what_was_read_and_new_differs_in_the_claim_alone() -> None:
     ],
 )
 def test_what_is_not_as_reviewed_is_not_written(live: list[Endpoint]) -> None:
-    with pytest.raises(Moved):
+    with pytest.raises(Unsendable):
         build(live, plan_of([BLUE], [GREEN]))
 
 
@@ -76,7 +76,7 @@ def test_two_endpoints_of_one_claim_are_each_changed_as_they_were_read() -> None
 
 
 def test_a_new_claim_is_not_written_over_what_stands_there() -> None:
-    with pytest.raises(Moved):
+    with pytest.raises(Unsendable):
         build([make_record(A_WWW.name, "TXT", (SPF,))], plan_of([], [GREEN]))
 
 

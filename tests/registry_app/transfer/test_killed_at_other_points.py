@@ -197,7 +197,7 @@ def test_a_worker_that_dies_once_it_reopened_a_late_arrival_left_it_to_the_next(
         world.reference.faults.deliver_late()
         world.sync()
 
-        act = ("reopen_late_arrivals", world.provider.pk)
+        act = ("reopen_if_applied_late", world.provider.pk)
         assert forks.act(*act, crash_at="transfer.reopened").was_killed
         cut_off = _rows(transfer)
         for pk in due_transfers():

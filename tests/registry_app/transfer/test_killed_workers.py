@@ -39,7 +39,7 @@ ON_THE_WAY = [
         for phase in _PHASES
         for point in ("stored", "sent", "answered", "read_back", "settled")
     ),
-    "transfer.leg_over",
+    "transfer.step_over",
     "transfer.becoming_sent",
     "transfer.closed",
     "transfer.synced",

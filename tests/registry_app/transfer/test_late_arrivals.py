@@ -12,7 +12,7 @@ from registry_app.queries.late_arrivals import providers_with_late_arrivals
 from registry_app.queries.transfer import allowed_actions, due_transfers
 from registry_app.queries.transfer_invariants import TRANSFER_INVARIANTS
 from registry_app.transfer.decisions import decide_transfer
-from registry_app.transfer.periodic_checks import reopen_late_arrivals
+from registry_app.transfer.periodic_checks import reopen_if_applied_late
 from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.faults import write_faults
@@ -49,7 +49,7 @@ def _fail(world: World, **values: Any) -> Transfer:
 def _sync(world: World) -> int:
     """A sync, and what the scheduler does because of it; how many transfers were taken up again."""
     world.sync()
-    reopened = sum(reopen_late_arrivals(pk) for pk in providers_with_late_arrivals(timezone.now()))
+    reopened = sum(reopen_if_applied_late(pk) for pk in providers_with_late_arrivals(timezone.now()))
     for pk in due_transfers():
         run_transfer(pk)
     return reopened
@@ -160,7 +160,7 @@ def test_a_provider_that_moved_proves_nothing() -> None:
         world.sync()
         Provider.objects.update(url="http://127.0.0.1:9/elsewhere")
 
-        assert [reopen_late_arrivals(pk) for pk in providers_with_late_arrivals(timezone.now())] == [0]
+        assert [reopen_if_applied_late(pk) for pk in providers_with_late_arrivals(timezone.now())] == [0]
         transfer.refresh_from_db()
         assert transfer.status == STATUS.FAILED
 
@@ -188,7 +188,7 @@ def test_each_sync_is_used_once() -> None:
         world.sync()
 
         first = providers_with_late_arrivals(timezone.now())
-        reopen_late_arrivals(world.provider.pk)
+        reopen_if_applied_late(world.provider.pk)
 
         assert first == [world.provider.pk]
         assert providers_with_late_arrivals(timezone.now()) == []

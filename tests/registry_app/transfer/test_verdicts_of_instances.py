@@ -25,7 +25,7 @@ INTENTS = Transfer.TargetIntent
 
 
 def _judge(*instances: InstanceFacts, intent: str = "same", key: EndpointKey = WWW) -> Verdict:
-    return InstanceVerdicts("default", instances, HERE, intent=intent, said_by="alice").judge(key)
+    return InstanceVerdicts("default", instances, HERE, intent=intent, stated_by="alice").judge(key)
 
 
 def test_with_no_instance_known_the_owner_is_judged_as_one_of_unknown_policy() -> None:
@@ -115,8 +115,8 @@ def test_a_loop_counts_beside_the_instances_in_clusters() -> None:
     as_it_is = Verdict(NO_OP, "The loop of default declares it with the same values.")
     settings_of_the_loop = replace(EAST, cluster="", profile="7")
 
-    alone = InstanceVerdicts("default", (loop, settings_of_the_loop), HERE, intent="same", said_by="alice")
-    beside = InstanceVerdicts("default", (loop, EAST), HERE, intent="same", said_by="alice")
+    alone = InstanceVerdicts("default", (loop, settings_of_the_loop), HERE, intent="same", stated_by="alice")
+    beside = InstanceVerdicts("default", (loop, EAST), HERE, intent="same", stated_by="alice")
 
     assert alone.judge(WWW, as_it_is) == as_it_is
     assert beside.judge(WWW, as_it_is).value == UNKNOWN

@@ -26,7 +26,7 @@ from registry_app.transfer.send.change_sets import (
     store_changes_in,
 )
 from registry_app.transfer.send.item_plan import ItemPlan, StepTarget, build_item_plan
-from registry_app.transfer.send.live_zone import LiveZone, Moved, build_live_zone
+from registry_app.transfer.send.live_zone import LiveZone, Unsendable, build_live_zone
 from registry_app.writes.allowed_changes import raise_if_not_allowed
 from registry_app.writes.read_back import Change
 from tests.reference_server import make_claim, make_record
@@ -86,7 +86,7 @@ def test_nothing_is_removed_while_the_claim_that_is_to_stay_does_not_stand() -> 
 
     assert builder.change_set().delete == (make_claim(),)
     for zone in (taken, gone):
-        with pytest.raises(Moved, match="store 7"):
+        with pytest.raises(Unsendable, match="store 7"):
             ChangeBuilder(zone, {}, StepTarget(REMOVE, ZONE), sent).add(plan)
 
 
@@ -95,7 +95,7 @@ def test_what_was_verified_and_reverted_is_not_sent_again() -> None:
     reverted = zone_of(make_claim(), rows={"7": [StoredClaim(WWW, BLUE)]})
     sent = Earlier({ROW: build_row(ROW, [GREEN])}, frozenset({ROW}))
 
-    with pytest.raises(Moved, match="read back"):
+    with pytest.raises(Unsendable, match="read back"):
         ChangeBuilder(reverted, {}, StepTarget(WRITE, "7"), sent).add(plan, is_under_way=True)
 
 
@@ -103,14 +103,14 @@ def test_a_row_that_cannot_be_believed_is_never_written() -> None:
     plan = plan_of({ROW: [BLUE]}, {ROW: [GREEN]})
     zone = zone_of(rows={"7": [StoredClaim(WWW, BLUE, "Its owner label is missing.")]})
 
-    with pytest.raises(Moved, match="owner label"):
+    with pytest.raises(Unsendable, match="owner label"):
         ChangeBuilder(zone, {}, StepTarget(WRITE, "7")).add(plan)
 
 
 def test_a_row_is_read_whatever_order_its_claims_come_in() -> None:
     claims = [StoredClaim(WWW, GREEN), StoredClaim(WWW, BLUE)]
 
-    assert zone_of(rows={"7": claims}).standing(ROW) == zone_of(rows={"7": claims[::-1]}).standing(ROW)
+    assert zone_of(rows={"7": claims}).find(ROW) == zone_of(rows={"7": claims[::-1]}).find(ROW)
 
 
 def test_the_guard_lets_no_row_through_that_was_not_reviewed() -> None:
