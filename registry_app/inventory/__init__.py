@@ -1,1 +1,1 @@
-"""What people tell us: providers, profiles, owners, clusters, freezes, grants and tokens."""
+"""What people configure: providers, profiles, owners, clusters, freezes, grants and tokens."""

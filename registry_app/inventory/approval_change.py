@@ -59,7 +59,7 @@ def ask_for_looser_approval(actor: Actor, provider: Provider, policy: str) -> Ap
 
 
 def confirm_looser_approval(actor: Actor, provider_id: int) -> Provider:
-    """Let a pending looser policy hold from now on, as another administrator than who asked.
+    """Make a pending looser policy effective, as another administrator than the one who requested it.
 
     Raises NotAllowed, NotFound, StateMoved.
     """
@@ -89,7 +89,7 @@ def drop_pending_change(actor: Actor, change: ApprovalChange, reason: str = "") 
 
 
 def apply_due_looser_approvals() -> int:
-    """Let every looser policy hold whose day is over; one whose asker administers no more is dropped."""
+    """Make looser policies effective that waited a day; drop those whose requester administers no more."""
     now = fetch_now()
     rows = ApprovalChange.objects.select_related("provider").defer(*PROVIDER_SECRETS)
     due = rows.filter(status=_STATUS.PENDING, effective_at__lte=now)

@@ -81,7 +81,7 @@ class ClusterReport:
 
 def probe_cluster(actor: Actor, cluster_id: int) -> ClusterReport:
     """Ask once. Raises NotAllowed, NotFound, or InvalidRequest where no address is given; whatever the API
-    does wrong is told in the report."""
+    does wrong is in the report."""
     raise_if_not_administrator(actor, "clusters")
     cluster = fetch_row(Cluster, cluster_id)
     if not cluster.api_url:

@@ -22,7 +22,7 @@ from registry_app.queries.loop_access import may_declare, may_declare_everything
 MOST_ENDPOINTS = 20_000
 _MOST_AUDITED = 50
 _ROWS = 500
-# The wire's words for what a program calls otherwise here.
+# The wire's names of fields that have other names here.
 _FIELDS = {
     "recordTTL": "ttl",
     "dnsName": "name",
@@ -164,7 +164,7 @@ def _values(row: DeclaredEndpoint) -> tuple[object, ...]:
 
 
 class _Undeclarable(Exception):
-    """`field` cannot be as it was given; `reason` says what would be right."""
+    """`field` cannot have the given value; `reason` says what would be right."""
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(field, reason)

@@ -22,7 +22,7 @@ def freeze(
     starts_at: datetime | None = None,
     ends_at: datetime | None = None,
 ) -> Freeze:
-    """Store a freeze, from now unless `starts_at` says later. Without a provider it freezes all.
+    """Store a freeze, from now, or from `starts_at`. Without a provider it freezes all.
 
     Raises NotAllowed, NotFound, or InvalidRequest (no reason, or an end before its start).
     """

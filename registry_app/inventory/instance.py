@@ -37,7 +37,7 @@ def change_instance(
     *,
     expected_updated_at: datetime | None = None,
 ) -> Instance:
-    """Change an instance, all but its owner. Approved transfers that rest on what it says are void by it.
+    """Change an instance, all but its owner. Approvals that depend on it become invalid.
 
     Raises NotAllowed, NotFound, StateMoved, or InvalidRequest with the fields.
     """

@@ -62,7 +62,7 @@ def change_loop(
             actor, Loop, row_id, changes, action="loop.changed", expected_updated_at=expected_updated_at
         )
         if not changed.is_enabled:
-            # What keeps a loop from running that is not to run, nobody needs to know.
+            # Why a loop does not run is not reported if it is switched off.
             resolve_finding(compute_loop_fingerprint(changed.owner, changed.provider), fetch_now())
     return changed
 
@@ -84,7 +84,7 @@ def delete_loop(actor: Actor, row_id: int, *, expected_updated_at: datetime | No
 
 
 def _raise_if_not_dnsadmins(owner: Owner, provider: Provider) -> None:
-    """Raise RefusedBySafety for an owner that nobody registered, or for which an instance in a cluster may
+    """Raise RefusedBySafety for an owner that is not registered, or for which an instance in a cluster may
     write at this provider."""
     if owner.status != Owner.Status.REGISTERED:
         raise RefusedBySafety(

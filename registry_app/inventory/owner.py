@@ -25,8 +25,8 @@ INSTANCE_FIELDS = ("policy", "cluster", "registry_profile")
 
 
 def register_owner(actor: Actor, values: Mapping[str, Any]) -> Owner:
-    """Store an owner, as registered unless `values` say otherwise, and its instance where they say anything
-    of one. An owner that was only seen in claims, or was decommissioned, has its row already, and that is
+    """Store an owner, by default as registered, and its instance if `values` have any fields of
+    one. An owner that was only seen in claims, or was decommissioned, has its row already, and that is
     registered. Raises NotAllowed, InvalidRequest, or RefusedBySafety where it has
     several instances."""
     raise_if_not_administrator(actor, "owners")
@@ -52,7 +52,7 @@ def change_owner(
     which is registered where there is none.
 
     Raises NotAllowed, NotFound, StateMoved, InvalidRequest with the fields, RefusedBySafety where it has
-    several instances and nobody can tell which one is meant, or StillOwns where it is to be decommissioned
+    several instances and it is not known which one is meant, or StillOwns where it is to be decommissioned
     and owns record sets, unless `keep_record_sets` is among the changes and true.
     """
     raise_if_not_administrator(actor, "owners")
@@ -91,7 +91,7 @@ def delete_owner(actor: Actor, row_id: int, *, expected_updated_at: datetime | N
 
 
 def _raise_if_renamed(row_id: int, changes: Mapping[str, Any]) -> None:
-    # Record sets, claims and reviewed transfers point to the row: under another id they would tell of an
+    # Record sets, claims and reviewed transfers point to the row: under another id they would name an
     # owner that no zone names.
     owner_id = changes.get("owner_id")
     if owner_id is None or owner_id == fetch_row(Owner, row_id).owner_id:
@@ -104,15 +104,15 @@ def _raise_if_renamed(row_id: int, changes: Mapping[str, Any]) -> None:
 
 
 class StillOwns(RefusedBySafety):
-    """Record sets would be left with an owner that is no more, and nobody said that this is meant."""
+    """Record sets would stay with a decommissioned owner, and `keep_record_sets` was not given."""
 
     code = "owner_still_owns"
 
 
 def _raise_if_still_owns(owner: Owner, *, keeps_record_sets: bool) -> str:
-    """What stays with the owner, in words; nothing where it owns nothing.
+    """What stays with the owner, as a sentence; empty if it owns nothing.
 
-    Raises StillOwns where it owns record sets and `keeps_record_sets` does not say that they stay.
+    Raises StillOwns if it owns record sets and `keeps_record_sets` is false.
     """
     owned = describe_owned(owner)
     if owned and not keeps_record_sets and owner.status != Owner.Status.DECOMMISSIONED:
@@ -126,13 +126,13 @@ def _raise_if_still_owns(owner: Owner, *, keeps_record_sets: bool) -> str:
 
 
 def _split_instance_values(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is said of the owner itself, and of its instance."""
+    """The values of the owner itself, and those of its instance."""
     own = {name: value for name, value in values.items() if name not in INSTANCE_FIELDS}
     return own, {name: value for name, value in values.items() if name in INSTANCE_FIELDS}
 
 
 def _set_only_instance(actor: Actor, owner: Owner, values: Mapping[str, Any]) -> None:
-    """Change the only instance of an owner; register one where there is none and the values say anything.
+    """Change the only instance of an owner; register one where there is none and any value is given.
 
     Inside the transaction that has the owner's version: nobody adds or removes an instance meanwhile.
     Raises RefusedBySafety where the owner has several.

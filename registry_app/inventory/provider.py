@@ -26,14 +26,14 @@ from registry_app.queries.approval_change import find_pending_change, find_stric
 from registry_app.queries.dependents import find_provider_dependents
 from registry_app.reconcile.sweep import note_duplicate_providers
 
-# What decides whether a provider is registered twice, and how a finding says so.
+# What decides whether a provider is registered twice, and how a finding names it.
 _OF_DUPLICATES = frozenset({"url", "is_enabled", "name"})
 _CREDENTIALS = ("secret", "client_key", "url_query", "username")
 
 
 def register_provider(actor: Actor, values: Mapping[str, Any]) -> Provider:
     """Store a provider; the scheduler syncs it at its next tick. At the address of another one a
-    finding tells of it, and `list_warnings` does.
+    finding reports it, and so does `list_warnings`.
 
     Raises NotAllowed, RefusedBySafety (another provider at this address asks for more approval), or
     InvalidRequest with the fields (bad URL, name taken, limits out of range).

@@ -1,6 +1,6 @@
 """The provider directory: publicly known webhook providers, their quirks, and the settings those ask for.
 
-A data file that anybody may add to; a wrong word in it presets a form that a person reads before it is saved.
+A data file that anybody may add to. It only presets a form, which a person checks before it is saved.
 """
 
 from functools import cache

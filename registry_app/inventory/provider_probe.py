@@ -62,7 +62,7 @@ class ConnectionReport:
 def probe_provider(actor: Actor, provider_id: int) -> ConnectionReport:
     """Negotiate with a provider and read its records once. Neither rows nor the provider change.
 
-    Raises NotAllowed or NotFound; whatever the provider does wrong is told in the report.
+    Raises NotAllowed or NotFound; whatever the provider does wrong is in the report.
     """
     provider = fetch_row(Provider, provider_id)
     _raise_if_may_not_connect(actor, provider)

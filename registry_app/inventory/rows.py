@@ -103,7 +103,7 @@ def delete_row(
 
 
 def fetch_row(model: type[Row], row_id: int) -> Row:
-    """The row, or NotFound in the words of its noun."""
+    """The row, or NotFound with the name of its model."""
     row = model._default_manager.filter(pk=row_id).first()
     if row is None:
         raise NotFound(f"There is no {model._meta.verbose_name} {row_id}.", todo="Look it up in the list.")
@@ -111,8 +111,8 @@ def fetch_row(model: type[Row], row_id: int) -> Row:
 
 
 def build_audit_values(row: models.Model, names: Mapping[str, Any]) -> dict[str, Any]:
-    """The named fields as JSON, without those that nobody enters. A secret is only ever said to be set or
-    not."""
+    """The named fields as JSON, without those that are not entered by people. Of a secret only whether
+    it is set."""
     return {name: _audit_value(row, name) for name in names if _is_entered(row, name)}
 
 
@@ -138,7 +138,7 @@ def _audit_value(row: models.Model, name: str) -> Any:
 def take_version(row: models.Model, expected: datetime | None) -> None:
     """Move `updated_at` only from the value that was read: of two stale forms one wins.
 
-    Raises StateMoved if it is not `expected` (None: whatever the row says) any more.
+    Raises StateMoved if it is not `expected` (None: that of `row`) any more.
     """
     manager = type(row)._default_manager
     current = cast("datetime", row.updated_at)  # type: ignore[attr-defined]  # every configuration row has it

@@ -85,9 +85,9 @@ def build_settlement(
     has_intents: bool,
 ) -> list[StoredClaimChange]:
     """The rows as they are to be after what was read back: an intent that came true is one no more, and the
-    row of what is gone, or was not made, goes. What cannot be told stays as it is.
+    row of what is gone, or was not made, goes. What is not known stays as it is.
 
-    `has_intents`: the store tells them apart. There the intent of what was not made stays until the next run:
+    `has_intents`: the store marks intents. There the intent of what was not made stays until the next run:
     should the provider be late, the record set is still claimed.
     """
     found: list[StoredClaimChange] = []
@@ -107,7 +107,7 @@ def build_settlement(
 def build_tidying(
     snapshot: Snapshot, store: str, owner_id: str, to_be_made: Collection[EndpointKey]
 ) -> list[StoredClaimChange]:
-    """What an earlier run left: intents that came true meanwhile, and those of what nobody wants any more."""
+    """What an earlier run left: intents that came true since, and those of what is not desired any more."""
     owned = {record.key: record for record in snapshot.records if record.owner_id == owner_id}
     found: list[StoredClaimChange] = []
     for claim in _claims_of(snapshot, store):

@@ -1,4 +1,4 @@
-"""Finishing what an earlier run began, by looking: nothing is ever sent from here."""
+"""Finishing what an earlier run began, by reading: nothing is ever sent from here."""
 
 import structlog
 
@@ -25,7 +25,7 @@ _STOPPED = "Its worker stopped before its end."
 
 
 def finish_loop_run(run_id: int) -> None:
-    """Look what became of a run whose worker is gone, and end it. Called at any time, any number of times.
+    """Read what became of a run whose worker is gone, and end it. Called at any time, any number of times.
 
     Without the provider's lease nothing happens: its holder may be at it.
     """
@@ -42,8 +42,8 @@ def finish_loop_run(run_id: int) -> None:
 
 
 def finish_left_behind(session: LoopSession, beside: LoopRun) -> None:
-    """End every run at this provider that is not over but for the one under way: we have the lease, so
-    nobody is at them. Raises ProviderError, WireError, LeaseLost."""
+    """End every other run at this provider that is not over: this process has the lease, so no other
+    works on them. Raises ProviderError, WireError, LeaseLost."""
     left = LoopRun.objects.filter(provider=session.provider, status=LoopRun.Status.RUNNING)
     for run in left.exclude(pk=beside.pk).order_by("pk"):
         moved = _find_changed_url(run, session.provider)
@@ -114,7 +114,7 @@ def _give_up(run: LoopRun, leased: LeasedProvider, problem: str) -> None:
 
 
 def _find_changed_url(run: LoopRun, provider: Provider) -> str:
-    """Why nothing may be read where the provider is now; another address is another server: what stands there
+    """Why nothing may be read where the provider is now. Another address is another server: what it shows
     proves nothing about what was sent. Raises SecretUnavailable."""
     if not provider.is_enabled:
         return f"{provider.name} is switched off."

@@ -20,9 +20,9 @@ DECLARED = "declared endpoints"
 
 @dataclass(frozen=True)
 class LoopRequest:
-    """Who wants what, where. `source` says in words where `desired` comes from; `confirmation` is the text a
-    person typed, if a plan asked for one. `on_behalf_of` is who asked, whose rights every changed name needs;
-    None: the schedule, or the shell. Without `loop` nobody gave dnsadmin this owner for good."""
+    """An owner and the endpoints it desires at a provider. `source` is text: where `desired` comes from;
+    `confirmation` is the text a person typed, if a plan needed one. `on_behalf_of` is the requester, whose
+    rights every changed name needs; None: the schedule, or the shell. `loop` is None for a run from files."""
 
     owner: Owner
     provider: Provider
@@ -71,7 +71,7 @@ def build_request(loop: Loop, confirmation: str = "") -> LoopRequest:
 
 
 def request_loop_run(actor: Actor, loop_id: int, *, confirmation: str = "") -> Loop:
-    """Make the next run due. `confirmation` is the text a plan asked for; it is good for that run alone. The
+    """Make the next run due. `confirmation` is the text that a plan needs; it is for that run alone. The
     run does nothing unless `actor` may change every name of its plan by then.
 
     Raises NotFound, NotAllowed, RefusedBySafety (it is switched off).

@@ -56,7 +56,7 @@ def open_run(request: LoopRequest, lease: Lease, actor: Actor, trigger: LoopRun.
             started_at=fetch_now(),
         )
         if loop is not None:
-            # Somebody's word is good for one run.
+            # A request and a confirmation are for one run.
             Loop.objects.filter(pk=loop.pk).update(requested_by="", confirmation="")
     crash_point("loop.begun")
     return run
@@ -73,7 +73,7 @@ def note_plan(run: LoopRun, plan: LoopPlan) -> None:
 def note_left_alone(run: LoopRun, left_alone: tuple[LeftAlone, ...]) -> None:
     """More that was left alone, with the reasons."""
     run.left_alone_count += len(left_alone)
-    room = _MOST_LEFT_ALONE - len(run.left_alone)
+    most = _MOST_LEFT_ALONE - len(run.left_alone)
     run.left_alone += [
         {
             "name": each.key.name,
@@ -81,7 +81,7 @@ def note_left_alone(run: LoopRun, left_alone: tuple[LeftAlone, ...]) -> None:
             "set_identifier": each.key.set_identifier,
             "reason": each.reason,
         }
-        for each in left_alone[:room]
+        for each in left_alone[:most]
     ]
     columns = ("planned", "confirmation_text", "left_alone_count", "left_alone")
     LoopRun.objects.filter(pk=run.pk).update(**{name: getattr(run, name) for name in columns})
@@ -95,8 +95,8 @@ def audit_sending(run: LoopRun, actor: Actor) -> None:
 
 
 class End(NamedTuple):
-    """How a run ends, and why. `code` is that of a refusal; `left_alone` says of what is wanted, and was not
-    made though nothing was wrong, why it was not."""
+    """How a run ends, and why. `code` is that of a refusal; `left_alone` has the reasons why
+    something desired was not made, although nothing was wrong."""
 
     status: str
     reason: str = ""
@@ -168,7 +168,7 @@ def _reschedule(run: LoopRun, status: str, now: datetime) -> None:
         else compute_next_sync(now, loop.interval_seconds)
     )
     if loop.requested_by or loop.declared_at > run.started_at:
-        next_run_at = now  # somebody said something since
+        next_run_at = now  # somebody requested a run, or declared endpoints, since
     Loop.objects.filter(pk=loop.pk).update(consecutive_failures=failures, next_run_at=next_run_at)
 
 

@@ -28,7 +28,7 @@ class LoopPlan:
     """What one run would do, and all it was computed from, so that it can be computed again.
 
     `store` is the registry profile, by primary key as text, whose store holds the owner's claims; empty for
-    TXT records under `profile`. `excess` says why it is more than a run does unasked; then
+    TXT records under `profile`. `excess` is why it is more than a run does without a confirmation; then
     `confirmation_text` is what a person types.
     """
 
@@ -79,7 +79,7 @@ def plan_loop(session: LoopSession, request: LoopRequest) -> LoopPlan:
 def plan_again(
     session: LoopSession, plan: LoopPlan, snapshot: Snapshot, names: Collection[str] | None = None
 ) -> LoopPlan:
-    """The same plan over another reading, with what the provider says of property values in it; with
+    """The same plan from another reading, with the property values in it that the provider calls equal; with
     `names`, only what is to change at these. Raises LeaseLost."""
     desired = plan.desired if names is None else keep_names(plan, names).desired
     pairing = Pairing(records=snapshot.records, claims=snapshot.claims)
@@ -111,9 +111,9 @@ class _Reasons:
         self._filter = plan.settings.domain_filter
         self._orphans = _orphans_of_others(snapshot, plan.settings)
 
-    def list_left_out(self, told: Collection[EndpointKey]) -> list[LeftAlone]:
+    def list_left_out(self, listed: Collection[EndpointKey]) -> list[LeftAlone]:
         """What is wanted and not in the plan at all, for the provider left it out."""
-        return [LeftAlone(key, self._why_left_out(key)) for key in self._missing.difference(told)]
+        return [LeftAlone(key, self._why_left_out(key)) for key in self._missing.difference(listed)]
 
     def find(self, key: EndpointKey, *, is_create: bool = False) -> str:
         """One sentence, or nothing."""
@@ -128,7 +128,7 @@ class _Reasons:
         return ""
 
     def _why_left_out(self, key: EndpointKey) -> str:
-        # Providers leave out what they cannot hold, and most say nothing. This cause can be told from here.
+        # Providers leave out what they cannot store, most without a reason. This one is known here.
         if self._filter.matches_everything or self._filter.matches(key.name):
             return _LEFT_OUT
         return "It is outside the domain filter."
@@ -157,8 +157,8 @@ def _leave_more_alone(changes: PlannedChanges, reasons: _Reasons) -> PlannedChan
     updates = tuple(each for each in changes.updates if may_change(each.current.key))
     deletes = tuple(each for each in changes.deletes if may_change(each.key))
     left += reasons.list_left_out([each.key for each in (*changes.left_alone, *left)])
-    told = sorted((*changes.left_alone, *left), key=lambda each: (each.key, each.reason))
-    return PlannedChanges(creates, updates, deletes, tuple(told))
+    left_alone = sorted((*changes.left_alone, *left), key=lambda each: (each.key, each.reason))
+    return PlannedChanges(creates, updates, deletes, tuple(left_alone))
 
 
 def _adjust(
@@ -176,7 +176,7 @@ def _adjust(
     places = {_place_of(key) for key in asked}
     kept = {key: each for key, each in adjusted if key is not None and _place_of(key) in places}
     turned = {_place_of(key) for key in kept.keys() - asked}
-    # What cannot have a key is told of by the plan itself.
+    # The plan itself reports what cannot have a key.
     impossible = tuple(each for each in desired if _key_of(each) is None)
     missing = frozenset(key for key in asked - kept.keys() if _place_of(key) not in turned)
     return (*(each for key, each in adjusted if key in kept), *impossible), missing
@@ -221,8 +221,8 @@ def _is_own(record: PairedEndpoint, settings: PlanSettings) -> bool:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What else the rules look at: how many record sets are the owner's now, how many endpoints it wants, and
-    the provider's limit of record sets in one go. `is_first_contact`: it never was dnsadmin's to run."""
+    """What else the rules depend on: how many record sets the owner has, how many endpoints are desired, and
+    the provider's limit for one transfer. `is_first_contact`: dnsadmin never ran this owner before."""
 
     own_count: int
     wanted_count: int

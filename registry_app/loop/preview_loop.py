@@ -16,7 +16,7 @@ from registry_app.writes.session import leased_provider, open_session
 
 
 class ProviderTrouble(DnsadminError):
-    """The provider could not be asked, or its answer could not be used."""
+    """The provider did not respond, or its response could not be used."""
 
     code = "provider_trouble"
 
@@ -40,7 +40,7 @@ def preview_loop(request: LoopRequest) -> tuple[LoopPlan, list[RefusedBySafety]]
     """The plan from a fresh reading of the provider under its lease, and why it would not be sent.
 
     Changes nothing. Raises RefusedBySafety, StateMoved (somebody else has the provider), and
-    ProviderTrouble in the provider's own words.
+    ProviderTrouble.
     """
     raise_if_unplannable(request)
     with (

@@ -110,7 +110,7 @@ def _find_provider_refusal(provider: Provider) -> RefusedBySafety | None:
 
 
 def find_rights_refusals(request: LoopRequest, plan: LoopPlan) -> list[RefusedBySafety]:
-    """One where the plan changes a name to which whoever asked has no right."""
+    """One if the plan changes a name to which the requester has no right."""
     actor = request.on_behalf_of
     if actor is None:
         return []
@@ -133,7 +133,7 @@ def find_rights_refusals(request: LoopRequest, plan: LoopPlan) -> list[RefusedBy
 def raise_if_other_person_is_missing(request: LoopRequest, run: LoopRun, plan: LoopPlan) -> None:
     """Raise RefusedBySafety unless another person confirmed this very plan within a day.
 
-    The first person's word is kept for the run that a second one asks for; it is good for one run.
+    The first person's confirmation is stored for the run that the other one requests; it is for one run.
     """
     if request.provider.approval_policy != Provider.ApprovalPolicy.OTHER_PERSON:
         return
@@ -175,7 +175,7 @@ def raise_if_other_person_is_missing(request: LoopRequest, run: LoopRun, plan: L
 
 def compute_plan_digest(changes: PlannedChanges) -> str:
     """Of what exactly is created, updated and deleted: two plans with the same counts differ."""
-    told = [
+    values = [
         sorted((*endpoint_key(each), each.targets, each.record_ttl) for each in changes.creates),
         sorted(
             (*each.current.key, each.current.endpoint.targets, each.wanted.targets, each.wanted.record_ttl)
@@ -183,13 +183,13 @@ def compute_plan_digest(changes: PlannedChanges) -> str:
         ),
         sorted((*each.key, each.endpoint.targets) for each in changes.deletes),
     ]
-    return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(values)).hexdigest()
 
 
 def _is_other_person(
     actor: Actor, first: LoopConfirmation, digest: str, request: LoopRequest, plan: LoopPlan
 ) -> bool:
-    """Whether `first` is somebody else's word for this plan, and they may still give it."""
+    """Whether `first` is the confirmation of this plan by another person who still may confirm it."""
     people = frozenset({first.user_id, first.issuer_id})
     if first.plan_digest != digest or first.confirmed_at < fetch_now() - _GOOD_FOR:
         return False

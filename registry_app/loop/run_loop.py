@@ -41,8 +41,8 @@ _STATUS = LoopRun.Status
 
 
 def run_loop(loop_id: int) -> None:
-    """What the scheduler rings for: run a loop that is due. Rung twice, late or early it comes to the same:
-    without the provider's lease, or before its time, nothing happens."""
+    """Run a loop that is due. Called by the scheduler, at any time, any number of times: without the
+    provider's lease, or before the loop is due, nothing happens."""
     if not is_loop_due(loop_id):
         return
     loop = find_loop(loop_id)
@@ -58,7 +58,7 @@ def run_loop(loop_id: int) -> None:
 
 
 def _fetch_requester(loop: Loop) -> Actor:
-    """Who asked, with the rights they have now."""
+    """The requester, with the rights they have now."""
     person = fetch_person(loop.requester_id, loop.requested_by)
     if loop.requester_issuer_id == loop.requester_id:
         return person
@@ -75,7 +75,7 @@ def run_request(
     """Plan from a fresh reading under the provider's lease, send what is to be done once, and read it back.
 
     `show` is given the plan before anything is sent. All that goes wrong on the way ends in the run's status
-    and reason; one that cannot be read back yet stays running and is finished by looking. Raises StateMoved
+    and reason; one that cannot be read back yet stays running and is finished by reading. Raises StateMoved
     where somebody else has the provider.
     """
     with leased_provider(request.provider.pk, "loop") as leased:
@@ -115,7 +115,7 @@ class _Work:
 
 
 def _run(work: _Work) -> End | None:
-    """How the run ends; None: it cannot be told yet."""
+    """How the run ends; None: that is not known yet."""
     run = work.run
     try:
         raise_if_unplannable(work.request)
@@ -155,8 +155,8 @@ def _apply(session: LoopSession, work: _Work, plan: LoopPlan) -> End:
 
 
 def _describe_left_alone(run: LoopRun, plan: LoopPlan) -> tuple[str, ...]:
-    """What is wanted and was not made, with the reasons: what the policy asks for is not among it, and what
-    was found on the way is."""
+    """What is desired and was not made, with the reasons; not what the policy leaves alone on purpose, but
+    also what only the sending of batches left alone."""
     planned = [
         (each.key.name, each.key.record_type, each.reason)
         for each in plan.changes.left_alone
@@ -173,10 +173,10 @@ def send_plan(session: LoopSession, run: LoopRun, plan: LoopPlan) -> str:
     """Everything the plan changes, and nothing else, as far as it goes. The reason to stop early, or "".
 
     After each batch the provider is read, and the next one is planned again from that. Raises NothingSent,
-    ProviderError, WireError, LeaseLost: what was begun is then found and finished by looking.
+    ProviderError, WireError, LeaseLost: what was begun is then found and finished by reading.
     """
     batches = cut_into_batches(list_keys(plan.changes), session.provider.effective_batch_size)
-    # What is wanted elsewhere stands already, or is left alone: it need not be looked through each time.
+    # What is desired at other names exists already, or is left alone: it is not compared again each time.
     plan = keep_names(plan, _names_of(list_keys(plan.changes)))
     pace = Pace(session)
     for batch, next_batch in zip_longest(batches, batches[1:], fillvalue=()):

@@ -48,7 +48,7 @@ def send_batch(
     """Make these changes and read them back, as the part of the provider that holds `names` shows them; None
     if nothing of them can be sent.
 
-    Raises NothingSent, ProviderError, WireError, LeaseLost: what was begun is then found by looking.
+    Raises NothingSent, ProviderError, WireError, LeaseLost: what was begun is then found by reading.
     """
     if plan.store:
         return _StoreBatch(session, run, plan, names).send(chosen)
@@ -107,7 +107,7 @@ class _StoreBatch:
         return build_change_set(chosen, plan.pairing, plan.profile, records_alone)
 
     def _write_intents(self, creates: Sequence[Endpoint], texts: Rows, rows: Rows) -> set[EndpointKey]:
-        """The record sets whose claim stands now, and that may be made."""
+        """The record sets whose claim exists now, and that may be made."""
         changes = build_intents(creates, texts, rows)
         if not changes:
             return set()
@@ -128,7 +128,7 @@ class _StoreBatch:
 
 
 def tidy_rows(session: LoopSession, run: LoopRun, plan: LoopPlan) -> LoopPlan:
-    """Settle what an earlier run left in the owner's store, and look again. Raises as `send_batch`."""
+    """Settle what an earlier run left in the owner's store, and read it back. Raises as `send_batch`."""
     changes = list_rows_to_tidy(plan)
     if not changes:
         return plan

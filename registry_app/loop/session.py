@@ -1,4 +1,4 @@
-"""The write session of a run: how it reads the provider, and what it asks it."""
+"""The write session of a run: how it reads the provider, and which values it has compared there."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from registry_app.mirror.snapshot import Snapshot, fetch_snapshot
 from registry_app.mirror.view import View
 from registry_app.writes.session import WriteSession
 
-# Values that decide anything are few; a provider that shows more of them would be asked for ever.
+# Few values decide anything; a provider that shows more of them would be asked for ever.
 _MOST_QUESTIONS = 1_000
 
 
@@ -69,14 +69,14 @@ class LoopSession(WriteSession):
         return snapshot
 
     def _build_view(self, names: Collection[str] | None) -> View | None:
-        # Whether a registry store lost claims only the whole of it tells.
+        # Only a whole reading shows whether a registry store lost claims.
         if names is None or self.registries.stores or self.registries.aws_sd:
             return None
         self._neighbourhood = self._neighbourhood or Neighbourhood(self.profiles)
         return View(self._neighbourhood, names)
 
     def find_equal_values(self, pairs: Iterable[ValuePair]) -> EqualValues:
-        """What the provider says of these property values, where its protocol has a word for it.
+        """Which of these property values mean the same to the provider, if its protocol can tell.
 
         Each pair is asked about once, and a thousand at most: the others are as they are written. Raises
         LeaseLost.
@@ -92,14 +92,14 @@ class LoopSession(WriteSession):
                 yield pair
 
     def negotiate(self) -> DomainFilter:
-        """The names the provider manages, as it says now.
+        """The names the provider manages, as negotiated now.
 
-        Raises ProviderError, LeaseLost, and RefusedBySafety where it said something else before.
+        Raises ProviderError, LeaseLost, and RefusedBySafety where it negotiated another filter before.
         """
         self.renew()
         known = read_known_filter(self.provider.domain_filter)
-        said = fetch_domain_filter(self.client, fetch_now())
-        if known is not None and not known.says_the_same(said):
+        negotiated = fetch_domain_filter(self.client, fetch_now())
+        if known is not None and not known.says_the_same(negotiated):
             raise RefusedBySafety(
                 f"{self.provider.name} negotiated another domain filter than at its last sync: "
                 "another service may respond there, or one with other settings.",
@@ -107,4 +107,6 @@ class LoopSession(WriteSession):
                 todo="Sync the provider, and accept or reject its held snapshot.",
                 code="domain_filter_changed",
             )
-        return DomainFilter(said.include, said.exclude, said.regex_include, said.regex_exclude)
+        return DomainFilter(
+            negotiated.include, negotiated.exclude, negotiated.regex_include, negotiated.regex_exclude
+        )

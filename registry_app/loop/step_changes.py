@@ -28,7 +28,7 @@ Outcome = Literal["", "verified", "not_shown", "other", "not_sent"]
 class StepItem(msgspec.Struct, frozen=True):
     """One record set of a step: what is done to it, where its claims change, and what came of it.
 
-    `outcome` is empty until it was read back. `not_shown`: it stands as before. `other`: neither that nor
+    `outcome` is empty until it was read back. `not_shown`: it is as before. `other`: neither that nor
     what was sent.
     """
 
@@ -55,7 +55,7 @@ def build_items(batch: Batch) -> tuple[StepItem, ...]:
 
 
 def format_items(items: Sequence[StepItem]) -> list[dict[str, Any]]:
-    """As they stand in `LoopStep.items`."""
+    """As `LoopStep.items` has them."""
     return msgspec.convert(msgspec.to_builtins(items), list[dict[str, Any]])
 
 
@@ -91,7 +91,7 @@ def judge_items(
     equal: EqualValues,
 ) -> tuple[StepItem, ...]:
     """What became of each record set, its claims included, in one reading. Property values may be shown in
-    other words that the provider said are `equal`."""
+    another form that the provider calls `equal`."""
     reading = _Reading(
         _find_live(snapshot, {place for item in items for place in (item.key, *item.claims)}), equal
     )
@@ -147,10 +147,10 @@ def _describe_other(
         )
     if item.action == "delete" and is_new[item.key]:
         return "The record set is gone, and its claim is still there: clean it up."
-    stands = live.get(item.key)
+    current = live.get(item.key)
     return (
-        f"It holds {', '.join(stands.targets)[:300]}."
-        if stands
+        f"It holds {', '.join(current.targets)[:300]}."
+        if current
         else "The record set does not exist, and its claim does."
     )
 

@@ -50,7 +50,7 @@ def settle_run_step(session: LoopSession, step: LoopStep, items: Sequence[StepIt
 def read_back_and_settle(session: LoopSession, step: LoopStep, names: Collection[str] | None = None) -> Found:
     """Read until all of the step shows, or the provider's time for that is over, and store what is shown.
 
-    `names` are those that the snapshot must hold, the step's among them; None: all of them. Raises
+    `names` are those that the snapshot must contain, the step's among them; None: all of them. Raises
     ProviderError or WireError if the last of the readings failed, and LeaseLost.
     """
     judge = _judge_of(session, step)

@@ -51,7 +51,7 @@ class BackupUnusable(InvalidRequest):
 
 
 def write_backup_file(path: Path, manifest: Manifest, folder: Path) -> None:
-    """Write the manifest and the members that stand in `folder`; whole or not at all, for its owner alone."""
+    """Write the manifest and the members in `folder`; whole or not at all, readable for its owner alone."""
     new = path.with_name(f".{path.name}.new")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
@@ -80,7 +80,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def extract_members(path: Path, manifest: Manifest, folder: Path) -> None:
-    """Put the members into `folder` and hold them against the manifest. Raises BackupUnusable."""
+    """Put the members into `folder` and compare them with the manifest. Raises BackupUnusable."""
     with _opened(path) as tar:
         for name, (size, digest) in manifest.members.items():
             target = folder / Path(name).name

@@ -13,6 +13,8 @@ from registry_app.actor import SYSTEM, Actor
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
 from registry_app.models import (
+    NEVER_SENT,
+    UNSETTLED,
     Generation,
     Loop,
     LoopRun,
@@ -38,8 +40,6 @@ _logger = structlog.get_logger(__name__)
 _STATUS = Transfer.Status
 _ITEM = TransferItem.Status
 _STEP = TransferStep.Status
-_NOT_SENT = (_STEP.STORED, _STEP.NOT_SENT)
-_UNSETTLED = (_STEP.SENDING, _STEP.ANSWERED, _STEP.UNKNOWN)
 _RESTORED = "Void: the database was restored from an earlier state."
 _UNKNOWN = "dnsadmin does not know what was sent between the backup and the restore. The provider shows it."
 
@@ -58,7 +58,7 @@ def note_restore_if_any() -> bool:
 
 
 def note_restore(actor: Actor, ahead: Knowledge | None, *, how: str) -> Generation | None:
-    """Raise the generation, void every open transfer and run, and stop all sending. None: another worker
+    """Raise the generation, end every open transfer and run, and stop all sending. None: another worker
     did.
 
     `ahead` is what is known of the database as it was before the restore, if anything is. Nothing is sent to
@@ -137,8 +137,8 @@ def _end_transfers(actor: Actor) -> int:
 
 def _end_transfer(actor: Actor, transfer: Transfer) -> None:
     transfer.steps.filter(status=_STEP.STORED).update(status=_STEP.NOT_SENT, answer=_RESTORED)
-    was_sent = transfer.steps.exclude(status__in=_NOT_SENT).exists()
-    transfer.steps.filter(status__in=_UNSETTLED).update(status=_STEP.NEEDS_OPERATOR, read_back_at=None)
+    was_sent = transfer.steps.exclude(status__in=NEVER_SENT).exists()
+    transfer.steps.filter(status__in=UNSETTLED).update(status=_STEP.NEEDS_OPERATOR, read_back_at=None)
     transfer.items.filter(status=_ITEM.PENDING).update(status=_ITEM.STALE, status_reason=_RESTORED)
     left = _ITEM.NEEDS_OPERATOR if was_sent else _ITEM.STALE
     transfer.items.filter(status=_ITEM.SENDING).update(status=left, status_reason=f"{_RESTORED} {_UNKNOWN}")

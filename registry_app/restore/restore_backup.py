@@ -1,4 +1,4 @@
-"""Put a backup in the place of the database. What was open in it is void, and all sending stops."""
+"""Put a backup in the place of the database. What was open in it ends, and all sending stops."""
 
 import sqlite3
 import tempfile
@@ -22,7 +22,7 @@ _TODO_STOP = "Stop web, worker and beat (or `make run`), then restore."
 
 
 def restore_backup(actor: Actor, path: Path, *, replaces: bool = False) -> tuple[Manifest, Generation]:
-    """Restore the file into this database, raise its generation and void what was open in it.
+    """Restore the file into this database, raise its generation and end what was open in it.
 
     Raises BackupUnusable, and RefusedBySafety: another kind of database, another schema version, a database
     that is not empty (unless `replaces`), or roles that run.
@@ -93,7 +93,7 @@ def _raise_if_not_empty() -> None:
 
 
 def _raise_if_in_use() -> None:
-    """As far as the database can tell: connections of others, and leases."""
+    """Raise RefusedBySafety while the database shows other connections, or leases."""
     working = Provider.objects.filter(lease_until__gt=fetch_now()).values_list("lease_holder", flat=True)
     if holder := working.first():
         raise RefusedBySafety(f"A worker runs ({holder}).", todo=_TODO_STOP, code="in_use")

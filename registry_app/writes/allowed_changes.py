@@ -9,7 +9,7 @@ from registry_app.writes.read_back import Change
 
 
 class Place(Protocol):
-    """Where something stands: one endpoint of the provider, or one row of a registry store."""
+    """A place: one endpoint of the provider, or one row of a registry store."""
 
     @property
     def name(self) -> str: ...
@@ -25,7 +25,7 @@ class Allowed:
     """What a step may do at one place.
 
     `removable` are the targets that may go; None: all. `most_added` is how many may come; None: any number.
-    `stays` says whether something must be there afterwards; None: either. `keeps_rest`: only targets may
+    `stays` is whether something must be there afterwards; None: either. `keeps_rest`: only targets may
     change. `is_text`: nothing but a TXT record may be touched.
     """
 

@@ -42,7 +42,7 @@ def is_as_written(live: Endpoint | None, wanted: Endpoint | None) -> bool:
 
 
 def is_same_text(live: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether two lists of targets say the same, in quotes or not, in any order."""
+    """Whether two lists of targets have the same texts, in quotes or not, in any order."""
     return sorted(map(_unquoted, live)) == sorted(map(_unquoted, wanted))
 
 

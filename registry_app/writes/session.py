@@ -84,7 +84,7 @@ class WriteSession(LeasedProvider):
             self.client.apply_changes(body)
 
     def parse_rows(self, body: bytes) -> list[StoredClaimChange]:
-        """What the body of a step asks of a registry store. Each user of the engine has its own format."""
+        """What the body of a step changes in a registry store. Each user of the engine has its own format."""
         raise NotImplementedError
 
 

@@ -17,10 +17,6 @@ from registry_app.writes.session import LeasedProvider, WriteSession
 AnyStep = TypeVar("AnyStep", bound=Step)
 
 
-def nothing() -> None:
-    """For steps beside which nothing else is stored."""
-
-
 def store_step(leased: LeasedProvider, body: bytes, build: Callable[[], AnyStep]) -> AnyStep:
     """Store what is about to be sent; committed when this returns. Raises LeaseLost.
 
@@ -73,15 +69,20 @@ def send_step(session: WriteSession, step: Step) -> None:
 
 
 def settle_step(
-    leased: LeasedProvider, step: Step, status: str, *, beside: Callable[[], None] = nothing, **fields: Any
+    leased: LeasedProvider,
+    step: Step,
+    status: str,
+    *,
+    store_outcome: Callable[[], None] = lambda: None,
+    **fields: Any,
 ) -> None:
-    """Store what was read back of a step; `beside` stores what that means for its user, in the same
-    transaction. Raises LeaseLost."""
+    """Store what was read back of a step; `store_outcome` stores what that means for its user, in the
+    same transaction. Raises LeaseLost."""
     crash_point(f"{step.crash_prefix}read_back")
     with leased.fenced():
         if not _rows(step, *UNSETTLED).update(status=status, read_back_at=fetch_now(), **fields):
             raise _settled_elsewhere(step)
-        beside()
+        store_outcome()
     crash_point(f"{step.crash_prefix}settled")
 
 

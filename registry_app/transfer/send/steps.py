@@ -58,7 +58,7 @@ def settle_transfer_step(
         session,
         step,
         _judge_step(found),
-        beside=lambda: store_outcomes(outcomes),
+        store_outcome=lambda: store_outcomes(outcomes),
         read_back=_format_read_back(found),
     )
 
