@@ -24,7 +24,7 @@ from registry_app.errors import (
     SecretUnavailable,
     StateMoved,
 )
-from registry_app.loop.preview_loop import ProviderTrouble
+from registry_app.loop.run_loop import ProviderTrouble
 from registry_app.queries.actor import request_id_of
 
 CONTENT_TYPE = "application/problem+json"

@@ -77,7 +77,11 @@ def request_loop_run(actor: Actor, loop_id: int, *, confirmation: str = "") -> L
     Raises NotFound, NotAllowed, RefusedBySafety (it is switched off).
     """
     loop = find_loop(loop_id)
-    raise_if_may_not_run(actor, loop)
+    if not may_ask_for_run(actor, loop.provider, loop.owner):
+        raise NotAllowed(
+            f"{actor.name or 'Nobody'} may not run {loop}.",
+            todo="Ask an administrator for a grant, or somebody who has one.",
+        )
     if not loop.is_enabled:
         raise RefusedBySafety(f"{loop} is switched off.", todo="Switch it on first.", code="loop_disabled")
     now = fetch_now()
@@ -92,12 +96,3 @@ def request_loop_run(actor: Actor, loop_id: int, *, confirmation: str = "") -> L
         record_audit(actor, "loop.run_requested", loop, reason=confirmation)
     loop.refresh_from_db()
     return loop
-
-
-def raise_if_may_not_run(actor: Actor, loop: Loop) -> None:
-    """Raise NotAllowed unless `actor` may run this loop, as far as that is known before its plan is."""
-    if not may_ask_for_run(actor, loop.provider, loop.owner):
-        raise NotAllowed(
-            f"{actor.name or 'Nobody'} may not run {loop}.",
-            todo="Ask an administrator for a grant, or somebody who has one.",
-        )

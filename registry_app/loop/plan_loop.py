@@ -198,14 +198,14 @@ def _key_of(endpoint: Endpoint) -> EndpointKey | None:
 
 
 def _judge_size(plan: LoopPlan, request: LoopRequest) -> LoopPlan:
-    around = Circumstances(
+    around = _PlanSize(
         own_count=sum(_is_own(record, plan.settings) for record in plan.snapshot.records),
         wanted_count=len(request.desired),
         most=request.provider.max_transfer_count,
         has_ownership=plan.settings.has_ownership,
         is_first_contact=is_first_contact(request.owner, request.provider),
     )
-    excess = find_excess(plan.changes, around)
+    excess = _find_excess(plan.changes, around)
     text = build_confirmation_text(plan.changes, plan.settings.owner_id) if excess else ""
     return replace(plan, excess=excess, confirmation_text=text)
 
@@ -220,7 +220,7 @@ def _is_own(record: PairedEndpoint, settings: PlanSettings) -> bool:
 
 
 @dataclass(frozen=True)
-class Circumstances:
+class _PlanSize:
     """What else the rules depend on: how many record sets the owner has, how many endpoints are desired, and
     the provider's limit for one transfer. `is_first_contact`: dnsadmin never ran this owner before."""
 
@@ -231,7 +231,7 @@ class Circumstances:
     is_first_contact: bool
 
 
-def find_excess(planned: PlannedChanges, around: Circumstances) -> str:
+def _find_excess(planned: PlannedChanges, around: _PlanSize) -> str:
     """Why the plan is more than one run does unasked, in one sentence; empty if it is not."""
     creates, updates, deletes = len(planned.creates), len(planned.updates), len(planned.deletes)
     if deletes and not around.wanted_count:

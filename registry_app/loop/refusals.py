@@ -145,7 +145,7 @@ def raise_if_other_person_is_missing(request: LoopRequest, run: LoopRun, plan: L
             todo="Log in to confirm it, or add --as on the command line.",
             code="other_person_needed",
         )
-    digest = compute_plan_digest(plan.changes)
+    digest = _compute_plan_digest(plan.changes)
     rows = LoopConfirmation.objects.filter(owner=request.owner, provider=request.provider)
     first = rows.first()
     with transaction.atomic():
@@ -173,7 +173,7 @@ def raise_if_other_person_is_missing(request: LoopRequest, run: LoopRun, plan: L
     )
 
 
-def compute_plan_digest(changes: PlannedChanges) -> str:
+def _compute_plan_digest(changes: PlannedChanges) -> str:
     """Of what exactly is created, updated and deleted: two plans with the same counts differ."""
     values = [
         sorted((*endpoint_key(each), each.targets, each.record_ttl) for each in changes.creates),

@@ -1,4 +1,4 @@
-"""One iteration of the loop: desired, current, plan, batch after batch sent and read back."""
+"""One iteration of a loop: desired, current, plan, batch after batch sent and read back; or a preview alone."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
@@ -13,7 +13,14 @@ from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
 from registry_app.actor import SYSTEM, Actor
-from registry_app.errors import ConfirmationNeeded, LeaseLost, RefusedBySafety, SecretUnavailable, StateMoved
+from registry_app.errors import (
+    ConfirmationNeeded,
+    DnsadminError,
+    LeaseLost,
+    RefusedBySafety,
+    SecretUnavailable,
+    StateMoved,
+)
 from registry_app.loop.finish_run import finish_left_behind, postpone
 from registry_app.loop.loop_request import LoopRequest, build_request, find_loop
 from registry_app.loop.loop_run import End, audit_sending, close_run, note_plan, open_run, was_sent
@@ -147,7 +154,7 @@ def _apply(session: LoopSession, work: _Work, plan: LoopPlan) -> End:
     if plan.excess:
         raise_if_other_person_is_missing(work.request, work.run, plan)
     audit_sending(work.run, work.actor)
-    stopped = send_plan(session, work.run, tidy_rows(session, work.run, plan))
+    stopped = _send_plan(session, work.run, tidy_rows(session, work.run, plan))
     if stopped or work.run.steps.exclude(status=LoopStep.Status.VERIFIED).exists():
         return End(_STATUS.INCOMPLETE, stopped or "Not everything was read back as wanted.")
     status = _STATUS.VERIFIED if work.run.steps.exists() else _STATUS.UNCHANGED
@@ -169,19 +176,19 @@ def _describe_left_alone(run: LoopRun, plan: LoopPlan) -> tuple[str, ...]:
     return tuple(f"{name} {record_type}: {reason}" for name, record_type, reason in (*planned, *later))
 
 
-def send_plan(session: LoopSession, run: LoopRun, plan: LoopPlan) -> str:
+def _send_plan(session: LoopSession, run: LoopRun, plan: LoopPlan) -> str:
     """Everything the plan changes, and nothing else, as far as it goes. The reason to stop early, or "".
 
     After each batch the provider is read, and the next one is planned again from that. Raises NothingSent,
     ProviderError, WireError, LeaseLost: what was begun is then found and finished by reading.
     """
-    batches = cut_into_batches(list_keys(plan.changes), session.provider.effective_batch_size)
+    batches = _cut_into_batches(list_keys(plan.changes), session.provider.effective_batch_size)
     # What is desired at other names exists already, or is left alone: it is not compared again each time.
     plan = keep_names(plan, _names_of(list_keys(plan.changes)))
     pace = Pace(session)
     for batch, next_batch in zip_longest(batches, batches[1:], fillvalue=()):
         next_names = _names_of(next_batch)
-        chosen = select_changes(plan.changes, batch)
+        chosen = _select_changes(plan.changes, batch)
         found = None
         if not chosen.is_empty():
             stop = _find_reason_to_stop(session, pace)
@@ -208,7 +215,7 @@ def _find_reason_to_stop(session: LoopSession, pace: Pace) -> str:
     return pace.describe_failures()
 
 
-def cut_into_batches(keys: Iterable[EndpointKey], size: int) -> list[tuple[EndpointKey, ...]]:
+def _cut_into_batches(keys: Iterable[EndpointKey], size: int) -> list[tuple[EndpointKey, ...]]:
     """At most `size` record sets each, but a whole name at least.
 
     All that changes at one name goes together: what takes a place there goes with what leaves it, and
@@ -223,7 +230,7 @@ def cut_into_batches(keys: Iterable[EndpointKey], size: int) -> list[tuple[Endpo
     return [tuple(batch) for batch in batches]
 
 
-def select_changes(changes: PlannedChanges, keys: Collection[EndpointKey]) -> PlannedChanges:
+def _select_changes(changes: PlannedChanges, keys: Collection[EndpointKey]) -> PlannedChanges:
     """Those of the planned changes that are about these record sets."""
     chosen = frozenset(keys)
     return PlannedChanges(
@@ -231,3 +238,33 @@ def select_changes(changes: PlannedChanges, keys: Collection[EndpointKey]) -> Pl
         updates=tuple(each for each in changes.updates if each.current.key in chosen),
         deletes=tuple(each for each in changes.deletes if each.key in chosen),
     )
+
+
+class ProviderTrouble(DnsadminError):
+    """The provider did not respond, or its response could not be used."""
+
+    code = "provider_trouble"
+
+
+def preview_loop(request: LoopRequest) -> tuple[LoopPlan, list[RefusedBySafety]]:
+    """The plan from a fresh reading of the provider under its lease, and why it would not be sent.
+
+    Changes nothing. Raises RefusedBySafety, StateMoved (somebody else has the provider), and
+    ProviderTrouble for whatever a provider's client or codec raises.
+    """
+    raise_if_unplannable(request)
+    try:
+        with (
+            leased_provider(request.provider.pk, "loop") as leased,
+            open_session(leased, LoopSession) as session,
+        ):
+            plan = plan_loop(session, request)
+    except (ProviderError, WireError) as error:
+        code, text = describe_failure(error)
+        raise ProviderTrouble(
+            f"{request.provider.name}: {text}",
+            now="Nothing was planned or sent.",
+            todo="Correct the provider, then try again.",
+            code=code,
+        ) from error
+    return plan, [*find_rights_refusals(request, plan), *find_sending_refusals(request)]

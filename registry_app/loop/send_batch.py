@@ -63,7 +63,7 @@ def _send(
         note_left_alone(run, batch.left_alone)
     if batch.change_set.is_empty():
         return None
-    allowed = list_allowed_changes(batch, plan.snapshot, plan.settings)
+    allowed = _list_allowed_changes(batch, plan.snapshot, plan.settings)
     raise_if_not_allowed(changes_in(batch.change_set), allowed)
     body = encode_change_set(batch.change_set, capitalized_keys=session.provider.capitalized_changes)
     step = store_run_step(session, run, body, build_items(batch))
@@ -159,7 +159,7 @@ def _with_creates(chosen: PlannedChanges, keys: set[EndpointKey]) -> PlannedChan
     return msgspec.structs.replace(chosen, creates=creates)
 
 
-def list_allowed_changes(
+def _list_allowed_changes(
     batch: Batch, snapshot: Snapshot, settings: PlanSettings
 ) -> dict[EndpointKey, Allowed]:
     """What may happen to each record set of a batch, and where their claims are."""

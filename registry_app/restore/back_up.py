@@ -50,7 +50,7 @@ class BackupUnusable(InvalidRequest):
     code = "backup_unusable"
 
 
-def write_backup_file(path: Path, manifest: Manifest, folder: Path) -> None:
+def _write_backup_file(path: Path, manifest: Manifest, folder: Path) -> None:
     """Write the manifest and the members in `folder`; whole or not at all, readable for its owner alone."""
     new = path.with_name(f".{path.name}.new")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -64,7 +64,7 @@ def write_backup_file(path: Path, manifest: Manifest, folder: Path) -> None:
         new.unlink(missing_ok=True)
 
 
-def describe_member(path: Path) -> tuple[int, str]:
+def _describe_member(path: Path) -> tuple[int, str]:
     """Size and SHA-256 of one member."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
@@ -86,7 +86,7 @@ def extract_members(path: Path, manifest: Manifest, folder: Path) -> None:
             target = folder / Path(name).name
             with target.open("wb") as file:
                 _copy(_open_member(tar, name), file, size)
-            if describe_member(target) != (size, digest):
+            if _describe_member(target) != (size, digest):
                 raise _unusable(f"{name} in it is not as the manifest describes it")
 
 
@@ -144,7 +144,7 @@ def back_up(path: Path) -> Manifest:
     # Beside the file: the folder for temporary files may be small.
     with tempfile.TemporaryDirectory(prefix=".dnsadmin-backup-", dir=path.resolve().parent) as name:
         folder = Path(name)
-        members = {member: describe_member(folder / member) for member in save_contents(folder)}
+        members = {member: _describe_member(folder / member) for member in save_contents(folder)}
         manifest = Manifest(
             format=FORMAT,
             engine=connection.vendor,
@@ -157,7 +157,7 @@ def back_up(path: Path) -> Manifest:
             audit_hash=known.hash,
             members=members,
         )
-        write_backup_file(path, manifest, folder)
+        _write_backup_file(path, manifest, folder)
     return manifest
 
 

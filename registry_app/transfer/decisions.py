@@ -39,7 +39,7 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
     (a freeze).
     """
     transfer = find_transfer(public_id)
-    raise_if_may_not_approve(actor, transfer)
+    _raise_if_may_not_approve(actor, transfer)
     moved = find_changed_url(transfer, transfer.provider) or find_changed_precondition(
         transfer, transfer.provider
     )
@@ -56,7 +56,7 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
         raise StateMoved(
             f"The transfer expired at {transfer.expires_at:%Y-%m-%d %H:%M} UTC.", todo="Request it again."
         )
-    raise_if_stopped(transfer.provider)
+    _raise_if_stopped(transfer.provider)
     return advance(
         transfer,
         before=[Transfer.Status.REQUESTED],
@@ -73,7 +73,7 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
     )
 
 
-def raise_if_may_not_approve(actor: Actor, transfer: Transfer) -> None:
+def _raise_if_may_not_approve(actor: Actor, transfer: Transfer) -> None:
     """Raise NotAllowed unless `actor` may approve both sides and, where another person has to, is one."""
     same = find_same_people(transfer, actor) if needs_other_person(transfer) else ""
     if same:
@@ -85,7 +85,7 @@ def raise_if_may_not_approve(actor: Actor, transfer: Transfer) -> None:
         )
 
 
-def raise_if_stopped(provider: Provider) -> None:
+def _raise_if_stopped(provider: Provider) -> None:
     """Raise RefusedBySafety while nothing may be sent to the provider: a freeze, or a restore."""
     for stop in find_send_stops(provider):
         raise RefusedBySafety(stop.happened, todo=stop.todo, code=stop.code)
@@ -158,7 +158,7 @@ def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str,
             todo="Open it again.",
         )
     if decision == "send_again":
-        raise_if_stopped(transfer.provider)
+        _raise_if_stopped(transfer.provider)
         _raise_if_right_ended(transfer)
     with transaction.atomic():
         decided = advance(

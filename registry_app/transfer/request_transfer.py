@@ -39,7 +39,7 @@ _MAY_NOT_APPLY = "It was requested with a token without the scope apply, so some
 
 
 @dataclass(frozen=True)
-class Purpose:
+class _Purpose:
     """What a request states beside its plan."""
 
     kind: str
@@ -65,7 +65,7 @@ def request_transfer(actor: Actor, request: TransferRequest) -> list[Transfer]:
     plans = preview_transfer(actor, request)
     _raise_if_moved(request.fingerprints, plans)
     _raise_if_refused(plans, request.confirmation)
-    purpose = Purpose(
+    purpose = _Purpose(
         kind=request.kind,
         reason=request.reason.strip(),
         group=uuid.uuid4(),
@@ -101,10 +101,10 @@ def _raise_if_refused(plans: Sequence[ProviderPlan], typed: str) -> None:
         )
 
 
-def _store_all(actor: Actor, plans: Sequence[ProviderPlan], purpose: Purpose) -> list[Transfer]:
+def _store_all(actor: Actor, plans: Sequence[ProviderPlan], purpose: _Purpose) -> list[Transfer]:
     try:
         with transaction.atomic():
-            return [store_transfer(actor, plan, purpose) for plan in plans]
+            return [_store_transfer(actor, plan, purpose) for plan in plans]
     except IntegrityError as error:
         raise StateMoved(
             "Another transfer of some of these names was requested a moment ago.",
@@ -150,7 +150,7 @@ def request_undo(actor: Actor, public_id: UUID | str | int, asked: UndoRequest) 
     plan = build_undo_plan(actor, original, asked.target_intent)
     _raise_if_moved({original.provider_id: asked.fingerprint} if asked.fingerprint else {}, [plan])
     _raise_if_refused([plan], asked.confirmation)
-    purpose = Purpose(
+    purpose = _Purpose(
         kind=Transfer.Kind.UNDO,
         reason=asked.reason.strip(),
         group=uuid.uuid4(),
@@ -174,7 +174,7 @@ def _find_undoable(public_id: UUID | str | int) -> Transfer:
     return original
 
 
-def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transfer:
+def _store_transfer(actor: Actor, plan: ProviderPlan, purpose: _Purpose) -> Transfer:
     """Insert a transfer with its items; where the provider asks for no approval it is approved at once.
 
     Somebody has to approve it all the same where the request did not name the plan it is for (what was
@@ -196,7 +196,7 @@ def store_transfer(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transf
     return transfer
 
 
-def _insert(actor: Actor, plan: ProviderPlan, purpose: Purpose) -> Transfer:
+def _insert(actor: Actor, plan: ProviderPlan, purpose: _Purpose) -> Transfer:
     transfer = Transfer.objects.create(
         group=purpose.group,
         kind=purpose.kind,

@@ -13,8 +13,7 @@ from registry_app.errors import InvalidRequest, NotAllowed, NotFound, RefusedByS
 from registry_app.loop.loop_request import LoopRequest, build_request, parse_managed_types
 from registry_app.loop.loop_run import note_unreadable_manifests
 from registry_app.loop.plan_loop import LoopPlan, is_confirmed
-from registry_app.loop.preview_loop import preview_loop
-from registry_app.loop.run_loop import run_request
+from registry_app.loop.run_loop import preview_loop, run_request
 from registry_app.management.dnsadmin_command import (
     DnsadminCommand,
     ExitCode,

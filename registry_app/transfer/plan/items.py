@@ -45,7 +45,7 @@ _WHY_REMOVABLE = {
 def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
     """One record set's plan; with a `problem` and nothing to write where there can be none."""
     record = subject.record
-    verdict = add_label_owner(find_verdict(subject, context), subject, context)
+    verdict = _add_label_owner(find_verdict(subject, context), subject, context)
     item = PlannedItem(
         name=record.key.name,
         record_type=record.key.record_type,
@@ -64,7 +64,7 @@ def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
     edit = ClaimEdit(context.contents)
     try:
         edit_claims(edit, subject, context)
-        raise_if_another_takes_over(edit, subject, context)
+        _raise_if_another_takes_over(edit, subject, context)
     except UnusableClaim as error:
         return replace(item, problem=str(error), problem_code=error.code)
     except (RegistryError, InvalidName) as error:
@@ -150,7 +150,7 @@ def _find_adoption_problem(subject: Subject) -> tuple[str, str]:
     return "", ""
 
 
-def raise_if_another_takes_over(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
+def _raise_if_another_takes_over(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
     """Raise UnusableClaim where the owner's claim goes, and ExternalDNS may then use one of another owner."""
     other = next((claim for claim in subject.ignored if claim.owner_id != context.owner_id), None)
     gone = edit.find_removed_place(subject.readable) if other else None
@@ -164,7 +164,7 @@ def raise_if_another_takes_over(edit: ClaimEdit, subject: Subject, context: Plan
     )
 
 
-def add_label_owner(verdict: Verdict, subject: Subject, context: PlanContext) -> Verdict:
+def _add_label_owner(verdict: Verdict, subject: Subject, context: PlanContext) -> Verdict:
     """The verdict with what the instances of the owner in the provider's label may do.
 
     ExternalDNS uses that label where it finds no claim, and writing claims does not change it."""

@@ -81,13 +81,13 @@ def _judge(
     same_identifier = [record for record in at_name if _row_of(record.key) == row]
     sources = set(item.source_owner_id.split(",")) - {new_owner.owner_id, ""}
     left_behind = tuple(record.key for record in same_identifier if _is_owned_by(record, sources))
-    verdict = compute_name_verdict(
+    verdict = _compute_name_verdict(
         Verdict(item.verdict, item.verdict_reason), key_of_item(item), new_owner, same_identifier, at_name
     )
     return replace(item, verdict=verdict.value, verdict_reason=verdict.reason, left_behind=left_behind)
 
 
-def compute_name_verdict(
+def _compute_name_verdict(
     verdict: Verdict,
     key: EndpointKey,
     new_owner: NewOwner,

@@ -118,7 +118,9 @@ def find_changed_precondition(transfer: Transfer, provider: Provider) -> str:
 
 def _describe_former(provider: Provider, owner_ids: Collection[str]) -> dict[str, dict[str, int]]:
     known = fetch_instances(owner_ids) if owner_ids else {}
-    return {owner_id: describe_caches(known.get(owner_id, ()), provider.pk) for owner_id in sorted(owner_ids)}
+    return {
+        owner_id: _describe_caches(known.get(owner_id, ()), provider.pk) for owner_id in sorted(owner_ids)
+    }
 
 
 def _describe_instances(instances: Iterable[InstanceFacts], provider: Provider) -> dict[str, Any]:
@@ -144,7 +146,7 @@ def _describe_registry(registry: OwnerRegistry) -> dict[str, Any]:
     }
 
 
-def describe_caches(instances: Iterable[InstanceFacts], provider_id: int) -> dict[str, int]:
+def _describe_caches(instances: Iterable[InstanceFacts], provider_id: int) -> dict[str, int]:
     """For how many seconds instances that may write at a provider act on claims they read before, by name."""
     here = (each for each in instances if each.writes_at(provider_id) and each.claim_cache_seconds)
     return {each.name: each.claim_cache_seconds or 0 for each in here}

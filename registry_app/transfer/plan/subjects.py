@@ -109,7 +109,7 @@ class Subject:
         return tuple(sorted({claim.owner_id for claim in self.readable}))
 
 
-def build_subjects(records: Iterable[RecordFacts], claims: Iterable[ClaimFacts]) -> tuple[Subject, ...]:
+def _build_subjects(records: Iterable[RecordFacts], claims: Iterable[ClaimFacts]) -> tuple[Subject, ...]:
     """Join record sets and claims as providers.registries.pairing does."""
     by_record: dict[tuple[str, str], list[ClaimFacts]] = defaultdict(list)
     for claim in claims:
@@ -157,7 +157,7 @@ def load_selected(provider: Provider, found: QuerySet[RecordSet]) -> Loaded:
     records = [to_record_facts(row) for row in _record_values(rows)]
     claims = Claim.objects.filter(provider=provider, record_name__in=mine.order_by().values("name"))
     claim_facts = load_claims(claims)
-    subjects = build_subjects(records, claim_facts)
+    subjects = _build_subjects(records, claim_facts)
     return Loaded(
         selected=tuple(subject for subject in subjects if subject.record.id in selected_ids),
         neighbours=subjects,

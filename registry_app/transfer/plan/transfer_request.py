@@ -98,7 +98,7 @@ def find_claims(selection: Selection) -> QuerySet[Claim]:
     return found
 
 
-def read_names(names: Sequence[str]) -> tuple[str, ...]:
+def _read_names(names: Sequence[str]) -> tuple[str, ...]:
     """Names in any spelling as the mirror has them. Raises InvalidRequest for what is no name."""
     result: list[str] = []
     for text in names:
@@ -114,7 +114,7 @@ def read_names(names: Sequence[str]) -> tuple[str, ...]:
 def _build_common_query(selection: Selection, name_field: str) -> Q:
     query = Q()
     if selection.names:
-        query &= Q(**{f"{name_field}__in": read_names(selection.names)})
+        query &= Q(**{f"{name_field}__in": _read_names(selection.names)})
     if selection.owner_id:
         query &= Q(owner__owner_id=selection.owner_id)
     if selection.provider_id is not None:

@@ -141,7 +141,7 @@ class NewOwner(NamedTuple):
     declared: DeclaredSet | None = None
 
 
-def choose_worst(verdicts: Sequence[Verdict]) -> Verdict:
+def _choose_worst(verdicts: Sequence[Verdict]) -> Verdict:
     """The worst value, with the reasons of all, the worst first; at most five of them."""
     ordered = sorted(dict.fromkeys(verdicts), key=lambda each: _RANK.index(_VERDICT(each.value)))
     reasons = [each.reason for each in ordered[:_MOST_NAMED]]
@@ -175,7 +175,7 @@ class InstanceVerdicts:
     def judge(self, key: EndpointKey, of_loop: Verdict | None = None) -> Verdict:
         """The verdict for one record set. `of_loop` is that of the owner's loop here, where one runs."""
         beside = tuple(each for each in self._instances if not each.is_loop)
-        why_not = tuple(find_why_not(each, key, self._provider_id) for each in beside)
+        why_not = tuple(_find_reason_not_to_act(each, key, self._provider_id) for each in beside)
         found = self._made.get(why_not)
         if found is None or of_loop is not None:
             found = self._judge_all(beside, why_not, of_loop)
@@ -186,7 +186,9 @@ class InstanceVerdicts:
     def build_new_owner(self, key: EndpointKey, declared: DeclaredSet | None = None) -> NewOwner:
         """What is known of the instances that act on one record set, for what follows from the rest of its
         name."""
-        acting = [each for each in self._instances if not find_why_not(each, key, self._provider_id)]
+        acting = [
+            each for each in self._instances if not _find_reason_not_to_act(each, key, self._provider_id)
+        ]
         is_known = any(not each.is_loop for each in self._instances)
         # Of instances that are not known, anything may be true.
         may_delete = not is_known or any(each.policy not in _NEVER_DELETE for each in acting)
@@ -204,7 +206,7 @@ class InstanceVerdicts:
         verdicts += [self._judge_one(each, is_shared=is_shared) for each in acting]
         if not verdicts:
             return compute_verdict(self._owner_id, InstancePolicy.UNKNOWN, self._intent, self._stated_by)
-        worst = choose_worst(verdicts)
+        worst = _choose_worst(verdicts)
         late = [_describe_late(each) for each in acting if each.claim_cache_seconds]
         return Verdict(worst.value, " ".join([worst.reason, *late[:_MOST_NAMED]]))
 
@@ -237,7 +239,7 @@ def _are_several(acting: Sequence[InstanceFacts]) -> bool:
     return any(not acting[0].is_replica_of(other) for other in acting[1:])
 
 
-def find_why_not(instance: InstanceFacts, key: EndpointKey, provider_id: int) -> str:
+def _find_reason_not_to_act(instance: InstanceFacts, key: EndpointKey, provider_id: int) -> str:
     """Why an instance does not act on a record set; empty if it does, as far as anybody knows."""
     who = f"The instance {instance.name} of {instance.owner_id}"
     if not instance.writes_at(provider_id):
@@ -265,7 +267,7 @@ class FormerOwners:
             each
             for owner_id in owner_ids
             for each in self._caching.get(owner_id, ())
-            if not find_why_not(each, key, self._provider_id)
+            if not _find_reason_not_to_act(each, key, self._provider_id)
         ]
         sentences = [
             f"The instance {each.name} of {each.owner_id} may still change or delete it for up to "

@@ -217,20 +217,15 @@ def encode_store_changes(changes: Mapping[ClaimKey, Change], zone: LiveZone, hei
     )
 
 
-def decode_store_changes(body: bytes) -> tuple[StoredClaimChange, ...]:
-    """Every row of a stored body, those that stay included."""
-    return _DECODER.decode(body)
-
-
 def list_changes_to_make(body: bytes) -> list[StoredClaimChange]:
     """What a store is asked to do."""
-    return [each for each in decode_store_changes(body) if each.old != each.new]
+    return [each for each in _DECODER.decode(body) if each.old != each.new]
 
 
 def store_changes_in(body: bytes, store: str) -> dict[ClaimKey, Change]:
     """The changes of a stored body, by where they are made."""
     rows: dict[EndpointKey, tuple[list[str], list[str]]] = {}
-    for each in decode_store_changes(body):
+    for each in _DECODER.decode(body):
         olds, news = rows.setdefault(endpoint_key(each.record), ([], []))
         olds += [each.old] if each.old is not None else []
         news += [each.new] if each.new is not None else []

@@ -102,7 +102,7 @@ class _Batch:
             for item in self._items
             if item.status in _GOING and builder.step_target in self._plans[item.pk].step_targets
         ]
-        built = build_step(
+        built = _build_step(
             [StepItem(item, self._plans[item.pk]) for item in mine], builder, self._find_needed()
         )
         self._store(built)
@@ -156,7 +156,7 @@ class StepItem(NamedTuple):
     plan: ItemPlan
 
 
-def build_step(
+def _build_step(
     items: Sequence[StepItem], builder: ChangeBuilder, needed: Mapping[ClaimKey, str]
 ) -> dict[int, ItemOutcome]:
     """Fill `builder` with the changes of the items that are fit; the outcomes of the others.

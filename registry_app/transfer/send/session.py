@@ -145,7 +145,7 @@ class UnchangedRows:
         return sum(claim.key.name not in self._names for claim in claims)
 
 
-def count_shown_zone(endpoints: Iterable[Endpoint]) -> ShownZone:
+def _count_shown_zone(endpoints: Iterable[Endpoint]) -> ShownZone:
     """What a response shows, without reading its claims."""
     record_count, claim_names = 0, []
     for endpoint in endpoints:
@@ -224,7 +224,7 @@ class TransferSession(WriteSession, LeasedTransfer):
         found = compare_with_known(self.provider, counts, len(decoded.endpoints))
         raise_if_implausible(self.provider, found)
         if decoded.endpoints:
-            self.unchanged_zone.raise_if_implausible(count_shown_zone(decoded.endpoints))
+            self.unchanged_zone.raise_if_implausible(_count_shown_zone(decoded.endpoints))
         zone = build_live_zone(decoded.endpoints, names)
         for reference in self.transfer.preconditions.get("stores", {}):
             self.renew()

@@ -63,11 +63,6 @@ def settle_transfer_step(
     )
 
 
-def target_of(step: TransferStep) -> StepTarget:
-    """Where a stored step goes, and in which phase."""
-    return StepTarget(step.phase, step.store)
-
-
 def changes_of_step(step: TransferStep) -> dict[ClaimKey, Change]:
     """The changes of a stored step, from its exact bytes."""
     body = step.change_set.encode()
@@ -84,13 +79,8 @@ def load_earlier(transfer: Transfer, batch: int) -> Earlier:
         changes = changes_of_step(step)
         sent.update({key: change.new for key, change in changes.items()})
         verified -= changes.keys()
-        verified |= {key for key, outcome in outcomes_of_step(step).items() if outcome == "new"}
+        verified |= {claim_key_of_row(row) for row in step.read_back or [] if row["outcome"] == "new"}
     return Earlier(sent, frozenset(verified))
-
-
-def outcomes_of_step(step: TransferStep) -> dict[ClaimKey, str]:
-    """What was read back of each of a step's changes; empty before that."""
-    return {claim_key_of_row(row): str(row["outcome"]) for row in step.read_back or []}
 
 
 def claim_key_of_row(row: Mapping[str, Any]) -> ClaimKey:
@@ -169,7 +159,7 @@ def _settle_by_reading(session: TransferSession, step: TransferStep) -> None:
     items = list(transfer.items.filter(batch=step.batch, status=_ITEM.SENDING).order_by("ordinal"))
     names = names_of(items) | {key.name for key in changes}
     found = read_back(session, changes, names, since=step.answered_at or step.stored_at)
-    judged = judge_items(items, transfer.kind, target_of(step), found)
+    judged = judge_items(items, transfer.kind, StepTarget(step.phase, step.store), found)
     if transfer.watch_until is not None:  # it had ended as failed before
         judged = {pk: mark_late(outcome) for pk, outcome in judged.items()}
     settle_transfer_step(session, step, found, judged)

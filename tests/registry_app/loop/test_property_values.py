@@ -8,7 +8,7 @@ import pytest
 
 from providers.backends.memory import MemoryBackend
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
-from registry_app.loop.preview_loop import preview_loop
+from registry_app.loop.run_loop import preview_loop
 from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner, Provider
 from registry_app.transfer.plan.transfer_request import Selection
 from tests.faults import read_faults

@@ -7,8 +7,7 @@ from registry_app.actor import Actor
 from registry_app.errors import NotAllowed
 from registry_app.inventory.declared import declare_endpoint, declare_endpoints, withdraw_endpoint
 from registry_app.loop.loop_request import build_request, find_loop, request_loop_run
-from registry_app.loop.preview_loop import preview_loop
-from registry_app.loop.run_loop import run_loop
+from registry_app.loop.run_loop import preview_loop, run_loop
 from registry_app.models import (
     AuditEntry,
     DeclaredEndpoint,
