@@ -133,8 +133,7 @@ def find_rights_refusals(request: LoopRequest, plan: LoopPlan) -> list[RefusedBy
 def raise_if_other_person_is_missing(request: LoopRequest, run: LoopRun, plan: LoopPlan) -> None:
     """Raise RefusedBySafety unless another person confirmed this very plan within a day.
 
-    The first person's confirmation is stored for the run that the other one requests; it is for one run.
-    """
+    A first confirmation is stored for the run that the other person requests; it is for one run."""
     if request.provider.approval_policy != Provider.ApprovalPolicy.OTHER_PERSON:
         return
     actor = request.on_behalf_of
@@ -154,7 +153,7 @@ def raise_if_other_person_is_missing(request: LoopRequest, run: LoopRun, plan: L
             record_audit(actor, "loop_run.confirmed_by_second", run, after={"first": first.name})
             return
         rows.delete()
-        LoopConfirmation.objects.create(
+        rows.create(
             owner=request.owner,
             provider=request.provider,
             user_id=actor.user_id,

@@ -1,4 +1,4 @@
-"""One iteration of a loop: desired, current, plan, batch after batch sent and read back; or a preview alone."""
+"""One iteration of a loop: desired, current, plan, batch after batch sent and read back. And its preview."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace

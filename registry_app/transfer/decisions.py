@@ -31,27 +31,15 @@ _STATUS = Transfer.Status
 
 
 def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: str) -> Transfer:
-    """Approve the plan with this fingerprint; a worker sends it when it comes to it.
+    """Approve the plan with this fingerprint; a worker then sends it.
 
-    Where the provider asks for another person, two different people are behind request and approval, whatever
-    else either may do.
-    Raises NotFound, NotAllowed, StateMoved (another plan, too late, somebody was first), RefusedBySafety
-    (a freeze).
+    If the provider requires another person, requester and approver are different people, whatever rights
+    either has. Raises NotFound, NotAllowed, StateMoved (another plan, too late, somebody was first),
+    RefusedBySafety (a freeze).
     """
     transfer = find_transfer(public_id)
     _raise_if_may_not_approve(actor, transfer)
-    moved = find_changed_url(transfer, transfer.provider) or find_changed_precondition(
-        transfer, transfer.provider
-    )
-    if moved:
-        raise StateMoved(moved, todo="Request it again, to review what is true now.", code="plan_moved")
-    # The stored rows are what will be sent: it is they that must be what was reviewed (I8).
-    if fingerprint != transfer.plan_fingerprint or fingerprint != compute_stored_fingerprint(transfer):
-        raise StateMoved(
-            "The plan is not the one that was reviewed.",
-            todo="Open the transfer again and approve what it shows now, or request a new one.",
-            code="plan_moved",
-        )
+    _raise_if_not_as_reviewed(transfer, fingerprint)
     if transfer.expires_at <= fetch_now():
         raise StateMoved(
             f"The transfer expired at {transfer.expires_at:%Y-%m-%d %H:%M} UTC.", todo="Request it again."
@@ -71,6 +59,22 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
         approved_at=fetch_now(),
         next_attempt_at=None,
     )
+
+
+def _raise_if_not_as_reviewed(transfer: Transfer, fingerprint: str) -> None:
+    """Raise StateMoved unless settings and stored rows are what has this fingerprint (I8)."""
+    moved = find_changed_url(transfer, transfer.provider) or find_changed_precondition(
+        transfer, transfer.provider
+    )
+    if moved:
+        raise StateMoved(moved, todo="Request it again, to review what is true now.", code="plan_moved")
+    # The stored rows are what will be sent, so they must be what was reviewed.
+    if fingerprint != transfer.plan_fingerprint or fingerprint != compute_stored_fingerprint(transfer):
+        raise StateMoved(
+            "The plan is not the one that was reviewed.",
+            todo="Open the transfer again and approve what it shows now, or request a new one.",
+            code="plan_moved",
+        )
 
 
 def _raise_if_may_not_approve(actor: Actor, transfer: Transfer) -> None:
@@ -145,18 +149,7 @@ def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str,
             f"{actor.name or 'Nobody'} may not decide on transfers of these record sets.",
             todo="Ask somebody with a grant to operate for both owners.",
         )
-    if decision not in DECISIONS:
-        raise InvalidRequest(
-            f"There is no decision {decision[:50]!r}.",
-            fields={"decision": [f"One of {', '.join(DECISIONS)}."]},
-        )
-    if not reason.strip():
-        raise InvalidRequest("The decision has no reason.", fields={"reason": ["Say why."]})
-    if transfer.status != _STATUS.NEEDS_OPERATOR:
-        raise StateMoved(
-            f"The transfer is {transfer.get_status_display().lower()}: there is nothing to decide.",
-            todo="Open it again.",
-        )
+    _raise_if_invalid(transfer, decision, reason)
     if decision == "send_again":
         _raise_if_stopped(transfer.provider)
         _raise_if_right_ended(transfer)
@@ -176,6 +169,21 @@ def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str,
         crash_point("transfer.deciding")
         resolve_stuck_finding(decided)
     return decided
+
+
+def _raise_if_invalid(transfer: Transfer, decision: str, reason: str) -> None:
+    if decision not in DECISIONS:
+        raise InvalidRequest(
+            f"There is no decision {decision[:50]!r}.",
+            fields={"decision": [f"One of {', '.join(DECISIONS)}."]},
+        )
+    if not reason.strip():
+        raise InvalidRequest("The decision has no reason.", fields={"reason": ["Say why."]})
+    if transfer.status != _STATUS.NEEDS_OPERATOR:
+        raise StateMoved(
+            f"The transfer is {transfer.get_status_display().lower()}: there is nothing to decide.",
+            todo="Open it again.",
+        )
 
 
 def _raise_if_right_ended(transfer: Transfer) -> None:

@@ -17,7 +17,7 @@ from registry_app.queries.transfer_access import find_denied_side
 from registry_app.queries.transfer_items import find_left_to_undo
 from registry_app.transfer.plan.build_plan import build_plan_value
 from registry_app.transfer.plan.claim_key import ClaimKey, claim_key_of, describe_place, format_endpoint
-from registry_app.transfer.plan.neighbours import add_neighbour_verdicts, key_of_item, leave_out_locked
+from registry_app.transfer.plan.neighbours import add_neighbour_verdicts, leave_out_locked
 from registry_app.transfer.plan.preconditions import build_preconditions
 from registry_app.transfer.plan.provider_plan import (
     PlannedItem,
@@ -113,7 +113,7 @@ def _find_new_owner(
     before = {EndpointKey(*key): owner_ids for *key, owner_ids in rows.iterator(chunk_size=2_000)}
 
     def find(item: PlannedItem) -> NewOwner | None:
-        key = key_of_item(item)
+        key = item.key
         owner_id = before.get(key, "")
         if original.kind in _OWNER_STAYS or not owner_id or "," in owner_id:
             return None
@@ -197,8 +197,8 @@ def _leave_out_if_changed(item: PlannedItem, shown: dict[ClaimKey, tuple[str, ..
 
 def _leave_out_if_it_decides(item: PlannedItem, existing: list[ExistingRecord]) -> PlannedItem:
     places = [claim_key_of(endpoint).name for endpoint in item.after]
-    objection = find_reason_not_to_restore(item, item.source_owner_id, places, existing)
-    return replace(item, problem=objection, problem_code="claim_decides") if objection else item
+    reason = find_reason_not_to_restore(item.key, item.source_owner_id, places, existing)
+    return replace(item, problem=reason, problem_code="claim_decides") if reason else item
 
 
 def _group_by_name(records: dict[EndpointKey, RecordSet]) -> dict[str, list[ExistingRecord]]:

@@ -19,7 +19,6 @@ from registry_app.transfer.plan.items import build_clean_up_items, build_item, b
 from registry_app.transfer.plan.neighbours import (
     add_neighbour_verdicts,
     find_siblings,
-    key_of_item,
     leave_out_locked,
     leave_out_shared,
 )
@@ -197,7 +196,7 @@ def _find_new_owner(asked: PlanRequest, context: PlanContext) -> Callable[[Plann
     instances = context.instances
     if instances is None:
         return lambda _item: None
-    return lambda item: instances.build_new_owner(key_of_item(item), context.declared)
+    return lambda item: instances.build_new_owner(item.key, context.declared)
 
 
 def _build_preconditions(asked: PlanRequest, items: Sequence[PlannedItem]) -> Preconditions:

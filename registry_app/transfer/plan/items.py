@@ -223,7 +223,7 @@ def _leave_out_if_elsewhere(
 ) -> PlannedItem:
     if not any(claim_key_of(endpoint).store for endpoint in item.before):
         return item
-    provider = elsewhere.get(EndpointKey(item.name, item.record_type, item.set_identifier))
+    provider = elsewhere.get(item.key)
     if provider:
         problem = f"{provider} shows this record set, and the row may be its claim there."
         return replace(item, problem=problem, problem_code="record_set_elsewhere")

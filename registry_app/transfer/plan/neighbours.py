@@ -57,7 +57,7 @@ def add_neighbour_verdicts(
     `existing` are all record sets at the names of the items. `find_new_owner` answers None where an item
     gets no new owner: then nothing changes for the rest of its name.
     """
-    included = {key_of_item(item) for item in items if not item.problem}
+    included = {item.key for item in items if not item.problem}
     names = {key.name for key in included}
     staying: dict[str, list[RecordFacts]] = defaultdict(list)
     for record in existing:
@@ -77,12 +77,12 @@ def _judge(
     new_owner = find_new_owner(item)
     if new_owner is None:
         return item
-    row = _row_of(key_of_item(item))
+    row = _row_of(item.key)
     same_identifier = [record for record in at_name if _row_of(record.key) == row]
     sources = set(item.source_owner_id.split(",")) - {new_owner.owner_id, ""}
     left_behind = tuple(record.key for record in same_identifier if _is_owned_by(record, sources))
     verdict = _compute_name_verdict(
-        Verdict(item.verdict, item.verdict_reason), key_of_item(item), new_owner, same_identifier, at_name
+        Verdict(item.verdict, item.verdict_reason), item.key, new_owner, same_identifier, at_name
     )
     return replace(item, verdict=verdict.value, verdict_reason=verdict.reason, left_behind=left_behind)
 
@@ -159,11 +159,6 @@ def _row_of(key: EndpointKey) -> tuple[str, str]:
     return key.name, key.set_identifier
 
 
-def key_of_item(item: PlannedItem) -> EndpointKey:
-    """The record set an item is about."""
-    return EndpointKey(item.name, item.record_type, item.set_identifier)
-
-
 def leave_out_shared(items: Sequence[PlannedItem], neighbours: Iterable[Subject]) -> tuple[PlannedItem, ...]:
     """Leave out every item whose TXT record also covers a record set that is not part of the plan.
 
@@ -174,7 +169,7 @@ def leave_out_shared(items: Sequence[PlannedItem], neighbours: Iterable[Subject]
     covered = _find_covered(neighbours)
     count = -1
     while count != (count := sum(1 for item in result if not item.problem)):
-        included = {key_of_item(item) for item in result if not item.problem}
+        included = {item.key for item in result if not item.problem}
         result = [item if item.problem else _check_shared(item, included, covered) for item in result]
     return tuple(result)
 

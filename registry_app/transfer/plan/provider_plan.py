@@ -54,6 +54,11 @@ class PlannedItem:
     is_added: bool = False
     left_behind: tuple[EndpointKey, ...] = ()
 
+    @property
+    def key(self) -> EndpointKey:
+        """The record set it is about."""
+        return EndpointKey(self.name, self.record_type, self.set_identifier)
+
 
 @dataclass(frozen=True)
 class ProviderPlan:

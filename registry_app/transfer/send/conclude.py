@@ -12,8 +12,8 @@ from registry_app.queries.transfer_items import is_given_back
 from registry_app.reconcile.findings.draft import FindingDraft, compute_fingerprint
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
 from registry_app.reconcile.sync import sync_under_lease
-from registry_app.transfer.send.read_back import ARRIVED_LATE, judge_outstanding
 from registry_app.transfer.send.session import LeasedTransfer, store_outcomes
+from registry_app.transfer.send.steps import ARRIVED_LATE, HALF_DONE
 from registry_app.transfer.transfer_row import advance, name_transfer
 
 _STATUS = Transfer.Status
@@ -100,7 +100,7 @@ def _close_items(transfer: Transfer, stop_reason: str) -> None:
     )
     transfer.items.filter(status=_ITEM.PENDING).update(status=_ITEM.STALE, status_reason=reason)
     outstanding = transfer.items.filter(status=_ITEM.SENDING).values_list("pk", flat=True)
-    store_outcomes(dict.fromkeys(outstanding, judge_outstanding()))
+    store_outcomes(dict.fromkeys(outstanding, (_ITEM.NEEDS_OPERATOR, HALF_DONE)))
 
 
 def _sync(leased: LeasedTransfer) -> None:

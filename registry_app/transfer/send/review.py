@@ -4,7 +4,6 @@ Asked once for all items before anything is sent; one that changed makes the who
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Protocol
 
 from providers.registries.claim import OwnershipState
 from providers.registries.labels import OWNER
@@ -81,7 +80,7 @@ def _find_difference(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: 
         return _find_deciding_claim(live, plan)
     if kind == _KIND.UNDO and item.record_before is None:  # of a clean-up: all others are about record sets
         places = [key.name for key in plan.after]
-        return find_reason_not_to_restore(item, item.owner_before, places, live.records_at(item.name))
+        return find_reason_not_to_restore(key_of(item), item.owner_before, places, live.records_at(item.name))
     record = live.records.get(key_of(item))
     difference = find_record_difference(item, record.endpoint if record else None)
     if difference:
@@ -167,32 +166,19 @@ def _reviewed_endpoint(item: TransferItem, reviewed: Mapping[str, list[str]]) ->
     )
 
 
-class CleanedUp(Protocol):
-    """What is known of an item of the clean-up: the record set its claims spoke for, of any type but AAAA
-    where `record_type` is empty."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def record_type(self) -> str: ...
-    @property
-    def set_identifier(self) -> str: ...
-
-
 def find_reason_not_to_restore(
-    item: CleanedUp, owner_ids: str, places: Collection[str], existing: Iterable[ExistingRecord]
+    claimed: EndpointKey, owner_ids: str, places: Collection[str], existing: Iterable[ExistingRecord]
 ) -> str:
-    """Why the claims of `owner_ids` may not come back to the names in `places`; empty if they may.
+    """Why the claims of `owner_ids` for one record set may not come back to the names in `places`, after a
+    clean-up removed them; empty if they may.
 
-    `existing` are all record sets at the item's name.
+    They decided nothing then. If the record set exists by now, or got another owner, they would decide, or
+    conflict. `existing` are all record sets at the name. An empty record type is any type but AAAA.
     """
     for record in existing:
         is_itself = record.key.record_type == "TXT" and record.key.name in places
-        if (
-            is_itself
-            or not _is_claimed_by(item, record)
-            or (record.owner_id and record.owner_id == owner_ids)
-        ):
+        is_its_own = bool(record.owner_id) and record.owner_id == owner_ids
+        if is_itself or is_its_own or not _is_claimed(record, claimed):
             continue
         what = f"{record.key.name} {record.key.record_type}"
         if record.owner_id:
@@ -201,11 +187,11 @@ def find_reason_not_to_restore(
     return ""
 
 
-def _is_claimed_by(item: CleanedUp, record: ExistingRecord) -> bool:
+def _is_claimed(record: ExistingRecord, claimed: EndpointKey) -> bool:
     """As claims are paired with record sets."""
-    if item.set_identifier != record.key.set_identifier:
+    if claimed.set_identifier != record.key.set_identifier:
         return False
-    if not item.record_type:
+    if not claimed.record_type:
         return record.key.record_type != "AAAA"
-    is_cname_of_alias = item.record_type == "CNAME" and record.key.record_type == "A" and record.is_alias
-    return item.record_type == record.key.record_type or is_cname_of_alias
+    is_cname_of_alias = claimed.record_type == "CNAME" and record.key.record_type == "A" and record.is_alias
+    return claimed.record_type == record.key.record_type or is_cname_of_alias

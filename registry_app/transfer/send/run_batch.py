@@ -24,10 +24,16 @@ from registry_app.transfer.send.item_plan import (
     sort_targets,
 )
 from registry_app.transfer.send.live_zone import Unsendable
-from registry_app.transfer.send.read_back import ReadBack, judge_items, read_back
 from registry_app.transfer.send.review import find_record_difference
 from registry_app.transfer.send.session import TransferSession
-from registry_app.transfer.send.steps import load_earlier, settle_transfer_step, store_transfer_step
+from registry_app.transfer.send.steps import (
+    ReadBack,
+    judge_items,
+    load_earlier,
+    read_back,
+    settle_transfer_step,
+    store_transfer_step,
+)
 from registry_app.writes.allowed_changes import raise_if_not_allowed
 from registry_app.writes.step import send_step
 

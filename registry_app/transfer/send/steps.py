@@ -1,25 +1,147 @@
-"""The steps of a transfer: stored before they are sent, and settled by what is read, also after a crash."""
+"""The steps of a transfer: stored before they are sent, read back, and settled, also after a crash.
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+Only what provider and stores show then decides what became of a step and of its items.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
 
 from django.db.models import Max
 
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_change_set_strict
 from registry_app.models import StepStatus, Transfer, TransferItem, TransferStep
-from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, format_endpoint
+from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, describe_place, format_endpoint
 from registry_app.transfer.plan.preconditions import NoLongerAllowed, find_ended_right
 from registry_app.transfer.send.change_sets import Earlier, changes_in, store_changes_in
-from registry_app.transfer.send.item_plan import ItemOutcome, StepTarget, names_of, plan_of
-from registry_app.transfer.send.read_back import ReadBack, judge_items, mark_late, read_back
+from registry_app.transfer.send.item_plan import ItemOutcome, ItemPlan, StepTarget, key_of, names_of, plan_of
+from registry_app.transfer.send.live_zone import LiveZone
 from registry_app.transfer.send.session import TransferSession, store_outcomes
-from registry_app.writes.read_back import Change
+from registry_app.writes.read_back import Change, is_as_written, read_until
 from registry_app.writes.step import resume_steps, settle_step, store_step
 
+Outcome = Literal["new", "old", "neither"]
+_ITEM = TransferItem.Status
+_REMOVE = TransferStep.Phase.REMOVE
+ARRIVED_LATE = "Arrived late."
+_AS_BEFORE = (
+    "It was read back as before. The provider may still apply it: syncs check that for 24 hours. You "
+    "can request it again."
+)
+_BOTH_EXIST = (
+    "The new claim exists, and the claim that it replaces was not removed: the two may name "
+    "different owners. Send again to remove the old one."
+)
+# Of an item of which some claims were verified, and the rest was not sent.
+HALF_DONE = (
+    "It stopped before its end: some changes were written, and later ones, such as the removal of "
+    "the old claim, were not sent. Two claims may name different owners. Send again to finish it."
+)
+_HALF_REMOVED = "Some of its claims are removed, and others are still there. Send again to remove the rest."
+_HALF_WRITTEN = (
+    "Some of its claims are written, and others were read back as before. Send again to write the rest."
+)
 _STATUS = TransferStep.Status
 _MOST_ENDPOINTS = 1_000_000
-_ITEM = TransferItem.Status
+
+
+@dataclass(frozen=True)
+class ReadBack:
+    """What is at each place of a step, and the outcome."""
+
+    zone: LiveZone
+    outcomes: Mapping[ClaimKey, Outcome]
+
+    @property
+    def is_as_wanted(self) -> bool:
+        return all(outcome == "new" for outcome in self.outcomes.values())
+
+
+def read_back(
+    session: TransferSession, changes: Mapping[ClaimKey, Change], names: set[str], *, since: datetime
+) -> ReadBack:
+    """Read until all changes show, or until the provider's time for that, counted from `since`, is over.
+
+    Reads at least once. Raises ProviderError or WireError if the last of the readings failed.
+    """
+    return read_until(
+        lambda: judge(session.read(names), changes),
+        lambda found: found.is_as_wanted,
+        allowed=timedelta(seconds=session.provider.read_back_seconds),
+        since=since,
+    )
+
+
+def judge(zone: LiveZone, changes: Mapping[ClaimKey, Change]) -> ReadBack:
+    """The outcome of each change in one reading. Pure."""
+    return ReadBack(zone, {key: _judge_change(zone, key, change) for key, change in changes.items()})
+
+
+def _judge_change(zone: LiveZone, key: ClaimKey, change: Change) -> Outcome:
+    if key in zone.unreliable:
+        return "neither"
+    live = zone.find(key)
+    if is_as_written(live, change.new):
+        return "new"
+    return "old" if is_as_written(live, change.old) else "neither"
+
+
+def judge_items(
+    items: Iterable[TransferItem], kind: str, step_target: StepTarget, found: ReadBack
+) -> dict[int, ItemOutcome]:
+    """The status of each item after a step of `step_target` was read back, with the reason.
+
+    Items without anything in this step are left out.
+    """
+    outcomes: dict[int, ItemOutcome] = {}
+    for item in items:
+        plan = plan_of(item, kind)
+        keys = plan.keys(step_target)
+        if not keys:
+            continue
+        if item.record_before is not None and key_of(item) not in found.zone.endpoints:
+            # Absent claims prove nothing beside an absent record set.
+            outcomes[item.pk] = _ITEM.NEEDS_OPERATOR, _describe_gone(keys, found)
+            continue
+        outcomes[item.pk] = _judge_item(plan, step_target, found)
+    return outcomes
+
+
+def _judge_item(plan: ItemPlan, step_target: StepTarget, found: ReadBack) -> ItemOutcome:
+    keys, step_targets = plan.keys(step_target), plan.step_targets
+    # What the step did not change was as wanted already.
+    seen: set[Outcome] = {found.outcomes[key] for key in keys if key in found.outcomes}
+    if seen <= {"new"}:
+        return (_ITEM.VERIFIED if step_target == step_targets[-1] else _ITEM.SENDING), ""
+    if seen != {"old"}:
+        return _ITEM.NEEDS_OPERATOR, _describe(keys, found)
+    if step_target == step_targets[0]:
+        return _ITEM.FAILED, _AS_BEFORE
+    if step_target.phase != _REMOVE:
+        return _ITEM.NEEDS_OPERATOR, _HALF_WRITTEN
+    return _ITEM.NEEDS_OPERATOR, _BOTH_EXIST if plan.written else _HALF_REMOVED
+
+
+def _describe(keys: Iterable[ClaimKey], found: ReadBack) -> str:
+    live = "; ".join(_describe_claims(found.zone, key) for key in keys if found.outcomes.get(key) != "new")
+    return f"It is in neither the old nor the new state: {live}."
+
+
+def _describe_gone(keys: Iterable[ClaimKey], found: ReadBack) -> str:
+    live = "; ".join(_describe_claims(found.zone, key) for key in keys)
+    return f"The record set itself is gone: most likely a sync of its new owner deleted it. Now {live}."
+
+
+def _describe_claims(zone: LiveZone, key: ClaimKey) -> str:
+    place = describe_place(key, zone.stores)
+    if key in zone.unreliable:
+        return f"{place} is not reliable ({zone.unreliable[key].removesuffix('.')})"
+    live = zone.find(key)
+    if live is None:
+        return f"{place} is gone"
+    return f"{place} holds {', '.join(live.targets)[:400]}"
 
 
 def store_transfer_step(
@@ -32,20 +154,14 @@ def store_transfer_step(
 
     def build() -> TransferStep:
         _raise_if_right_ended(session.transfer, items)
-        store_outcomes({item.pk: (TransferItem.Status.SENDING, "") for item in items})
-        place = {
+        store_outcomes({item.pk: (_ITEM.SENDING, "") for item in items})
+        place: dict[str, Any] = {
             "phase": step_target.phase,
             "batch": items[0].batch,
-            "registry_profile": _profile_of(step_target),
+            "registry_profile_id": None if step_target.store == ZONE else int(step_target.store),
         }
         earlier = session.transfer.steps.filter(**place).aggregate(last=Max("attempt"))["last"]
-        return TransferStep(
-            transfer=session.transfer,
-            phase=step_target.phase,
-            batch=items[0].batch,
-            registry_profile_id=_profile_of(step_target),
-            attempt=(earlier or 0) + 1,
-        )
+        return TransferStep(transfer=session.transfer, attempt=(earlier or 0) + 1, **place)
 
     return store_step(session, body, build)
 
@@ -88,16 +204,12 @@ def claim_key_of_row(row: Mapping[str, Any]) -> ClaimKey:
     return ClaimKey(row["store"], row["name"], row["record_type"], row["set_identifier"])
 
 
-def _profile_of(step_target: StepTarget) -> int | None:
-    return None if step_target.store == ZONE else int(step_target.store)
-
-
 def _raise_if_right_ended(transfer: Transfer, items: Sequence[TransferItem]) -> None:
     """Raise NoLongerAllowed where an item would begin and its requester or approver lost the right to it.
 
     What was begun is finished: a new claim without the removal of the old one names two owners.
     """
-    sides = [(item.owner_before, item.name) for item in items if item.status == TransferItem.Status.PENDING]
+    sides = [(item.owner_before, item.name) for item in items if item.status == _ITEM.PENDING]
     ended = find_ended_right(transfer, sides) if sides else None
     if ended is not None:
         raise NoLongerAllowed(ended.reason)
@@ -114,16 +226,8 @@ def _format_read_back(found: ReadBack) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for key, outcome in found.outcomes.items():
         live = found.zone.find(key)
-        rows.append(
-            {
-                "store": key.store,
-                "name": key.name,
-                "record_type": key.record_type,
-                "set_identifier": key.set_identifier,
-                "outcome": outcome,
-                "endpoint": format_endpoint(live, "") if live is not None else None,
-            }
-        )
+        endpoint = format_endpoint(live, "") if live is not None else None
+        rows.append({**key._asdict(), "outcome": outcome, "endpoint": endpoint})
     return rows
 
 
@@ -161,5 +265,6 @@ def _settle_by_reading(session: TransferSession, step: TransferStep) -> None:
     found = read_back(session, changes, names, since=step.answered_at or step.stored_at)
     judged = judge_items(items, transfer.kind, StepTarget(step.phase, step.store), found)
     if transfer.watch_until is not None:  # it had ended as failed before
-        judged = {pk: mark_late(outcome) for pk, outcome in judged.items()}
+        late = (_ITEM.VERIFIED, ARRIVED_LATE)
+        judged = {pk: late if each[0] == _ITEM.VERIFIED else each for pk, each in judged.items()}
     settle_transfer_step(session, step, found, judged)

@@ -16,9 +16,9 @@ from registry_app.models import Freeze, Provider, RegistryProfile, Transfer, Tra
 from registry_app.queries.transfer import due_transfers
 from registry_app.transfer.decisions import decide_transfer
 from registry_app.transfer.plan.claim_key import build_txt_key
-from registry_app.transfer.send.read_back import read_back
 from registry_app.transfer.send.run_transfer import run_transfer
 from registry_app.transfer.send.session import TransferSession
+from registry_app.transfer.send.steps import read_back
 from registry_app.writes.read_back import Change
 from registry_app.writes.session import leased_provider, open_session
 from tests.factories import make_administrator
