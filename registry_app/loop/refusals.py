@@ -96,7 +96,7 @@ def _find_provider_refusal(provider: Provider) -> RefusedBySafety | None:
         )
     if provider.status == Provider.Status.HELD:
         return RefusedBySafety(
-            f"A suspicious snapshot of {provider.name} is held for review.",
+            f"A snapshot of {provider.name} is implausible and held for review.",
             todo="Look at the held snapshot and accept or reject it first.",
             code="snapshot_held",
         )

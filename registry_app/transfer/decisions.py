@@ -63,11 +63,11 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
 
 def _raise_if_not_as_reviewed(transfer: Transfer, fingerprint: str) -> None:
     """Raise StateMoved unless settings and stored rows are what has this fingerprint (I8)."""
-    moved = find_changed_url(transfer, transfer.provider) or find_changed_precondition(
+    changed = find_changed_url(transfer, transfer.provider) or find_changed_precondition(
         transfer, transfer.provider
     )
-    if moved:
-        raise StateMoved(moved, todo="Request it again, to review what is true now.", code="plan_moved")
+    if changed:
+        raise StateMoved(changed, todo="Request it again, to review what is true now.", code="plan_moved")
     # The stored rows are what will be sent, so they must be what was reviewed.
     if fingerprint != transfer.plan_fingerprint or fingerprint != compute_stored_fingerprint(transfer):
         raise StateMoved(

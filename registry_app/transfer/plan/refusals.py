@@ -36,7 +36,9 @@ def find_provider_refusals(provider: Provider) -> list[Refusal]:
     if provider.status == Provider.Status.HELD:
         todo = "Look at the held snapshot and accept or reject it first."
         return [
-            _refuse("snapshot_held", f"A suspicious snapshot of {provider.name} is held for review.", todo)
+            _refuse(
+                "snapshot_held", f"A snapshot of {provider.name} is implausible and held for review.", todo
+            )
         ]
     if provider.status == Provider.Status.FAILING:
         happened = f"The last syncs of {provider.name} failed, so its current record sets are not known."

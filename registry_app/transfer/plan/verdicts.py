@@ -146,7 +146,7 @@ def _choose_worst(verdicts: Sequence[Verdict]) -> Verdict:
     ordered = sorted(dict.fromkeys(verdicts), key=lambda each: _RANK.index(_VERDICT(each.value)))
     reasons = [each.reason for each in ordered[:_MOST_NAMED]]
     if len(ordered) > _MOST_NAMED:
-        reasons.append(f"So much for {_MOST_NAMED} of its instances; it has {len(ordered)}.")
+        reasons.append(f"It has {len(ordered)} instances; only {_MOST_NAMED} are listed here.")
     return Verdict(ordered[0].value, " ".join(reasons))
 
 

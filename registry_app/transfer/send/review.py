@@ -32,7 +32,7 @@ def find_changed_items(
     `stores` are the names of the registry stores.
     """
     live = LiveFacts(snapshot, stores)
-    moved: dict[int, str] = {}
+    changed: dict[int, str] = {}
     removed: dict[ClaimKey, int] = {}
     rewritten: dict[ClaimKey, int] = {}
     mine: set[EndpointKey] = set()
@@ -40,13 +40,13 @@ def find_changed_items(
         plan = plan_of(item, kind)
         problem = _find_difference(live, item, plan, kind)
         if problem:
-            moved[item.pk] = problem
+            changed[item.pk] = problem
         mine.add(key_of(item))
         removed.update(dict.fromkeys(plan.removed, item.pk))
         rewritten.update(dict.fromkeys(plan.written, item.pk))
     if kind != _KIND.CLEAN_UP:
-        moved.update(_find_others_affected(live, mine, removed, rewritten))
-    return moved
+        changed.update(_find_others_affected(live, mine, removed, rewritten))
+    return changed
 
 
 def find_record_difference(item: TransferItem, record: Endpoint | None) -> str:

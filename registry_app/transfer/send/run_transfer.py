@@ -75,15 +75,15 @@ def _run(leased: LeasedTransfer) -> None:
     _note_attempt(leased)
     crash_point("transfer.attempt_noted")
     try:
-        moved = find_changed_url(leased.transfer, leased.provider)
-        if moved:
-            _give_up(leased, moved)
+        changed = find_changed_url(leased.transfer, leased.provider)
+        if changed:
+            _give_up(leased, changed)
             return
         with open_session(leased, partial(TransferSession, transfer=leased.transfer)) as session:
             # Once more: what was opened is what was reviewed, whoever changed a profile in between.
-            moved = find_changed_url(leased.transfer, leased.provider)
-            if moved:
-                _give_up(leased, moved)
+            changed = find_changed_url(leased.transfer, leased.provider)
+            if changed:
+                _give_up(leased, changed)
                 return
             stop_reason = _send_all(session)
     except (ProviderError, WireError, SecretUnavailable) as error:
@@ -141,9 +141,9 @@ def _send_all(session: TransferSession) -> str | None:
     settle_unfinished(session)
     if transfer.status == _STATUS.SENT:
         return ""
-    moved = find_changed_precondition(transfer, session.provider)
-    if moved:
-        return moved
+    changed = find_changed_precondition(transfer, session.provider)
+    if changed:
+        return changed
     if not transfer.steps.exists() and not _is_as_reviewed(session):
         return None
     numbers = (
@@ -199,14 +199,14 @@ def _is_as_reviewed(session: TransferSession) -> bool:
             read.reference, session.store_names[read.reference], read.claims
         )
     items = session.transfer.items.order_by("ordinal").iterator(chunk_size=2_000)
-    moved = find_changed_items(snapshot, items, session.transfer.kind, session.store_names)
+    changed = find_changed_items(snapshot, items, session.transfer.kind, session.store_names)
     crash_point("transfer.reviewed")
-    if not moved:
+    if not changed:
         return True
-    first = next(iter(moved.values()))
-    more = f" ({len(moved) - 1} more moved)" if len(moved) > 1 else ""
+    first = next(iter(changed.values()))
+    more = f" ({len(changed) - 1} more moved)" if len(changed) > 1 else ""
     with session.fenced():
-        store_outcomes({pk: (_ITEM.STALE, reason) for pk, reason in moved.items()})
+        store_outcomes({pk: (_ITEM.STALE, reason) for pk, reason in changed.items()})
         end_stale(session, f"{first}{more}")
     return False
 

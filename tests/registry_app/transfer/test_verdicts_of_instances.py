@@ -131,4 +131,4 @@ def test_the_reasons_of_hundreds_of_instances_stay_readable() -> None:
 
     assert verdict.value == UNKNOWN
     assert len(verdict.reason) < 2_000
-    assert "it has 300" in verdict.reason
+    assert "It has 300" in verdict.reason
