@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgspec
 from django.db.models import Max
@@ -11,7 +11,7 @@ from providers.registries.ownership import is_alias
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.models import Grant, Owner, RecordSet, Transfer, TransferItem, TransferStep
-from registry_app.queries.declared import DeclaredSet, fetch_declared_set
+from registry_app.queries.declared import fetch_declared_set
 from registry_app.queries.instance import fetch_instances
 from registry_app.queries.transfer_access import find_denied_side
 from registry_app.queries.transfer_items import find_left_to_undo
@@ -35,41 +35,17 @@ from registry_app.transfer.plan.verdicts import (
     InstanceVerdicts,
     NewOwner,
     Verdict,
-    compute_declared_verdict,
     compute_verdict_without_change,
 )
 from registry_app.transfer.send.item_plan import key_of, plan_of
 from registry_app.transfer.send.live_zone import ExistingRecord
 from registry_app.transfer.send.review import find_reason_not_to_restore
 from registry_app.transfer.send.steps import changes_of_step, claim_key_of_row
+from registry_app.writes.read_back import Change
 
 _KIND = Transfer.Kind
 _OWNER_STAYS = (_KIND.REFORMAT, _KIND.CLEAN_UP)
 _CHUNK = 500
-
-
-@dataclass(frozen=True)
-class _Written:
-    """The claims at one place before the transfer, and as they were read back after it."""
-
-    old: Endpoint | None
-    new: Endpoint | None
-
-
-@dataclass(frozen=True)
-class _FormerOwner:
-    """The owner that record sets return to: its instances, and what its own loop here keeps, if one runs."""
-
-    owner_id: str
-    instances: InstanceVerdicts
-    declared: DeclaredSet | None
-
-    def judge(self, key: EndpointKey, record: RecordSet | None) -> Verdict:
-        of_loop = None
-        if self.declared is not None and record is not None:
-            current = to_record_facts(record).to_endpoint()
-            of_loop = compute_declared_verdict(self.owner_id, current, self.declared)
-        return self.instances.judge(key, of_loop)
 
 
 def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> ProviderPlan:
@@ -106,24 +82,23 @@ def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> Pro
 
 
 def _find_new_owner(
-    original: Transfer, former: Mapping[str, _FormerOwner]
+    original: Transfer, former: Mapping[str, InstanceVerdicts]
 ) -> Callable[[PlannedItem], NewOwner | None]:
     """The owner that an item returns to; None if its owner stays, or if it had none, or several."""
     rows = original.items.order_by().values_list("name", "record_type", "set_identifier", "owner_before")
     before = {EndpointKey(*key): owner_ids for *key, owner_ids in rows.iterator(chunk_size=2_000)}
 
     def find(item: PlannedItem) -> NewOwner | None:
-        key = item.key
-        owner_id = before.get(key, "")
+        owner_id = before.get(item.key, "")
         if original.kind in _OWNER_STAYS or not owner_id or "," in owner_id:
             return None
-        return former[owner_id].instances.build_new_owner(key, former[owner_id].declared)
+        return former[owner_id].build_new_owner(item.key)
 
     return find
 
 
 def _build_items(
-    original: Transfer, existing: list[RecordFacts], former: Mapping[str, _FormerOwner]
+    original: Transfer, existing: list[RecordFacts], former: Mapping[str, InstanceVerdicts]
 ) -> Iterator[PlannedItem]:
     """The inverse of each item; `existing` collects all record sets at their names."""
     by_batch: dict[int, list[TransferItem]] = defaultdict(list)
@@ -150,7 +125,7 @@ def _build_items(
 def _invert(
     original: Transfer,
     item: TransferItem,
-    written: dict[ClaimKey, _Written],
+    written: dict[ClaimKey, Change],
     record: RecordSet | None,
     verdict: Verdict,
 ) -> PlannedItem:
@@ -209,15 +184,15 @@ def _group_by_name(records: dict[EndpointKey, RecordSet]) -> dict[str, list[Exis
     return found
 
 
-def _load_written(original: Transfer, batch: int) -> dict[ClaimKey, _Written]:
-    """What each place held before the first step of a batch, and after the last one."""
-    written: dict[ClaimKey, _Written] = {}
+def _load_written(original: Transfer, batch: int) -> dict[ClaimKey, Change]:
+    """What each place held before the first step of a batch, and as it was read back after the last one."""
+    written: dict[ClaimKey, Change] = {}
     steps = original.steps.filter(batch=batch).exclude(status=TransferStep.Status.NOT_SENT)
     for step in steps.order_by("pk"):
         read_back = _read_back_of(step)
         for key, change in changes_of_step(step).items():
             old = written[key].old if key in written else change.old
-            written[key] = _Written(old, read_back.get(key, change.new))
+            written[key] = Change(old, read_back.get(key, change.new))
     return written
 
 
@@ -241,8 +216,8 @@ def _load_records(original: Transfer, items: list[TransferItem]) -> dict[Endpoin
     return rows
 
 
-def _fetch_former_owners(actor: Actor, original: Transfer, intent: str) -> dict[str, _FormerOwner]:
-    """The owners of before, by owner id."""
+def _fetch_former_owners(actor: Actor, original: Transfer, intent: str) -> dict[str, InstanceVerdicts]:
+    """What the instances of each former owner do to record sets that return to it, by owner id."""
     if original.kind in _OWNER_STAYS:
         return {}
     before = find_left_to_undo(original).order_by().values_list("owner_before", flat=True).distinct()
@@ -253,23 +228,20 @@ def _fetch_former_owners(actor: Actor, original: Transfer, intent: str) -> dict[
         for owner in Owner.objects.filter(owner_id__in=owner_ids)
     }
     return {
-        owner_id: _FormerOwner(
+        owner_id: InstanceVerdicts(
             owner_id,
-            InstanceVerdicts(
-                owner_id,
-                known.get(owner_id, ()),
-                original.provider_id,
-                intent=intent,
-                stated_by=actor.name,
-            ),
-            declared.get(owner_id),
+            known.get(owner_id, ()),
+            original.provider_id,
+            intent=intent,
+            stated_by=actor.name,
+            declared=declared.get(owner_id),
         )
         for owner_id in owner_ids
     }
 
 
 def _compute_verdict(
-    original: Transfer, item: TransferItem, record: RecordSet | None, former: Mapping[str, _FormerOwner]
+    original: Transfer, item: TransferItem, record: RecordSet | None, former: Mapping[str, InstanceVerdicts]
 ) -> Verdict:
     if original.kind in _OWNER_STAYS:
         return compute_verdict_without_change("It keeps its owner.")
@@ -277,7 +249,8 @@ def _compute_verdict(
         return compute_verdict_without_change("It had no owner before: no instance changes or deletes it.")
     if "," in item.owner_before:
         return compute_verdict_without_change("Its claims disagree again: each instance sees its own claim.")
-    return former[item.owner_before].judge(key_of(item), record)
+    current = to_record_facts(record).to_endpoint() if record else None
+    return former[item.owner_before].judge_record(key_of(item), current)
 
 
 def _swap_owners(original: Transfer) -> tuple[Owner | None, Owner | None]:

@@ -196,7 +196,7 @@ def _find_new_owner(asked: PlanRequest, context: PlanContext) -> Callable[[Plann
     instances = context.instances
     if instances is None:
         return lambda _item: None
-    return lambda item: instances.build_new_owner(item.key, context.declared)
+    return lambda item: instances.build_new_owner(item.key)
 
 
 def _build_preconditions(asked: PlanRequest, items: Sequence[PlannedItem]) -> Preconditions:
@@ -227,7 +227,6 @@ def _build_context(asked: PlanRequest, loaded: Loaded) -> PlanContext:
         registries=_fetch_registries(asked, loaded, profiles),
         profiles={profile.reference: profile for profile in profiles},
         contents=loaded.contents,
-        declared=fetch_declared_set(asked.target, asked.provider) if asked.target else None,
         instances=_build_instance_verdicts(asked, asked.target) if asked.target else None,
         former=_find_former_owners(asked, loaded),
     )
@@ -266,6 +265,7 @@ def _build_instance_verdicts(asked: PlanRequest, target: Owner) -> InstanceVerdi
         asked.provider.pk,
         intent=asked.request.target_intent,
         stated_by=asked.actor.name or "The requester",
+        declared=fetch_declared_set(target, asked.provider),
     )
 
 

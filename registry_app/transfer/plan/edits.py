@@ -23,7 +23,6 @@ from providers.registries.txt_names import format_txt_name, parse_txt_name
 from providers.wire.endpoint import Endpoint
 from registry_app.mirror.owner_registry import OwnerRegistry
 from registry_app.models import Transfer
-from registry_app.queries.declared import DeclaredSet
 from registry_app.transfer.plan.claim_edit import ClaimEdit, UnusableClaim, read_plain_text
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, build_row, build_row_key, build_txt_key
 from registry_app.transfer.plan.subjects import ClaimFacts, Subject
@@ -31,7 +30,6 @@ from registry_app.transfer.plan.verdicts import (
     FormerOwners,
     InstanceVerdicts,
     Verdict,
-    compute_declared_verdict,
 )
 
 _KIND = Transfer.Kind
@@ -44,7 +42,7 @@ class PlanContext:
     `verdict` is that of kinds without a new owner; with one, `instances` judge. `registries` gives the
     registry of an owner id; `owner_id` is the target's, empty for kinds that keep or remove the owner.
     `profiles` are the TXT profiles by reference. `taken` are places of TXT records that are no
-    claims. `declared` is what the target's own loop keeps here, where one runs. `former` are the instances of
+    claims. `former` are the instances of
     those who lose a record set.
     """
 
@@ -55,7 +53,6 @@ class PlanContext:
     profiles: Mapping[str, TxtProfile]
     contents: Mapping[ClaimKey, tuple[str, ...]]
     taken: frozenset[ClaimKey] = frozenset()
-    declared: DeclaredSet | None = None
     instances: InstanceVerdicts | None = None
     former: FormerOwners | None = None
 
@@ -72,11 +69,7 @@ def find_verdict(subject: Subject, context: PlanContext) -> Verdict:
 def _find_verdict_of_target(subject: Subject, context: PlanContext) -> Verdict:
     if context.instances is None:
         return context.verdict
-    of_loop = None
-    if context.declared is not None:
-        current = subject.record.to_endpoint()
-        of_loop = compute_declared_verdict(context.owner_id, current, context.declared)
-    return context.instances.judge(subject.record.key, of_loop)
+    return context.instances.judge_record(subject.record.key, subject.record.to_endpoint())
 
 
 class _ClaimText(NamedTuple):

@@ -8,10 +8,10 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from providers.wire.endpoint import EndpointKey
-from registry_app.models import Owner, Provider, Transfer
+from registry_app.models import Owner, Provider, Transfer, TransferItem
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, EndpointDict, claim_key_of
 
 
@@ -163,27 +163,6 @@ def _pack(groups: Sequence[Sequence[int]], size: int) -> list[int]:
     return [numbers[position] for position in sorted(numbers)]
 
 
-class Reviewed(Protocol):
-    """What is reviewed of an item: a planned one and a stored one alike."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def record_type(self) -> str: ...
-    @property
-    def set_identifier(self) -> str: ...
-    @property
-    def record_before(self) -> Any: ...
-    @property
-    def before(self) -> Any: ...
-    @property
-    def after(self) -> Any: ...
-    @property
-    def verdict(self) -> str: ...
-    @property
-    def batch(self) -> int: ...
-
-
 @dataclass(frozen=True)
 class PlanHead:
     """What is reviewed of a plan as a whole."""
@@ -196,7 +175,7 @@ class PlanHead:
     preconditions: Mapping[str, Any]
 
 
-def compute_fingerprint(head: PlanHead, items: Iterable[Reviewed]) -> str:
+def compute_fingerprint(head: PlanHead, items: Iterable[PlannedItem | TransferItem]) -> str:
     """SHA-256 over the canonical JSON of the head and every item, in their order."""
     digest = hashlib.sha256()
     digest.update(_canonical_json([head.kind, head.provider_id, head.source_owner_id]))

@@ -153,7 +153,8 @@ def _choose_worst(verdicts: Sequence[Verdict]) -> Verdict:
 class InstanceVerdicts:
     """What the instances of the new owner do to record sets at one provider, by what a person stated.
 
-    Record sets that the same instances act on share one verdict: it is made once for all of them.
+    `declared` is what the owner's own loop keeps there, if one runs. Record sets that the same instances act on
+    share one verdict: it is made once for all of them.
     """
 
     def __init__(
@@ -164,13 +165,21 @@ class InstanceVerdicts:
         *,
         intent: str,
         stated_by: str,
+        declared: DeclaredSet | None = None,
     ) -> None:
         self._owner_id = owner_id
         self._instances = leave_out_loop_settings(instances, provider_id)
         self._provider_id = provider_id
         self._intent = intent
         self._stated_by = stated_by
+        self._declared = declared
         self._made: dict[tuple[str, ...], Verdict] = {}
+
+    def judge_record(self, key: EndpointKey, current: Endpoint | None) -> Verdict:
+        """The verdict for one record set; `current` is what it is now, None if it does not exist."""
+        if self._declared is None or current is None:
+            return self.judge(key)
+        return self.judge(key, compute_declared_verdict(self._owner_id, current, self._declared))
 
     def judge(self, key: EndpointKey, of_loop: Verdict | None = None) -> Verdict:
         """The verdict for one record set. `of_loop` is that of the owner's loop here, where one runs."""
@@ -183,9 +192,8 @@ class InstanceVerdicts:
             self._made[why_not] = found
         return found
 
-    def build_new_owner(self, key: EndpointKey, declared: DeclaredSet | None = None) -> NewOwner:
-        """What is known of the instances that act on one record set, for what follows from the rest of its
-        name."""
+    def build_new_owner(self, key: EndpointKey) -> NewOwner:
+        """What is known of the instances that act on one record set."""
         acting = [
             each for each in self._instances if not _find_reason_not_to_act(each, key, self._provider_id)
         ]
@@ -193,7 +201,7 @@ class InstanceVerdicts:
         # Of instances that are not known, anything may be true.
         may_delete = not is_known or any(each.policy not in _NEVER_DELETE for each in acting)
         types = frozenset(kind for each in acting for kind in each.managed_types or DEFAULT_MANAGED_TYPES)
-        return NewOwner(self._owner_id, may_delete, types or DEFAULT_MANAGED_TYPES, declared)
+        return NewOwner(self._owner_id, may_delete, types or DEFAULT_MANAGED_TYPES, self._declared)
 
     def _judge_all(
         self, instances: Sequence[InstanceFacts], why_not: Sequence[str], of_loop: Verdict | None
