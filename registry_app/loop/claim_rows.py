@@ -32,7 +32,7 @@ def encode_rows(changes: Sequence[StoredClaimChange]) -> bytes:
 
 
 def decode_rows(body: bytes) -> tuple[StoredClaimChange, ...]:
-    """What a store is asked to change, from the stored bytes."""
+    """The changes to make in a store, from the stored bytes."""
     return _DECODER.decode(body)
 
 
@@ -48,7 +48,7 @@ def find_rows(snapshot: Snapshot, store: str, owner_id: str) -> Rows:
 def build_texts(
     changes: PlannedChanges, owner_id: str
 ) -> tuple[dict[EndpointKey, str], tuple[LeftAlone, ...]]:
-    """The heritage text of each record set to be made, and what no text can be written for."""
+    """The heritage text of each record set to create, and those for which none can be written."""
     texts: dict[EndpointKey, str] = {}
     left: list[LeftAlone] = []
     for endpoint in changes.creates:
@@ -63,12 +63,12 @@ def build_texts(
 
 
 def describe_creates(creates: Iterable[Endpoint], texts: Rows) -> tuple[Endpoint, ...]:
-    """What is made with its claim in itself, as aws-sd has it."""
+    """The record sets to create with their claim in themselves, as aws-sd has it."""
     return tuple(write_description(each, texts[endpoint_key(each)]) for each in creates)
 
 
 def build_intents(creates: Iterable[Endpoint], texts: Rows, rows: Rows) -> list[StoredClaimChange]:
-    """The rows to write before the record sets are made."""
+    """The rows to write before the record sets are created."""
     return [
         StoredClaimChange(each, rows.get(key), texts[key], is_intent=True)
         for each in creates
@@ -84,11 +84,11 @@ def build_settlement(
     *,
     has_intents: bool,
 ) -> list[StoredClaimChange]:
-    """The rows as they are to be after what was read back: an intent that came true is one no more, and the
-    row of what is gone, or was not made, goes. What is not known stays as it is.
+    """The changes of rows after the read-back: an intent whose record set exists becomes a claim, and the row
+    of what was deleted, or not created, is removed. What is not known stays as it is.
 
-    `has_intents`: the store marks intents. There the intent of what was not made stays until the next run:
-    should the provider be late, the record set is still claimed.
+    `has_intents`: the store marks intents. There the intent of what was not created stays until the next run:
+    if the provider is late, the record set is still claimed.
     """
     found: list[StoredClaimChange] = []
     for item in items:
@@ -107,7 +107,7 @@ def build_settlement(
 def build_tidying(
     snapshot: Snapshot, store: str, owner_id: str, to_be_made: Collection[EndpointKey]
 ) -> list[StoredClaimChange]:
-    """What an earlier run left: intents that came true since, and those of what is not desired any more."""
+    """What an earlier run left: intents whose record sets exist by now, or are not desired any more."""
     owned = {record.key: record for record in snapshot.records if record.owner_id == owner_id}
     found: list[StoredClaimChange] = []
     for claim in _claims_of(snapshot, store):

@@ -27,7 +27,7 @@ _STOPPED = "Its worker stopped before its end."
 def finish_loop_run(run_id: int) -> None:
     """Read what became of a run whose worker is gone, and end it. Called at any time, any number of times.
 
-    Without the provider's lease nothing happens: its holder may be at it.
+    Without the provider's lease nothing happens: its holder may be working on the run.
     """
     run = LoopRun.objects.filter(pk=run_id, status=LoopRun.Status.RUNNING).first()
     if run is None:
@@ -54,7 +54,7 @@ def finish_left_behind(session: LoopSession, beside: LoopRun) -> None:
 
 
 def postpone(run: LoopRun, leased: LeasedProvider, problem: str) -> None:
-    """It cannot be read back now: later, more and more seldom, and in the end never. Raises LeaseLost."""
+    """It cannot be read back now: try again with longer and longer pauses, then give up. Raises LeaseLost."""
     run.refresh_from_db()
     if run.attempt >= MOST_ATTEMPTS:
         _give_up(run, leased, problem)

@@ -47,7 +47,7 @@ def parse_managed_types(texts: Iterable[str]) -> frozenset[str]:
 
 
 def find_loop(loop_id: int) -> Loop:
-    """Raises NotFound."""
+    """The loop with this primary key. Raises NotFound."""
     found = (
         Loop.objects.select_related("owner", "provider").defer(*PROVIDER_SECRETS).filter(pk=loop_id).first()
     )

@@ -39,7 +39,7 @@ _BATCH = 500
 
 
 def open_run(request: LoopRequest, lease: Lease, actor: Actor, trigger: LoopRun.Trigger) -> LoopRun:
-    """A running run, committed when this returns."""
+    """Store a run with the status running; committed when this returns."""
     loop = request.loop
     with transaction.atomic():
         run = LoopRun.objects.create(
@@ -63,7 +63,7 @@ def open_run(request: LoopRequest, lease: Lease, actor: Actor, trigger: LoopRun.
 
 
 def note_plan(run: LoopRun, plan: LoopPlan) -> None:
-    """What the first plan of a run comes to."""
+    """Store how much the first plan of a run changes, and what it leaves alone."""
     run.planned = sum(1 for _ in list_keys(plan.changes))
     run.confirmation_text = plan.confirmation_text[:500]
     note_left_alone(run, plan.changes.left_alone)
@@ -71,7 +71,7 @@ def note_plan(run: LoopRun, plan: LoopPlan) -> None:
 
 
 def note_left_alone(run: LoopRun, left_alone: tuple[LeftAlone, ...]) -> None:
-    """More that was left alone, with the reasons."""
+    """Store more that was left alone, with the reasons."""
     run.left_alone_count += len(left_alone)
     most = _MOST_LEFT_ALONE - len(run.left_alone)
     run.left_alone += [
@@ -88,7 +88,7 @@ def note_left_alone(run: LoopRun, left_alone: tuple[LeftAlone, ...]) -> None:
 
 
 def audit_sending(run: LoopRun, actor: Actor) -> None:
-    """One line before the first change set of a run is stored."""
+    """Write the audit line of a run, before its first change set is stored."""
     with transaction.atomic():
         after = {"source": run.source, "policy": run.policy, "planned": run.planned}
         record_audit(actor, "loop_run.sending", run, reason=run.confirmation, after=after)
@@ -147,7 +147,7 @@ def _note_end(run: LoopRun, end: End, now: datetime) -> None:
 
 
 def was_sent(run: LoopRun) -> bool:
-    """Whether a change set of it left, or may have left."""
+    """Whether a change set of it was sent, or may have been."""
     return run.steps.exclude(status__in=(LoopStep.Status.STORED, LoopStep.Status.NOT_SENT)).exists()
 
 
@@ -173,8 +173,9 @@ def _reschedule(run: LoopRun, status: str, now: datetime) -> None:
 
 
 def purge_loop_runs() -> int:
-    """How many went. What is not over stays, and so does the last run of each loop; what one that sent
-    something did is in the audit trail."""
+    """Delete runs that are older than the retention setting, some hundred rows a transaction; how many.
+
+    Running ones and the last one of each loop stay; what was sent is in the audit trail."""
     before = fetch_now() - settings.DNSADMIN_RETENTION_RUNS
     last = LoopRun.objects.filter(loop__isnull=False).values("loop_id").order_by().annotate(last=Max("pk"))
     old = (

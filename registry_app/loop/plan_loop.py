@@ -102,7 +102,7 @@ def _leave_out(
 
 
 class _Reasons:
-    """Why this very change is not made, beyond what ExternalDNS's own plan knows."""
+    """Why a change is not made that ExternalDNS's plan contains."""
 
     def __init__(self, plan: LoopPlan, snapshot: Snapshot, held_names: frozenset[str]) -> None:
         self._held_names = held_names
@@ -112,7 +112,7 @@ class _Reasons:
         self._orphans = _orphans_of_others(snapshot, plan.settings)
 
     def list_left_out(self, listed: Collection[EndpointKey]) -> list[LeftAlone]:
-        """What is wanted and not in the plan at all, for the provider left it out."""
+        """What is desired and not in the plan at all, because the provider left it out."""
         return [LeftAlone(key, self._why_left_out(key)) for key in self._missing.difference(listed)]
 
     def find(self, key: EndpointKey, *, is_create: bool = False) -> str:
@@ -166,8 +166,8 @@ def _adjust(
 ) -> tuple[tuple[Endpoint, ...], frozenset[EndpointKey]]:
     """What is wanted in the form the provider would store it, and what it left out.
 
-    It may give other types at a name that was asked for, as Route 53 does with a CNAME that becomes an alias
-    of A and AAAA. Names nobody asked for are not taken from it.
+    It may return other types at a desired name, as Route 53 does with a CNAME that becomes an alias of A and
+    AAAA. Other names are not taken from it.
     """
     if not desired:
         return (), frozenset()
@@ -232,7 +232,7 @@ class _PlanSize:
 
 
 def _find_excess(planned: PlannedChanges, around: _PlanSize) -> str:
-    """Why the plan is more than one run does unasked, in one sentence; empty if it is not."""
+    """Why the plan is more than one run does without a confirmation, as a sentence; empty if it is not."""
     creates, updates, deletes = len(planned.creates), len(planned.updates), len(planned.deletes)
     if deletes and not around.wanted_count:
         return "There is no desired endpoint, so every record set of the owner would be deleted."

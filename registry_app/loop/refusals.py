@@ -173,7 +173,7 @@ def raise_if_other_person_is_missing(request: LoopRequest, run: LoopRun, plan: L
 
 
 def _compute_plan_digest(changes: PlannedChanges) -> str:
-    """Of what exactly is created, updated and deleted: two plans with the same counts differ."""
+    """A digest of exactly what is created, updated and deleted: two plans with the same counts differ."""
     values = [
         sorted((*endpoint_key(each), each.targets, each.record_ttl) for each in changes.creates),
         sorted(

@@ -96,8 +96,8 @@ def _run_under_lease(
     trigger: LoopRun.Trigger,
     show: Callable[[LoopPlan], object],
 ) -> LoopRun:
-    # As they are under the lease: a run that just ended may have changed the provider, and somebody may have
-    # declared anew.
+    # Read under the lease: a run that just ended may have changed the provider, and somebody may have
+    # declared other endpoints.
     request = replace(request, provider=leased.provider)
     if request.loop is not None:
         request = replace(request, desired=fetch_declared(request.loop))
@@ -218,7 +218,7 @@ def _find_reason_to_stop(session: LoopSession, pace: Pace) -> str:
 def _cut_into_batches(keys: Iterable[EndpointKey], size: int) -> list[tuple[EndpointKey, ...]]:
     """At most `size` record sets each, but a whole name at least.
 
-    All that changes at one name goes together: what takes a place there goes with what leaves it, and
+    All that changes at one name goes together: a new record set there may replace an old one, and
     claims of one name may share a TXT record.
     """
     batches: list[list[EndpointKey]] = []

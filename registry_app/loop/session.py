@@ -26,8 +26,8 @@ _MOST_QUESTIONS = 1_000
 class LoopSession(WriteSession):
     """The write session of a run.
 
-    `removed` counts what the run `run_id` had deleted, or may have: it is not missed. `asked` are the pairs
-    of property values that the provider was asked about.
+    `removed` counts what the run `run_id` deleted, or may have: that is not implausible. `asked` are the
+    pairs of property values that the provider was asked about.
     """
 
     run_id: int | None = None
@@ -42,8 +42,8 @@ class LoopSession(WriteSession):
     def read(self, names: Collection[str] | None = None) -> Snapshot:
         """All the provider and its registry stores show now. Raises ProviderError, WireError, LeaseLost.
 
-        With canonical `names`, what is shown elsewhere need not be in the snapshot: understanding it again
-        after each batch would cost what the whole zone costs.
+        With canonical `names`, other record sets need not be in the snapshot: parsing them again after each
+        batch would cost as much as the whole zone.
         """
         self.renew()
         snapshot = fetch_snapshot(

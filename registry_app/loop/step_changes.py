@@ -70,7 +70,7 @@ def changes_of_step(step: LoopStep) -> dict[EndpointKey, Change]:
 
 
 def changes_in(change_set: ChangeSet) -> dict[EndpointKey, Change]:
-    """Each record set from what to what, all endpoints of it together."""
+    """The change of each record set, with all its endpoints together."""
     olds = merge_by_key((*change_set.update_old, *change_set.delete))
     news = merge_by_key((*change_set.update_new, *change_set.create))
     return {key: Change(olds.get(key), news.get(key)) for key in {**olds, **news}}

@@ -50,7 +50,7 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
         before=[Transfer.Status.REQUESTED],
         after=Transfer.Status.APPROVED,
         actor=actor,
-        # The stricter one, should the provider ask for more by now: the database then holds it, too.
+        # The stricter policy, if the provider requires more by now: the database then checks it, too.
         approval_policy=_OTHER_PERSON if needs_other_person(transfer) else transfer.approval_policy,
         approved_by_id=actor.user_id,
         approved_by_issuer_id=actor.answerer_id,

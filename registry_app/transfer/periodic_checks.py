@@ -43,7 +43,7 @@ _CHUNK = 500
 
 
 def expire_transfers() -> int:
-    """Expire every transfer that still waits and whose time is over; the number of them."""
+    """Expire every transfer that still waits after its expiry time; how many."""
     now = fetch_now()
     expired = 0
     for transfer in Transfer.objects.filter(status__in=_WAITING, expires_at__lte=now)[:_MOST_AT_ONCE]:
@@ -62,12 +62,12 @@ def expire_transfers() -> int:
 
 
 def note_unfinished_transfers() -> int:
-    """Open a finding for each that has none; how many were opened. The end of the transfer resolves it."""
+    """Open a finding for each transfer that began long ago and is not finished; how many."""
     now = fetch_now()
     unfinished = Transfer.objects.filter(
         status__in=(Transfer.Status.SENDING, Transfer.Status.SENT),
         started_at__lt=now - UNFINISHED_AFTER,
-        # One that was taken up again began long ago, and has its time all the same.
+        # One that was reopened began long ago, and gets the same time again.
         updated_at__lt=now - UNFINISHED_AFTER,
     )
     fingerprints = {compute_stuck_fingerprint(transfer): transfer for transfer in unfinished.order_by("pk")}
@@ -141,7 +141,7 @@ def _without_newer(transfer: Transfer) -> QuerySet[TransferItem]:
 
 
 def _reopen(transfer: Transfer, arrived: list[TransferItem]) -> bool:
-    """Back to `sent`, so that a run reads it back; False if somebody has its names by now."""
+    """Set it to `sent`, so that a run reads it back; False if another transfer has its names by now."""
     locks = {item.name: item.pk for item in reversed(arrived)}
     batches = {item.batch for item in arrived}
     try:

@@ -177,8 +177,8 @@ def _find_undoable(public_id: UUID | str | int) -> Transfer:
 def _store_transfer(actor: Actor, plan: ProviderPlan, purpose: _Purpose) -> Transfer:
     """Insert a transfer with its items; where the provider asks for no approval it is approved at once.
 
-    Somebody has to approve it all the same where the request did not name the plan it is for (what was
-    reviewed is what is applied), and where a token asks that may plan and not apply.
+    Even then somebody must approve it if the request has no fingerprint (only what was reviewed is applied),
+    or comes from a token without the scope apply.
 
     Must run inside a transaction. Raises IntegrityError where a name is locked by another open transfer.
     """
@@ -244,7 +244,7 @@ def _build_items(transfer: Transfer, plan: ProviderPlan) -> list[TransferItem]:
     locked: set[str] = set()
     rows: list[TransferItem] = []
     for ordinal, item in enumerate(plan.included):
-        # The first item of each name holds the lock; the others are covered by it.
+        # The first item of each name has the lock, for all of them.
         lock_key = None if item.name in locked else compute_lock_key(plan.provider.pk, item.name)
         locked.add(item.name)
         rows.append(

@@ -160,7 +160,7 @@ def _is_mirror_fresh(original: Transfer) -> bool:
 
 
 def _leave_out_if_changed(item: PlannedItem, shown: dict[ClaimKey, tuple[str, ...]]) -> PlannedItem:
-    """Where somebody wrote since, there is nothing of ours to take back (I9)."""
+    """Leave the item out if somebody changed its claims since the transfer (I9)."""
     expected = {claim_key_of(endpoint): tuple(endpoint["targets"]) for endpoint in item.before}
     empty = {claim_key_of(endpoint) for endpoint in item.after} - expected.keys()
     for key, targets in [*expected.items(), *((key, ()) for key in sorted(empty))]:
@@ -197,7 +197,7 @@ def _load_written(original: Transfer, batch: int) -> dict[ClaimKey, Change]:
 
 
 def _read_back_of(step: TransferStep) -> dict[ClaimKey, Endpoint | None]:
-    """What the provider showed: it may wrap a text otherwise than it was sent."""
+    """What the provider showed: it may quote a text in another way than it was sent."""
     return {
         claim_key_of_row(row): msgspec.convert(row["endpoint"], Endpoint | None)
         for row in step.read_back or []

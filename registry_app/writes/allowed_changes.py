@@ -39,7 +39,7 @@ class Allowed:
 
 
 def raise_if_not_allowed(changes: Mapping[AnyPlace, Change], allowed: Mapping[AnyPlace, Allowed]) -> None:
-    """Raises ValueError; that it never does is what the tests of everything before it show."""
+    """Raise ValueError if a change is not allowed: then what built the changes has a bug."""
     for place, change in changes.items():
         problem = _find_problem(change, allowed[place]) if place in allowed else "is not part of the plan"
         if problem:

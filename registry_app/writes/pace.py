@@ -6,7 +6,7 @@ from datetime import timedelta
 from providers.http import pause
 from registry_app.writes.session import WriteSession
 
-# A provider that refuses everything is not asked a thousand times.
+# A provider that refuses everything does not get a thousand requests.
 _MOST_FAILED_IN_A_ROW = 3
 _MOST_FAILED_IN_A_ROW_ALONE = 10
 MOST_ATTEMPTS = 6
@@ -27,7 +27,7 @@ class Pace:
         self.failed_in_a_row = 0 if has_changed else self.failed_in_a_row + 1
 
     def is_over_time(self) -> bool:
-        """Whether to go on in a later run. Not before the first batch: a slow provider's would never come."""
+        """Whether to go on in a later run. Never before the first batch: a slow provider would get none."""
         return self.is_begun and self.session.is_over_time()
 
     def describe_failures(self) -> str:
@@ -39,6 +39,6 @@ class Pace:
 
 
 def compute_pause(earlier_attempts: int) -> timedelta:
-    """The time to wait after an attempt failed before which `earlier_attempts` failed."""
+    """The time to wait after a failed attempt that followed `earlier_attempts` failed ones."""
     failures = max(earlier_attempts, 0) + 1
     return timedelta(seconds=pause.compute_pause(failures, first=_FIRST_SECONDS, longest=_LONGEST_SECONDS))

@@ -57,7 +57,7 @@ def read_until(
 
     Reads at least once. Raises ProviderError or WireError if the last of the readings failed.
     """
-    # By a clock that never jumps; and should the other one have gone back since, no longer than allowed.
+    # Measured by a clock that never jumps; never longer than allowed, even if the other clock was set back.
     until = time.monotonic() + min(allowed, since + allowed - fetch_now()).total_seconds()
     pause = _FIRST_PAUSE
     while True:

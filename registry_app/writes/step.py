@@ -95,7 +95,7 @@ def resume_steps(
 ) -> None:
     """Finish what a run that ended on the way left behind. Nothing is ever sent from here.
 
-    A step without the mark of its sender never left: it is called off, and `note_called_off` stores what
+    A step without the mark of its sender was never sent: it is called off, and `note_called_off` stores what
     that means, in the same transaction. `settle` reads back every other step whose outcome is not known.
     Raises LeaseLost, and what `settle` raises.
     """
@@ -117,7 +117,7 @@ def _mark(session: WriteSession, step: Step) -> None:
 
 
 def _store_answer(step: Step, status: StepStatus, answer: str) -> None:
-    # Not fenced: what came back is true whoever has the lease now, and only the mark's owner gets here.
+    # Not fenced: the response is a fact whoever has the lease now, and only the sender of the step gets here.
     now = fetch_now()
     rows = _rows(step, StepStatus.SENDING).filter(epoch=step.epoch)
     rows.update(status=status, answer=answer, answered_at=now)

@@ -61,7 +61,7 @@ from registry_app.transfer.plan.verdicts import (
 )
 
 _KIND = Transfer.Kind
-# Somebody owned the record sets before, and does not afterwards.
+# The record sets have an owner before, and another or none afterwards.
 _KINDS_THAT_TAKE = (_KIND.TRANSFER, _KIND.RELEASE)
 _CHUNK = 500
 
@@ -77,7 +77,7 @@ class PlanRequest:
 
 
 def build_provider_plan(asked: PlanRequest) -> ProviderPlan:
-    """Items, fingerprint and refusals; the confirmation text is counted over all providers, elsewhere."""
+    """Items, fingerprint and refusals; the confirmation text, for all providers together, comes later."""
     refusals: list[Refusal] = []
     items: tuple[PlannedItem, ...] = ()
     preconditions: Preconditions = {}
@@ -149,7 +149,7 @@ def _build_items(asked: PlanRequest) -> tuple[PlannedItem, ...]:
     provider, selection = asked.provider, asked.request.selection
     if asked.request.kind == _KIND.CLEAN_UP:
         claims = load_claims(find_claims(selection).filter(provider=provider))
-        # Other claims at the same places stay where they are.
+        # Other claims at the same places stay.
         registered = Owner.objects.filter(status=Owner.Status.REGISTERED).values_list("owner_id", flat=True)
         contents = _load_whole_contents(provider, claims)
         elsewhere = load_shown_elsewhere(provider, claims)
@@ -178,7 +178,7 @@ def _find_siblings(asked: PlanRequest, loaded: Loaded) -> set[EndpointKey]:
 def _build_items_of(
     loaded: Loaded, siblings: set[EndpointKey], context: PlanContext, *, whole_names: bool
 ) -> list[PlannedItem]:
-    """Items for what was picked and for the other types at the same names, in the order of their names."""
+    """Items for what was selected and for the other types at the same names, in the order of their names."""
     if not siblings:
         return [build_item(subject, context) for subject in loaded.selected]
     picked = {subject.record.key for subject in loaded.selected}
@@ -214,7 +214,7 @@ def _build_preconditions(asked: PlanRequest, items: Sequence[PlannedItem]) -> Pr
 
 
 def _load_whole_contents(provider: Provider, claims: Sequence[ClaimFacts]) -> dict[ClaimKey, tuple[str, ...]]:
-    """All targets at the places of `claims`; those that share one are found by the name they claim."""
+    """All targets at the places of `claims`; they are found by the names that they claim."""
     return load_shown(provider, sorted({claim.record_name for claim in claims}))
 
 

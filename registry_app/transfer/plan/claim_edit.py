@@ -90,11 +90,11 @@ class ClaimEdit:
 
         Only those who have the key read what is encrypted."""
         for key, targets in self._after.items():
-            existing = {claim.raw: _find_seal(claim) for claim in claims if claim.place == key}
+            existing = {claim.raw: _find_encryption(claim) for claim in claims if claim.place == key}
             others = set(self._contents[key]) - existing.keys()
             ours = [target for target in targets if target.text not in others]
             kept = {target.encrypt_with or existing.get(target.text, "") for target in ours}
-            if any(kept.isdisjoint({"", seal}) for seal in existing.values()):
+            if any(kept.isdisjoint({"", reference}) for reference in existing.values()):
                 return key
         return None
 
@@ -111,10 +111,10 @@ class ClaimEdit:
             self._after[key] = [_Target(text) for text in self._contents[key]]
 
 
-def _find_seal(claim: ClaimFacts) -> str:
+def _find_encryption(claim: ClaimFacts) -> str:
     return claim.profile_reference if claim.is_encrypted else ""
 
 
 def _format(key: ClaimKey, targets: list[_Target]) -> EndpointDict:
-    seals = {str(place): each.encrypt_with for place, each in enumerate(targets) if each.encrypt_with}
-    return build_claim_dict(key, [each.text for each in targets], seals)
+    encryption = {str(place): each.encrypt_with for place, each in enumerate(targets) if each.encrypt_with}
+    return build_claim_dict(key, [each.text for each in targets], encryption)

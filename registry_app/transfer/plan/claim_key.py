@@ -9,11 +9,11 @@ from providers.wire.canonical_name import canonical_name
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 # Wire endpoints as they are stored in a row: a JSON object. `encrypt` beside the wire's own fields names,
-# by the position of a target, the registry profile with whose key that target is sealed when it is sent.
+# by the position of a target, the registry profile with whose key that target is encrypted when it is sent.
 EndpointDict = dict[str, Any]
 # The store of what is in the zone itself.
 ZONE = ""
-# What a plan's endpoint holds beside the fields of the wire.
+# The fields of a plan's endpoint that are not on the wire.
 _OURS = ("encrypt", "store")
 
 

@@ -37,9 +37,9 @@ _KIND = Transfer.Kind
 
 @dataclass(frozen=True)
 class PlanContext:
-    """All a plan of one provider rests on beside its subjects.
+    """All that a plan of one provider depends on, besides its subjects.
 
-    `verdict` is that of kinds without a new owner; with one, `instances` judge. `registries` gives the
+    `verdict` is for kinds without a new owner; with one, `instances` compute it. `registries` gives the
     registry of an owner id; `owner_id` is the target's, empty for kinds that keep or remove the owner.
     `profiles` are the TXT profiles by reference. `taken` are places of TXT records that are no
     claims. `former` are the instances of
@@ -58,8 +58,8 @@ class PlanContext:
 
 
 def find_verdict(subject: Subject, context: PlanContext) -> Verdict:
-    """What the next sync of each instance of the target does to a record set, the worst of it; and for how
-    long those of a former owner may still act."""
+    """The worst of what the next syncs of the target's instances do to a record set; and for how long
+    instances of a former owner may still change it."""
     verdict = _find_verdict_of_target(subject, context)
     owner_ids = [owner_id for owner_id in subject.owner_ids if owner_id != context.owner_id]
     caching = context.former.describe(owner_ids, subject.record.key) if context.former else ""
@@ -73,7 +73,7 @@ def _find_verdict_of_target(subject: Subject, context: PlanContext) -> Verdict:
 
 
 class _ClaimText(NamedTuple):
-    """A heritage text in plain, and where it stood, if it did."""
+    """A heritage text, decrypted, and its place if it exists already."""
 
     text: str
     place: ClaimKey | None
@@ -85,8 +85,8 @@ def edit_claims(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None
 
 
 def _edit_transfer(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
-    """All claims name the target. Where none of them is one that the target's instance reads, a new one
-    comes under the target's settings and the old ones go."""
+    """All claims get the target as owner. If the target's instance reads none of them, a new one is created
+    under its settings and the old ones are removed."""
     registry = context.registries[context.owner_id]
     if not subject.readable:  # only the provider's label names its owner
         text = format_labels({**labels_beside_owner(subject.record.labels), OWNER: context.owner_id})
@@ -135,7 +135,7 @@ def _find_own_beside(kept: ClaimFacts, subject: Subject, context: PlanContext) -
 def _edit_reformat(edit: ClaimEdit, subject: Subject, context: PlanContext) -> None:
     """One new-format claim as the owner's instance writes it now; every other claim goes."""
     registry = context.registries[subject.owner_ids[0]]
-    if registry.disagreement:  # of a new owner, the plan is refused as a whole
+    if registry.disagreement:  # for a target owner, the whole plan is refused
         raise UnusableClaim("instances_disagree", registry.disagreement)
     wanted = _place_of(subject, registry)
     existing = next((claim for claim in subject.readable if claim.place == wanted), None)
@@ -143,7 +143,7 @@ def _edit_reformat(edit: ClaimEdit, subject: Subject, context: PlanContext) -> N
     text = read_plain_text(first, context.profiles)
     if existing is None:
         _add_claim(edit, subject, _ClaimText(text, first.place), registry, context)
-    elif wanted.store == ZONE and not _is_sealed_as(existing, registry.txt, context.profiles):
+    elif wanted.store == ZONE and not _is_encrypted_as(existing, registry.txt, context.profiles):
         _replace(edit, existing, text, registry.txt)
     _remove_others(edit, subject, existing)
 
@@ -181,18 +181,18 @@ def _add_claim(
         edit.add_row(key, _normalize(claim.text))
     elif claim.place is not None and claim.place.store == ZONE:
         # A TXT claim that replaces a TXT claim keeps its text byte for byte.
-        text = _to_be_sealed(claim.text, registry.txt)
-        edit.add(build_row(key, (text,)), _sealing_reference(registry.txt))
+        text = _prepare_to_encrypt(claim.text, registry.txt)
+        edit.add(build_row(key, (text,)), _encryption_reference(registry.txt))
     else:
-        edit.add(_build_txt_claim(subject, claim.text, registry.txt), _sealing_reference(registry.txt))
+        edit.add(_build_txt_claim(subject, claim.text, registry.txt), _encryption_reference(registry.txt))
 
 
 def _replace(edit: ClaimEdit, claim: ClaimFacts, text: str, profile: TxtProfile) -> None:
-    edit.replace(claim, _to_be_sealed(text, profile), _sealing_reference(profile))
+    edit.replace(claim, _prepare_to_encrypt(text, profile), _encryption_reference(profile))
 
 
-def _to_be_sealed(text: str, profile: TxtProfile) -> str:
-    """The text as ExternalDNS would rebuild it, if it is to be encrypted: other text makes other bytes."""
+def _prepare_to_encrypt(text: str, profile: TxtProfile) -> str:
+    """The text as ExternalDNS would write it, if it is to be encrypted, so that the bytes are the same."""
     rebuilt = rebuild_text(text) if profile.encryption_key is not None else None
     return text if rebuilt is None else text.replace(text.strip('"'), rebuilt, 1)
 
@@ -269,11 +269,11 @@ def naming_of(profile: TxtProfile) -> tuple[str, str, str]:
     return profile.prefix.lower(), profile.suffix.lower(), profile.wildcard_replacement.lower()
 
 
-def _sealing_reference(profile: TxtProfile) -> str:
+def _encryption_reference(profile: TxtProfile) -> str:
     return profile.reference if profile.encryption_key is not None else ""
 
 
-def _is_sealed_as(claim: ClaimFacts, profile: TxtProfile, profiles: Mapping[str, TxtProfile]) -> bool:
+def _is_encrypted_as(claim: ClaimFacts, profile: TxtProfile, profiles: Mapping[str, TxtProfile]) -> bool:
     """Whether a claim is encrypted, or is not, as an instance with this profile would write it."""
     key = profile.encryption_key
     if not claim.is_encrypted or key is None:

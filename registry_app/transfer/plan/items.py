@@ -43,7 +43,7 @@ _WHY_REMOVABLE = {
 
 
 def build_item(subject: Subject, context: PlanContext) -> PlannedItem:
-    """One record set's plan; with a `problem` and nothing to write where there can be none."""
+    """The item of one record set; with a `problem` and nothing to write if it cannot be changed."""
     record = subject.record
     verdict = _add_label_owner(find_verdict(subject, context), subject, context)
     item = PlannedItem(
@@ -182,7 +182,7 @@ def _add_label_owner(verdict: Verdict, subject: Subject, context: PlanContext) -
         return verdict
     registry = context.registries.get(label_owner, OwnerRegistry())
     if registry.store != ZONE:
-        return verdict  # its instance goes by its store, and by no label
+        return verdict  # its instances read a store, and use no label
     if _reads_claims_of(registry, context.registries[context.owner_id]):
         note = f"Besides, {label}. The new claim takes precedence for every instance that reads it."
         return Verdict(verdict.value, f"{verdict.reason} {note}")

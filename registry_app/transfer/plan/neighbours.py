@@ -52,9 +52,9 @@ def add_neighbour_verdicts(
     existing: Iterable[RecordFacts],
     find_new_owner: Callable[[PlannedItem], NewOwner | None],
 ) -> tuple[PlannedItem, ...]:
-    """The items with what they leave behind at their names, and the verdict that follows from it.
+    """The items with the record sets that they leave behind at their names, and the verdict with these.
 
-    `existing` are all record sets at the names of the items. `find_new_owner` answers None where an item
+    `existing` are all record sets at the names of the items. `find_new_owner` returns None if an item
     gets no new owner: then nothing changes for the rest of its name.
     """
     included = {item.key for item in items if not item.problem}
@@ -94,7 +94,7 @@ def _compute_name_verdict(
     same_identifier: Sequence[RecordFacts],
     at_name: Sequence[RecordFacts],
 ) -> Verdict:
-    """The verdict once it is known what stays at the name: `same_identifier` under the item's set identifier,
+    """The verdict with what stays at the name: `same_identifier` under the item's set identifier,
     `at_name` under any. A loop of dnsadmin checks all of these before it creates."""
     if new_owner.declared is not None:
         return _judge_declared(verdict, key, new_owner, at_name)

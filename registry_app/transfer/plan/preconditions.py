@@ -34,11 +34,11 @@ def build_preconditions(
     stores: Collection[str] = (),
     former: Collection[str] = (),
 ) -> Preconditions:
-    """JSON of the addresses of the provider and of the registry stores the plan touches (`stores`: their
-    profiles' primary keys), of how many record sets the provider takes at once, and of each owner what its
-    instances say and, where claims are made anew, registry settings; without secrets. Of the `former`
-    owners' instances only those count that act on claims they read before. Raises SecretUnavailable where a
-    key cannot be had.
+    """JSON, without secrets: addresses of the provider and of the plan's registry stores (`stores`: primary
+    keys of their profiles), the provider's batch size, the instances of each owner and, where new claims are
+    written, its registry settings; of the `former` owners the instances that cache claims.
+
+    Raises SecretUnavailable if a key is not available.
     """
     known = fetch_instances([owner.owner_id for owner in owners])
     described = {
@@ -95,7 +95,7 @@ def find_changed_precondition(transfer: Transfer, provider: Provider) -> str:
     Raises SecretUnavailable.
     """
     was_size, size = transfer.preconditions.get("batch size", 0), provider.effective_batch_size
-    if was_size > size:  # batches are cut once; smaller ones than could be sent do no harm
+    if was_size > size:  # batches were built at the request; smaller ones than allowed do no harm
         fewer = f"{provider.name} takes fewer record sets at a time now ({size})"
         return f"{fewer} than when this was reviewed ({was_size})."
     caching: Mapping[str, Any] = transfer.preconditions.get("former owners", {})
@@ -147,7 +147,7 @@ def _describe_registry(registry: OwnerRegistry) -> dict[str, Any]:
 
 
 def _describe_caches(instances: Iterable[InstanceFacts], provider_id: int) -> dict[str, int]:
-    """For how many seconds instances that may write at a provider act on claims they read before, by name."""
+    """For how many seconds each instance that may write at a provider uses cached claims, by its name."""
     here = (each for each in instances if each.writes_at(provider_id) and each.claim_cache_seconds)
     return {each.name: each.claim_cache_seconds or 0 for each in here}
 
@@ -177,7 +177,7 @@ def find_ended_right(transfer: Transfer, sides: Sides | None = None) -> EndedRig
 
 
 def _find_ended_request(transfer: Transfer, sides: Sides | None = None) -> str:
-    """Why who requested it may not any more; empty if they may."""
+    """Why its requester may not request it any more; empty if they may."""
     return _find_lost(transfer, transfer.requested_by_id, Grant.Action.REQUEST, "requested", sides)
 
 
@@ -202,7 +202,7 @@ def _find_lost(
         return f"{name}, who {did} it, has no account any more."
     if not user.is_active:
         return f"{user.get_username()}, who {did} it, may not sign in any more."
-    # Their own rights: a token that did it is narrower, and was asked when it did.
+    # The rights of the user: those of a token are narrower, and were checked when it was used.
     actor = Actor(kind="user", name=name, user_id=user.pk, is_superuser=bool(user.is_superuser))
     if sides is None:
         sides = transfer.items.values_list("owner_before", "name").order_by()

@@ -20,7 +20,7 @@ _KINDS_WITH_TARGET = (_KIND.TRANSFER, _KIND.ADOPT)
 def preview_transfer(actor: Actor, request: TransferRequest) -> tuple[ProviderPlan, ...]:
     """One plan for each provider the selection touches, refusals included.
 
-    Raises InvalidRequest for a request that makes no sense (nothing selected, an unknown kind or owner),
+    Raises InvalidRequest for a malformed request (nothing selected, an unknown kind or owner),
     NotFound for ids that are not there or a selection that finds nothing, NotAllowed for an unknown actor.
     """
     if not (may_read(actor) or actor.user_id is not None or actor.is_superuser):
@@ -43,7 +43,7 @@ def preview_transfer(actor: Actor, request: TransferRequest) -> tuple[ProviderPl
 
 
 def _with_confirmation(request: TransferRequest, plans: list[ProviderPlan]) -> tuple[ProviderPlan, ...]:
-    """The text counts the items of all providers: one request is confirmed once."""
+    """The plans with the text to type. It counts the items of all providers: a request is confirmed once."""
     included = [item for plan in plans for item in plan.included]
     behind = sum(len(plan.left_behind) for plan in plans)
     text = build_confirmation_text(request.kind, included, request.target_owner_id, left_behind=behind)
@@ -70,7 +70,7 @@ def _raise_if_malformed(request: TransferRequest) -> None:
 
 
 def raise_if_unknown_intent(intent: str) -> None:
-    """Raise InvalidRequest for what no instance can want."""
+    """Raise InvalidRequest unless it is a TargetIntent."""
     if intent not in Transfer.TargetIntent.values:
         allowed = ", ".join(Transfer.TargetIntent.values)
         raise InvalidRequest(

@@ -62,7 +62,7 @@ class PlannedItem:
 
 @dataclass(frozen=True)
 class ProviderPlan:
-    """What a request comes to at one provider. `items` holds also those left out, with their problem."""
+    """The plan of a request at one provider. `items` has also those left out, with their problem."""
 
     provider: Provider
     items: tuple[PlannedItem, ...]
@@ -113,7 +113,7 @@ def assign_batches(items: Sequence[PlannedItem], size: int) -> tuple[PlannedItem
 
 
 def changes_of(item: PlannedItem) -> dict[ClaimKey, EndpointDict | None]:
-    """What becomes of the claims at each place that the item changes; None: they go."""
+    """What becomes of the claims at each place that the item changes; None: they are removed."""
     before = {claim_key_of(endpoint): endpoint for endpoint in item.before}
     after = {claim_key_of(endpoint): endpoint for endpoint in item.after}
     changes: dict[ClaimKey, EndpointDict | None] = {

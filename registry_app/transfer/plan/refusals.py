@@ -24,7 +24,7 @@ _RISKY = (TransferItem.Verdict.DELETE, TransferItem.Verdict.NOT_REPLACED, Transf
 
 
 def find_provider_refusals(provider: Provider) -> list[Refusal]:
-    """Whether the mirror of this provider is true enough to plan on."""
+    """Why the mirror of this provider is not current enough to plan on."""
     if not provider.is_enabled:
         return [
             _refuse(
@@ -71,7 +71,7 @@ def find_stop_warnings(provider: Provider) -> list[Refusal]:
 
 
 def find_registry_warnings(preconditions: Mapping[str, Any]) -> list[Refusal]:
-    """What the instances at the registries of a plan, whose preconditions these are, do not notice."""
+    """What running instances do not notice, for a plan with these preconditions."""
     kinds = {described["kind"] for described in preconditions.get("stores", {}).values()}
     if RegistryProfile.Kind.DYNAMODB not in kinds:
         return []
@@ -90,7 +90,7 @@ def find_registry_warnings(preconditions: Mapping[str, Any]) -> list[Refusal]:
 
 
 def find_target_refusals(target: Owner, provider: Provider) -> list[Refusal]:
-    """Whether `target` can be given anything at this provider."""
+    """Why `target` cannot be given anything at this provider."""
     if target.status == Owner.Status.DECOMMISSIONED:
         happened = f"{target.owner_id} is decommissioned: no instance would manage the record sets."
         return [_refuse("target_decommissioned", happened, "Choose another owner.")]
@@ -118,7 +118,7 @@ def find_item_refusals(
 ) -> list[Refusal]:
     """What is wrong with the items: selected ones that are unfit, none left, or too many."""
     included = [item for item in items if not item.problem]
-    # What was added to a picked name and cannot go stays behind, and that asks for the typed confirmation.
+    # What was added to a selected name and cannot be transferred stays; then a confirmation must be typed.
     picked = (item for item in items if item.problem and not item.is_added)
     unfit = [item for item in picked if item.problem_code not in HARMLESS_CODES]
     if unfit and (is_explicit or not included):
@@ -134,7 +134,7 @@ def find_item_refusals(
 def find_permission_refusals(
     actor: Actor, provider: Provider, items: Sequence[PlannedItem], target: Owner | None
 ) -> list[Refusal]:
-    """Whether `actor` may request this, on the side of every owner now and of the target."""
+    """Why `actor` may not request this, for each current owner and for the target."""
     sides = [(item.source_owner_id, item.name) for item in items if not item.problem]
     if not sides:
         return []  # an empty plan is refused as such, and is never stored
@@ -181,7 +181,7 @@ def _refuse(code: str, happened: str, todo: str) -> Refusal:
 
 
 def find_cache_warnings(preconditions: Mapping[str, Any]) -> list[Refusal]:
-    """What instances that cache claims mean for a plan, whose preconditions these are."""
+    """What instances that cache claims mean for a plan with these preconditions."""
     former: Mapping[str, Mapping[str, int]] = preconditions.get("former owners", {})
     owners: Mapping[str, Mapping[str, Any]] = preconditions.get("owners", {})
     new = {owner_id: facts.get("claim cache", {}) for owner_id, facts in owners.items()}
@@ -226,7 +226,8 @@ def build_confirmation_text(
 ) -> str:
     """The exact text to type for all items of a request, of all its providers; empty if none is needed.
 
-    `left_behind` is how many record sets stay with their owner at names of which other types go.
+    `left_behind` is how many record sets stay with their owner while other types at their name are
+    transferred.
     """
     if not left_behind and not any(item.verdict in _RISKY or item.settles_conflict for item in items):
         return ""

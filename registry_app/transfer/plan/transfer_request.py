@@ -13,7 +13,7 @@ from registry_app.queries.name_range import build_suffix_query, read_name
 from registry_app.transfer.plan.items import REMOVABLE
 
 _NO_FINGERPRINTS: Mapping[int, str] = MappingProxyType({})
-# What one statement may name by value; more is asked for by owner, suffix or state.
+# How many rows one statement may name; more are selected by owner, suffix or state.
 MOST_NAMED = 10_000
 
 
@@ -41,15 +41,15 @@ class Selection:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing bounds it: it would mean everything there is."""
+        """Whether no field is given: it would select everything."""
         return not (self.record_set_ids or self.claim_ids or self.names or self.owner_id or self.name_suffix)
 
 
 @dataclass(frozen=True)
 class TransferRequest:
-    """A request as it was typed. `fingerprints` are those of the preview the person saw, by provider id;
-    empty for a program that asked for no preview. `whole_names`: a transfer takes the other types of the same
-    owner at each name (and set identifier) with it, picked or not."""
+    """A request as it was typed. `fingerprints` are those of the reviewed preview, by provider id; empty if
+    there was none. `whole_names`: a transfer includes the other types of the same owner at each name (and set
+    identifier), selected or not."""
 
     kind: str
     selection: Selection

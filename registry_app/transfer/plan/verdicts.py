@@ -101,7 +101,7 @@ def _differs_in_properties_alone(current: Endpoint, wanted: Endpoint) -> bool:
 
 
 def compute_verdict_without_change(reason: str) -> Verdict:
-    """No instance gets anything to decide that it did not have before."""
+    """The verdict if no instance can do more than before."""
     return Verdict(_VERDICT.NO_OP, reason)
 
 
@@ -132,8 +132,8 @@ def _begin(sentence: str) -> str:
 
 
 class NewOwner(NamedTuple):
-    """Who owns an item afterwards, and what is known of the instances of it that act on the item: whether one
-    of them may delete, which types they manage, and what a loop declares."""
+    """The owner of an item afterwards, and what is known of those of its instances that act on the item:
+    whether one of them may delete, which types they manage, and what a loop declares."""
 
     owner_id: str
     may_delete: bool
@@ -153,7 +153,7 @@ def _choose_worst(verdicts: Sequence[Verdict]) -> Verdict:
 class InstanceVerdicts:
     """What the instances of the new owner do to record sets at one provider, by what a person stated.
 
-    `declared` is what the owner's own loop keeps there, if one runs. Record sets that the same instances act on
+    `declared` is what a loop of the owner keeps there. Record sets that the same instances act on
     share one verdict: it is made once for all of them.
     """
 
@@ -243,12 +243,12 @@ def _describe_late(instance: InstanceFacts) -> str:
 
 
 def _are_several(acting: Sequence[InstanceFacts]) -> bool:
-    """Whether these want different things, as far as anything shows it."""
+    """Whether these may want different things."""
     return any(not acting[0].is_replica_of(other) for other in acting[1:])
 
 
 def _find_reason_not_to_act(instance: InstanceFacts, key: EndpointKey, provider_id: int) -> str:
-    """Why an instance does not act on a record set; empty if it does, as far as anybody knows."""
+    """Why an instance does not act on a record set; empty if it does, or may."""
     who = f"The instance {instance.name} of {instance.owner_id}"
     if not instance.writes_at(provider_id):
         return f"{who} writes through another provider."
@@ -260,7 +260,7 @@ def _find_reason_not_to_act(instance: InstanceFacts, key: EndpointKey, provider_
 
 
 class FormerOwners:
-    """The instances of those who owned the record sets of a plan, by owner id."""
+    """The instances of the former owners of a plan's record sets, by owner id."""
 
     def __init__(self, instances: Mapping[str, tuple[InstanceFacts, ...]], provider_id: int) -> None:
         self._caching = {

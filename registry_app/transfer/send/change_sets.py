@@ -42,7 +42,7 @@ _DECODER = msgspec.json.Decoder(tuple[StoredClaimChange, ...])
 class Earlier:
     """What a transfer sent before, for one batch.
 
-    `sent` is what it wrote, or may have written, at each place (None: it removed what stood there);
+    `sent` is what it wrote, or may have written, at each place (None: it removed what was there);
     `verified` are the places at which that was read back.
     """
 
@@ -54,7 +54,7 @@ class Earlier:
 class ChangeBuilder:
     """Collects the changes of one step against one reading of the zone and the stores.
 
-    `profiles` seal what is to be encrypted; what was sealed once keeps its bytes.
+    `profiles` have the keys of what is to be encrypted; what was encrypted once keeps its bytes.
     """
 
     zone: LiveZone
@@ -83,7 +83,7 @@ class ChangeBuilder:
         self.changes.update(built)
 
     def change_set(self) -> ChangeSet:
-        """The changes as what the zone's provider is sent."""
+        """The change set for the zone's provider."""
         return build_change_set(((each.old, each.new) for each in self.changes.values()), self.zone.parts)
 
     def _build(self, plan: ItemPlan, key: ClaimKey) -> Change | None:
@@ -98,7 +98,7 @@ class ChangeBuilder:
         reviewed = plan.before.get(key)
         if not is_as_reviewed(live, reviewed):
             raise Unsendable(describe_difference(key, live, reviewed, self.zone.stores))
-        targets = self._seal(wanted, reviewed, earlier)
+        targets = self._encrypt(wanted, reviewed, earlier)
         if live is not None:
             return Change(live, _updated(live, targets, plan, wanted))
         return Change(None, self._created(plan, key, targets))
@@ -140,19 +140,19 @@ class ChangeBuilder:
             like, dns_name=wanted.dns_name, targets=targets, set_identifier=wanted.set_identifier
         )
 
-    def _seal(
+    def _encrypt(
         self, wanted: EndpointDict, reviewed: EndpointDict | None, earlier: Endpoint | None
     ) -> tuple[str, ...]:
-        """The targets as they go over the wire, those to be encrypted sealed under fresh nonces."""
-        seals: dict[str, str] = wanted.get("encrypt", {})
-        if seals and earlier is not None and len(earlier.targets) == len(wanted["targets"]):
+        """The targets as they are sent, encrypted with fresh nonces where they are to be."""
+        encryption: dict[str, str] = wanted.get("encrypt", {})
+        if encryption and earlier is not None and len(earlier.targets) == len(wanted["targets"]):
             return earlier.targets
         return tuple(
-            self._seal_target(text, seals[str(place)]) if str(place) in seals else text
+            self._encrypt_target(text, encryption[str(place)]) if str(place) in encryption else text
             for place, text in enumerate(wanted["targets"])
         )
 
-    def _seal_target(self, text: str, reference: str) -> str:
+    def _encrypt_target(self, text: str, reference: str) -> str:
         profile = self.profiles.get(reference)
         if profile is None or profile.encryption_key is None:
             raise RegistryError(
@@ -202,12 +202,12 @@ def _kept_targets(wanted: EndpointDict | None) -> set[str]:
     """The targets that stay as they are: not those that are encrypted again under the same text."""
     if wanted is None:
         return set()
-    seals = wanted.get("encrypt", {})
-    return {text for place, text in enumerate(wanted["targets"]) if str(place) not in seals}
+    encryption = wanted.get("encrypt", {})
+    return {text for place, text in enumerate(wanted["targets"]) if str(place) not in encryption}
 
 
 def encode_store_changes(changes: Mapping[ClaimKey, Change], zone: LiveZone, heir: str = "") -> bytes:
-    """The body of a step for one store; `heir` is who owns the record sets afterwards whose rows go.
+    """The body of a step for one store; `heir` is the next owner of the record sets whose rows are removed.
 
     A row that stays beside one that changes is in it too, from itself to itself: the body has all
     that is at its places, before and after.
@@ -218,7 +218,7 @@ def encode_store_changes(changes: Mapping[ClaimKey, Change], zone: LiveZone, hei
 
 
 def list_changes_to_make(body: bytes) -> list[StoredClaimChange]:
-    """What a store is asked to do."""
+    """The changes to make in a store."""
     return [each for each in _DECODER.decode(body) if each.old != each.new]
 
 

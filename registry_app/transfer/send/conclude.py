@@ -46,7 +46,7 @@ def conclude(leased: LeasedTransfer, stop_reason: str = "", *, syncs: bool = Tru
 
 
 def end_stale(leased: LeasedTransfer, reason: str) -> None:
-    """End the transfer as stale: not a byte was sent. Items that did not move get no status of their own."""
+    """End the transfer as stale: not a byte was sent. Unchanged items become stale with it."""
     with leased.fenced():
         leased.transfer.items.filter(status=_ITEM.PENDING).update(
             status=_ITEM.STALE, status_reason="Not sent, because the transfer as a whole was not."
@@ -62,8 +62,7 @@ def end_stale(leased: LeasedTransfer, reason: str) -> None:
 
 
 def withdraw_approval(leased: LeasedTransfer, reason: str) -> None:
-    """Back to waiting for an approval, because the one it had rested on a right that ended. Not a byte was
-    sent."""
+    """Set it back to requested, because a right ended that its approval depended on. Not a byte was sent."""
     with leased.fenced():
         advance(
             leased.transfer,
@@ -87,7 +86,7 @@ def compute_stuck_fingerprint(transfer: Transfer) -> bytes:
 
 
 def resolve_stuck_finding(transfer: Transfer) -> None:
-    """Somebody decided, or it ended. Inside the caller's transaction."""
+    """Called when somebody decided, or the transfer ended. Inside the caller's transaction."""
     resolve_finding(compute_stuck_fingerprint(transfer), fetch_now())
 
 
@@ -154,7 +153,7 @@ def _roll_back_original(original: Transfer, undo: Transfer) -> None:
             after=_STATUS.ROLLED_BACK,
             actor=SYSTEM,
             reason=f"Undone by {name_transfer(undo)}.",
-            # It was over before its undo was: the order of the two is what later syncs go by.
+            # The original ended before its undo: later syncs depend on that order.
             finished_at=original.finished_at,
             status_reason=f"Undone by {name_transfer(undo)}.",
         )

@@ -81,7 +81,7 @@ def sort_targets(step_targets: Iterable[StepTarget]) -> tuple[StepTarget, ...]:
 
 
 def _adds(was: EndpointDict | None, wanted: EndpointDict) -> bool:
-    """Whether a claim comes, or is sealed anew: then the rest of the place changes along with it."""
+    """Whether a claim is added, or encrypted again: then the rest of the place changes with it."""
     if was is None or wanted.get("encrypt"):
         return was != wanted
     return not set(wanted["targets"]) <= set(was["targets"]) or _frame(was) != _frame(wanted)

@@ -34,7 +34,7 @@ _DECIDING = (ClaimVerdict.EFFECTIVE, ClaimVerdict.CONFLICTING)
 class LiveZone:
     """Endpoints of the zone by identity, and the rows of registry stores by their place.
 
-    What the provider lists as several endpoints is one here, with all their targets; `parts` are these, as
+    Several endpoints with one identity are one here, with all their targets; `parts` are those endpoints as
     they were read. What is not reliable is in `unreliable` with the reason, and never written to.
     `stores` are the names of the stores that were read.
     """
@@ -122,7 +122,7 @@ class LiveFacts:
             yield ExistingRecord(record.key, record.owner_id, is_alias(record.endpoint))
 
     def decided_by(self, key: ClaimKey, target: str) -> EndpointKey | None:
-        """A record set whose owner this claim decides, or helps to leave undecided."""
+        """The record set whose owner this claim decides, or makes a conflict."""
         return self._decided.get((key, target))
 
     def places_claiming(self, key: EndpointKey, *, are_deciding: bool = False) -> set[ClaimKey]:

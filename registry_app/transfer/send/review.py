@@ -90,7 +90,7 @@ def _find_difference(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: 
 
 def _find_other_owner(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: str) -> str:
     """Whether another claim decides its owner by now, although its reviewed claims all exist."""
-    # What is undone left other claims alone, those of its new owner too, as long as they decide nothing.
+    # The transfer that is undone changed no other claims: those that decide nothing may exist.
     more = live.places_claiming(key_of(item), are_deciding=kind == _KIND.UNDO) - set(plan.before)
     if more:
         place = describe_place(min(more), live.stores)
@@ -117,7 +117,7 @@ def _expected(plan: ItemPlan) -> Mapping[ClaimKey, EndpointDict | None]:
 
 
 def _find_deciding_claim(live: LiveFacts, plan: ItemPlan) -> str:
-    """A claim that decides by now is not cleaned away, whatever it did when it was reviewed."""
+    """Why a claim may not be removed: it decides an owner by now. Empty if none does."""
     for key, before in plan.before.items():
         kept = plan.after.get(key, {}).get("targets", ())
         for target in before["targets"]:

@@ -48,9 +48,9 @@ def load_batch(session: TransferSession, number: int) -> list[TransferItem]:
 
 
 def run_batch(session: TransferSession, items: Sequence[TransferItem], names: set[str]) -> None:
-    """Take a batch as far as it goes; every item ends with a status that was read back.
+    """Send what can be sent of a batch; every item ends with a status that was read back.
 
-    `session.zone` must hold a reading of `names`. Raises NothingSent, ProviderError, WireError, LeaseLost:
+    `session.zone` must be a reading of `names`. Raises NothingSent, ProviderError, WireError, LeaseLost:
     what was begun is then found and finished by the next run.
     """
     if not items:
@@ -80,7 +80,7 @@ class _Batch:
         builder = ChangeBuilder(session.zone, session.txt_profiles, step_target, self._earlier)
         fit = self._build(builder)
         if not builder.changes:
-            self._accept_existing(fit, step_target)
+            self._accept_unsent(fit, step_target)
             return
         raise_if_not_allowed(builder.changes, list_allowed_claims(self._plans[item.pk] for item in fit))
         step = store_transfer_step(session, step_target, self._encode(builder), fit)
@@ -124,7 +124,7 @@ class _Batch:
             for endpoint in before
         }
 
-    def _accept_existing(self, items: Sequence[TransferItem], step_target: StepTarget) -> None:
+    def _accept_unsent(self, items: Sequence[TransferItem], step_target: StepTarget) -> None:
         """Nothing is to be sent: all is as wanted already, as the last reading shows."""
         ends = {item.pk: self._plans[item.pk].step_targets[-1] == step_target for item in items}
         self._store({pk: (_ITEM.VERIFIED if is_over else _ITEM.SENDING, "") for pk, is_over in ends.items()})
@@ -186,12 +186,12 @@ def _build_step(
 
 
 def _add(each: StepItem, builder: ChangeBuilder, needed: Mapping[ClaimKey, str]) -> str:
-    """Add the item's changes; why not, if they cannot be."""
+    """Add the item's changes; the reason if they cannot be added."""
     item, plan = each
     try:
         if item.status == _ITEM.PENDING:
             _raise_if_record_moved(each, builder)
-        # What is not begun is not begun in vain: its later steps count, too.
+        # An item that could not finish is not begun: the places of its later steps count, too.
         for key in plan.changed if item.status == _ITEM.PENDING else plan.keys(builder.step_target):
             if key in needed:
                 place = describe_place(key, builder.zone.stores)

@@ -43,7 +43,7 @@ _STOPPED_AGAIN = timedelta(seconds=30)
 
 
 def run_transfer(transfer_id: UUID | str | int) -> None:
-    """Take the transfer as far as it goes now; called again, it goes on where it was.
+    """Do what can be done for the transfer now; called again, it continues.
 
     Without the provider's lease nothing happens. Any number of calls, at any time, have the effect of
     one: statuses move by compare-and-swap, and what may have been sent is read back, never sent again.
@@ -80,7 +80,7 @@ def _run(leased: LeasedTransfer) -> None:
             _give_up(leased, changed)
             return
         with open_session(leased, partial(TransferSession, transfer=leased.transfer)) as session:
-            # Once more: what was opened is what was reviewed, whoever changed a profile in between.
+            # Checked again, because somebody may have changed a profile before the stores were opened.
             changed = find_changed_url(leased.transfer, leased.provider)
             if changed:
                 _give_up(leased, changed)
@@ -171,7 +171,7 @@ def _run_batches(session: TransferSession, numbers: list[int]) -> str | None:
         if not names_of(items) <= read:
             session.read(names)
             for stop in find_send_stops(session.provider):
-                return stop.happened  # a slow answer may take longer than a decision
+                return stop.happened  # somebody may have stopped it during a slow read
         try:
             run_batch(session, items, names)
         except NoLongerAllowed as ended:
@@ -226,7 +226,7 @@ def _waits_for_send_gate(transfer: Transfer) -> bool:
 
 
 def _retry_later(leased: LeasedTransfer, problem: str) -> None:
-    """The provider cannot be reached or read now: try again, more and more seldom; in the end, end."""
+    """The provider cannot be reached or read now: try again with longer and longer pauses, then give up."""
     leased.transfer.refresh_from_db()
     if leased.transfer.attempt < MOST_ATTEMPTS:
         _postpone(leased.transfer, problem)
@@ -235,12 +235,12 @@ def _retry_later(leased: LeasedTransfer, problem: str) -> None:
 
 
 def _give_up(leased: LeasedTransfer, problem: str) -> None:
-    """End it as far as it came; what may have been sent and was not seen again is for an operator."""
+    """End it. What may have been sent and was not read back needs an operator."""
     unsettled = leased.transfer.items.filter(status=_ITEM.SENDING).values_list("pk", flat=True)
     reason = f"It was sent, or may have been, and could not be read back: {problem}"
     with leased.fenced():
         store_outcomes(dict.fromkeys(unsettled, (_ITEM.NEEDS_OPERATOR, reason)))
-    # Without a sync: should it be the sync that fails, and not as syncs do, it must not fail for ever.
+    # Without a sync: an unexpected error in it would keep the transfer from ending, for ever.
     conclude(leased, problem, syncs=False)
 
 

@@ -52,17 +52,17 @@ class ShownZone(NamedTuple):
 
 
 class UnchangedZone:
-    """What the mirror knows of a zone beside what a transfer changes. Read once: it stays the same."""
+    """What the mirror has of a zone that a transfer does not change. Read once: it stays the same."""
 
     def __init__(self, transfer: Transfer) -> None:
         self._transfer = transfer
 
     def raise_if_implausible(self, shown: ShownZone) -> None:
-        """Raise ImplausibleResponse where too little is shown of what the transfer leaves alone."""
+        """Raise ImplausibleResponse if too little is shown of what the transfer does not change."""
         provider = self._transfer.provider
         beside = sum(name not in self._own_names for name in shown.claim_names)
         counts, items = Counts(shown.record_count, 0, beside), shown.record_count + len(shown.claim_names)
-        # Against all that the provider has first: mostly that is enough, and nothing is read.
+        # Compared with the provider's counts first: mostly that is enough, and no rows are read.
         whole = compare_counts(Counts(provider.record_set_count, 0, provider.claim_count), counts, items)
         if find_reasons(whole, thresholds_of(provider)):
             known = Counts(self._record_count, 0, self._claim_count)
@@ -87,13 +87,12 @@ class UnchangedZone:
 
 
 class UnchangedRows:
-    """What is known of the stores of a transfer, beside what it changes just now.
+    """The rows of a transfer's stores that the current batch does not change.
 
-    Of what the transfer leaves alone the mirror knows, read once: it is the same all along. Where the
-    transfer changes every row of a store, the rows of its other batches are expected there: those that wait,
-    and those that were read back. A transfer in one batch that removes every row of a store has nothing
-    beside it. An empty store is then what was asked for; whatever it hides, no record set is without a claim
-    that is to stay (that was read before), and the next sync shows rows that are there after all.
+    Rows that the transfer does not change are in the mirror, read once. If the transfer changes every row of
+    a store, the rows of its other batches are expected there: those that wait, and those that were read back.
+    If one batch removes every row of a store, an empty store is as requested: that every claim that must
+    stay exists was read before, and the next sync shows rows that exist after all.
     """
 
     def __init__(self, transfer: Transfer) -> None:
@@ -104,15 +103,15 @@ class UnchangedRows:
     def raise_if_implausible(
         self, reference: str, name: str, claims: Collection[StoredClaim], *, batch: int | None = None
     ) -> None:
-        """Raise ImplausibleResponse where rows that are not changed just now are gone from the store of a
-        registry profile: then others that are missing prove nothing.
+        """Raise ImplausibleResponse if rows that the current batch does not change are missing in a registry
+        profile's store: then other missing rows prove nothing.
 
-        `batch` is the one under way; None before the first.
+        `batch` is the current one; None before the first.
         """
         provider = self._transfer.provider
         known = self._count_known(reference)
         shown = self._count_beside(claims) if known else 0
-        # Record sets are not compared here: of few claims, some may be gone along with theirs.
+        # Record sets are not compared here: some claims may be gone together with their record sets.
         is_too_few = thresholds_of(provider).is_too_few(shown, known)
         lost = known - shown if is_too_few else 0
         found = Comparison(len(claims), claims_known=known, claims_seen=shown, claims_lost=lost, owned=known)

@@ -102,7 +102,7 @@ def judge_items(
         if not keys:
             continue
         if item.record_before is not None and key_of(item) not in found.zone.endpoints:
-            # Absent claims prove nothing beside an absent record set.
+            # If the record set is gone too, missing claims prove nothing.
             outcomes[item.pk] = _ITEM.NEEDS_OPERATOR, _describe_gone(keys, found)
             continue
         outcomes[item.pk] = _judge_item(plan, step_target, found)
@@ -240,14 +240,14 @@ def settle_unfinished(session: TransferSession) -> None:
         session,
         session.transfer.steps.all(),
         lambda step: _settle_by_reading(session, step),
-        note_called_off=lambda step: _free_items(session, step),
+        note_called_off=lambda step: _reset_items(session, step),
     )
 
 
-def _free_items(session: TransferSession, step: TransferStep) -> None:
-    """The items of a step that never left wait for a new one.
+def _reset_items(session: TransferSession, step: TransferStep) -> None:
+    """Set the items of a step that was never sent to pending, so that they get a new one.
 
-    Those of which an earlier step was verified stay where they are: under way.
+    Those of which an earlier step was verified stay in sending.
     """
     transfer = session.transfer
     verified = load_earlier(transfer, step.batch).verified
