@@ -1,6 +1,6 @@
 """The plan of a request at one provider, from the mirror's rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from providers.registries.claim import TxtProfile
@@ -43,7 +43,6 @@ from registry_app.transfer.plan.refusals import (
     find_target_refusals,
 )
 from registry_app.transfer.plan.subjects import (
-    ClaimFacts,
     Loaded,
     load_claims,
     load_selected,
@@ -55,7 +54,6 @@ from registry_app.transfer.plan.transfer_request import TransferRequest, find_cl
 from registry_app.transfer.plan.verdicts import (
     FormerOwners,
     InstanceVerdicts,
-    NewOwner,
     Verdict,
     compute_verdict_without_change,
 )
@@ -63,7 +61,6 @@ from registry_app.transfer.plan.verdicts import (
 _KIND = Transfer.Kind
 # The record sets have an owner before, and another or none afterwards.
 _KINDS_THAT_TAKE = (_KIND.TRANSFER, _KIND.RELEASE)
-_CHUNK = 500
 
 
 @dataclass(frozen=True)
@@ -151,28 +148,26 @@ def _build_items(asked: PlanRequest) -> tuple[PlannedItem, ...]:
         claims = load_claims(find_claims(selection).filter(provider=provider))
         # Other claims at the same places stay.
         registered = Owner.objects.filter(status=Owner.Status.REGISTERED).values_list("owner_id", flat=True)
-        contents = _load_whole_contents(provider, claims)
+        contents = load_shown(provider, sorted({claim.record_name for claim in claims}))
         elsewhere = load_shown_elsewhere(provider, claims)
         known = read_known_filter(provider.domain_filter) or NegotiatedFilter()
         return build_clean_up_items(claims, contents, frozenset(registered), elsewhere, known.matches)
     loaded = load_selected(provider, find_record_sets(selection))
-    siblings = _find_siblings(asked, loaded)
+    siblings: set[EndpointKey] = set()
+    if asked.request.kind == _KIND.TRANSFER and asked.target is not None:
+        siblings = find_siblings(loaded.selected, loaded.neighbours, asked.target.owner_id)
     context = _build_context(asked, loaded)
     items = _build_items_of(loaded, siblings, context, whole_names=asked.request.whole_names)
     taken = _find_taken(provider, items)
     if taken:
         context = replace(context, taken=taken)
         items = _build_items_of(loaded, siblings, context, whole_names=asked.request.whole_names)
-    shared = leave_out_shared(items, loaded.neighbours)
+    instances = context.instances
     return add_neighbour_verdicts(
-        shared, [each.record for each in loaded.neighbours], _find_new_owner(asked, context)
+        leave_out_shared(items, loaded.neighbours),
+        [each.record for each in loaded.neighbours],
+        lambda item: instances.build_new_owner(item.key) if instances else None,
     )
-
-
-def _find_siblings(asked: PlanRequest, loaded: Loaded) -> set[EndpointKey]:
-    if asked.request.kind != _KIND.TRANSFER or asked.target is None:
-        return set()
-    return find_siblings(loaded.selected, loaded.neighbours, asked.target.owner_id)
 
 
 def _build_items_of(
@@ -192,13 +187,6 @@ def _build_items_of(
     return items
 
 
-def _find_new_owner(asked: PlanRequest, context: PlanContext) -> Callable[[PlannedItem], NewOwner | None]:
-    instances = context.instances
-    if instances is None:
-        return lambda _item: None
-    return lambda item: instances.build_new_owner(item.key)
-
-
 def _build_preconditions(asked: PlanRequest, items: Sequence[PlannedItem]) -> Preconditions:
     owners = [asked.target] if asked.target is not None else []
     if asked.request.kind == _KIND.REFORMAT:
@@ -211,11 +199,6 @@ def _build_preconditions(asked: PlanRequest, items: Sequence[PlannedItem]) -> Pr
     kept = {owner.owner_id for owner in owners} | {""}
     stores = find_stores_of_items(items)
     return build_preconditions(asked.provider, asked.request.kind, owners, stores, sorted(former - kept))
-
-
-def _load_whole_contents(provider: Provider, claims: Sequence[ClaimFacts]) -> dict[ClaimKey, tuple[str, ...]]:
-    """All targets at the places of `claims`; they are found by the names that they claim."""
-    return load_shown(provider, sorted({claim.record_name for claim in claims}))
 
 
 def _build_context(asked: PlanRequest, loaded: Loaded) -> PlanContext:

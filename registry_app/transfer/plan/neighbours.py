@@ -28,7 +28,6 @@ LEFT_BEHIND = "left_behind"
 _VERDICT = TransferItem.Verdict
 _WHY = "ExternalDNS creates a record set only if it owns every record set at the name"
 _SHOWN = 3
-_Changes = Mapping[ClaimKey, EndpointDict | None]
 
 
 def find_siblings(selected: Iterable[Subject], at_names: Iterable[Subject], target: str) -> set[EndpointKey]:
