@@ -51,7 +51,7 @@ def test_it_tells_what_is_odd_though_it_works() -> None:
     assert not report.has_protocol_type
 
 
-def test_a_provider_that_speaks_the_other_protocol_is_told_so() -> None:
+def test_the_report_of_a_provider_with_the_other_protocol_says_so() -> None:
     with ReferenceProvider(make_zone(count=3), server_type=PluginServer) as reference:
         report = _probe(reference)
 
@@ -60,7 +60,7 @@ def test_a_provider_that_speaks_the_other_protocol_is_told_so() -> None:
     assert Provider.objects.get().protocol == Provider.Protocol.WEBHOOK
 
 
-def test_what_is_wrong_is_said_with_what_to_do() -> None:
+def test_what_is_wrong_is_reported_with_what_to_do() -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         reference.faults.plan("GET /records", framing_faults.silence())
 
@@ -71,7 +71,7 @@ def test_what_is_wrong_is_said_with_what_to_do() -> None:
     assert report.hint
 
 
-def test_nobody_without_the_right_to_operate_it_has_it_asked() -> None:
+def test_nobody_without_the_right_to_operate_it_may_test_its_connection() -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         provider = make_provider(url=reference.url)
 

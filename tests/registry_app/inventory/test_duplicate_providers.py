@@ -25,12 +25,12 @@ def _register(name: str, url: str = URL, **values: Any) -> Provider:
     return register_provider(SYSTEM, {"name": name, "url": url, **values})
 
 
-def _told() -> list[str]:
+def _list_findings() -> list[str]:
     found = Finding.objects.filter(kind="duplicate_provider").exclude(state="resolved").order_by("pk")
     return [row.provider.name for row in found if row.provider]
 
 
-def test_every_spelling_of_one_address_is_told_of_and_no_other_address() -> None:
+def test_every_spelling_of_one_address_is_a_finding_and_no_other_address() -> None:
     same = [
         "HTTP://DNS.Example.org/webhook",
         "http://dns.example.org:80/webhook/",
@@ -51,7 +51,7 @@ def test_every_spelling_of_one_address_is_told_of_and_no_other_address() -> None
     for number, url in enumerate(others):
         _register(f"other-{number}", url)
 
-    assert _told() == [f"same-{number}" for number in range(len(same))]
+    assert _list_findings() == [f"same-{number}" for number in range(len(same))]
     last = Finding.objects.get(provider__name="same-3")
     assert "same-3 has the same address as first, same-0, same-1, same-2." in last.explanation
     assert "secret" not in last.explanation
@@ -68,29 +68,29 @@ def test_the_finding_stays_until_one_of_them_is_deleted_changed_or_switched_off(
     for number, end in enumerate(ends):
         second = _register(f"second-{number}")
         tasks.sweep()
-        before = _told()
+        before = _list_findings()
         end(second)
         tasks.sweep()
-        assert (before, _told()) == ([f"second-{number}"], []), number
+        assert (before, _list_findings()) == ([f"second-{number}"], []), number
 
     change_provider(SYSTEM, second.pk, {"is_enabled": True})
-    again = _told()
+    again = _list_findings()
     delete_provider(SYSTEM, first.pk)
-    assert (again, _told()) == (["second-2"], [])
+    assert (again, _list_findings()) == (["second-2"], [])
 
 
 def test_a_sync_leaves_the_finding_and_a_sweep_finds_what_nobody_registered_here() -> None:
     first, second = make_provider("first", url=URL), make_provider("second", url=URL)
 
     tasks.sweep()
-    found = _told()
+    found = _list_findings()
     serve(second, [])
     Provider.objects.filter(pk=second.pk).update(url=URL)
 
-    assert (found, _told()) == (["second"], ["second"])
+    assert (found, _list_findings()) == (["second"], ["second"])
     Provider.objects.filter(pk=first.pk).update(url="http://elsewhere.example.org")
     tasks.sweep()
-    assert _told() == []
+    assert _list_findings() == []
 
 
 def test_what_people_acknowledged_stays_so() -> None:
@@ -130,7 +130,7 @@ def test_a_dry_run_warns_and_keeps_nothing() -> None:
     tried = client.post(f"{API}/providers/?dry_run=true", {"name": "second", "url": URL})
 
     assert (tried.status_code, len(read(tried)["warnings"])) == (200, 1)
-    assert _told() == []
+    assert _list_findings() == []
 
 
 def test_the_web_admin_warns_after_saving() -> None:

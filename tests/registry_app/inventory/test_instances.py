@@ -128,7 +128,7 @@ def test_a_deleted_instance_leaves_its_owner_and_one_audit_entry_that_says_what_
     assert not Instance.objects.exists()
 
 
-def test_what_is_said_of_an_owner_goes_to_its_only_instance() -> None:
+def test_instance_fields_of_an_owner_go_to_its_only_instance() -> None:
     east = make_cluster("east")
     owner = register_owner(SYSTEM, {"owner_id": "blue-cluster", "policy": "unknown", "cluster": None})
     none_known = Instance.objects.count()
@@ -143,7 +143,7 @@ def test_what_is_said_of_an_owner_goes_to_its_only_instance() -> None:
     assert _actions() == ["owner.registered", "owner.changed", "instance.registered", "instance.changed"]
 
 
-def test_of_an_owner_with_several_instances_nobody_can_tell_which_is_meant() -> None:
+def test_of_an_owner_with_several_instances_it_is_not_known_which_is_meant() -> None:
     owner = make_owner(policy="sync")
     make_instance(owner, "west")
 

@@ -33,7 +33,7 @@ def _policy() -> str:
     return Provider.objects.get(name="blue-zone").approval_policy
 
 
-def _is_told() -> bool:
+def _has_finding() -> bool:
     return Finding.objects.filter(kind="approval_loosened").exclude(state="resolved").exists()
 
 
@@ -57,14 +57,14 @@ def test_a_looser_one_waits_for_another_administrator_and_no_time_makes_it_hold(
 
     change_provider(alice, provider.pk, {"approval_policy": NONE, "description": "ours"})
     apply_due_looser_approvals()
-    asked = _policy(), _is_told(), ApprovalChange.objects.get().effective_at
+    asked = _policy(), _has_finding(), ApprovalChange.objects.get().effective_at
     with pytest.raises(NotAllowed) as refused:
         confirm_looser_approval(alice, provider.pk)
     confirm_looser_approval(bob, provider.pk)
 
     assert asked == (OTHER, True, None)
     assert refused.value.code == "other_person_needed"
-    assert (_policy(), _is_told()) == (NONE, False)
+    assert (_policy(), _has_finding()) == (NONE, False)
     assert Provider.objects.get().description == "ours"
     assert [entry.action for entry in AuditEntry.objects.order_by("sequence")] == [
         "provider.changed",
@@ -74,14 +74,14 @@ def test_a_looser_one_waits_for_another_administrator_and_no_time_makes_it_hold(
     assert verify_audit() is None
 
 
-def test_where_there_is_one_administrator_it_holds_after_a_day_and_is_told_until_then() -> None:
+def test_where_there_is_one_administrator_it_holds_after_a_day_and_is_a_finding_until_then() -> None:
     provider = make_provider()
     change_provider(_admin("alice"), provider.pk, {"approval_policy": NONE})
 
-    early = apply_due_looser_approvals(), _policy(), _is_told()
+    early = apply_due_looser_approvals(), _policy(), _has_finding()
     wait = ApprovalChange.objects.get().effective_at
     _wait(25)
-    late = apply_due_looser_approvals(), _policy(), _is_told()
+    late = apply_due_looser_approvals(), _policy(), _has_finding()
 
     assert early == (0, OTHER, True)
     assert wait is not None
@@ -122,7 +122,7 @@ def test_what_was_dropped_never_holds(ended: str) -> None:
 
     apply_due_looser_approvals()
 
-    assert (_policy(), _is_told()) == (OTHER, False)
+    assert (_policy(), _has_finding()) == (OTHER, False)
     with pytest.raises(NotFound):
         confirm_looser_approval(_admin("bob"), provider.pk)
 

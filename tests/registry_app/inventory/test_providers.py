@@ -201,7 +201,7 @@ def test_it_refuses_limits_out_of_range_by_field(field: str, value: int) -> None
 
 
 @pytest.mark.django_db
-def test_a_provider_that_is_not_there_is_said_to_be_so() -> None:
+def test_a_provider_that_does_not_exist_is_reported() -> None:
     with pytest.raises(NotFound, match="no provider 7"):
         change_provider(SYSTEM, 7, {"interval_seconds": 60})
 

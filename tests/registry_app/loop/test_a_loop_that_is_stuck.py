@@ -64,7 +64,7 @@ def _take_nothing(world: World) -> None:
         (_take_nothing, STATUS.INCOMPLETE, Severity.WARNING, "The run shows"),
     ],
 )
-def test_what_keeps_a_loop_from_its_work_is_told_once_and_ends_with_the_next_good_run(
+def test_what_keeps_a_loop_from_its_work_is_one_finding_until_the_next_good_run(
     spoil: Callable[[World], None], status: str, severity: int, told: str
 ) -> None:
     with open_parking() as world:
@@ -108,14 +108,14 @@ def test_a_sync_of_the_provider_does_not_end_it() -> None:
         assert _open_findings() == before
 
 
-def test_what_asks_for_a_persons_word_says_which() -> None:
+def test_what_needs_a_confirmation_shows_its_text() -> None:
     with open_parking(owned(WWW)) as world:
         run(world, [])
 
         assert f"delete 1 record set of {PARKED}" in _found().explanation
 
 
-def test_what_is_wanted_and_left_alone_is_told_of_a_run_that_went_well() -> None:
+def test_what_is_wanted_and_left_alone_is_a_finding_of_a_run_that_went_well() -> None:
     with open_parking() as world:
         ended = run(world, [wanted(TAKEN, "192.0.2.9"), wanted(WWW)])
 
@@ -139,7 +139,7 @@ def test_what_the_policy_leaves_alone_is_no_trouble(policy: Policy, target: str,
         assert not Finding.objects.filter(kind=Finding.Kind.LOOP_STUCK).exists()
 
 
-def test_a_loop_that_is_switched_off_keeps_nobody_waiting() -> None:
+def test_a_loop_that_is_switched_off_has_no_finding() -> None:
     with open_parking() as world:
         loop = declare(world, [wanted(WWW)])
         _hold_snapshot(world)
@@ -151,7 +151,7 @@ def test_a_loop_that_is_switched_off_keeps_nobody_waiting() -> None:
         assert _open_findings() == []
 
 
-def test_manifests_that_cannot_be_read_are_told_of_until_a_run_goes_well() -> None:
+def test_manifests_that_cannot_be_read_are_a_finding_until_a_run_goes_well() -> None:
     with open_parking() as world:
         owner = Owner.objects.get(owner_id=PARKED)
 

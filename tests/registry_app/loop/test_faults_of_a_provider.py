@@ -61,7 +61,7 @@ def test_what_was_applied_is_verified_whatever_was_answered(fault: Fault) -> Non
     ],
     ids=lambda fault: fault.name,
 )
-def test_what_was_not_applied_is_told_and_planned_again_by_the_next_run(fault: Fault) -> None:
+def test_what_was_not_applied_is_reported_and_planned_again_by_the_next_run(fault: Fault) -> None:
     with open_parking(owned(API, "192.0.2.7")) as world:
         world.reference.faults.plan(POST, fault)
 
@@ -74,7 +74,7 @@ def test_what_was_not_applied_is_told_and_planned_again_by_the_next_run(fault: F
         assert (second.status, second.created, second.updated) == (STATUS.VERIFIED, 1, 1)
 
 
-def test_a_record_set_whose_claim_was_not_made_is_told_of_and_never_touched_again() -> None:
+def test_a_record_set_whose_claim_was_not_made_is_reported_and_never_touched_again() -> None:
     with open_parking() as world:
         world.reference.faults.plan(POST, write_faults.first_applied(1))
 
@@ -88,7 +88,7 @@ def test_a_record_set_whose_claim_was_not_made_is_told_of_and_never_touched_agai
         assert "nobody owns it" in second.left_alone[0]["reason"]
 
 
-def test_something_else_than_was_asked_for_is_told() -> None:
+def test_something_else_than_was_sent_is_reported() -> None:
     with open_parking() as world:
         world.reference.faults.plan(POST, write_faults.success_with_something_else())
 
@@ -156,7 +156,7 @@ def test_what_cannot_be_read_back_stays_open_and_is_finished_by_looking() -> Non
         assert len(world.change_sets()) == 1
 
 
-def test_a_run_that_finds_another_unfinished_looks_at_that_first() -> None:
+def test_a_run_that_finds_another_unfinished_finishes_that_first() -> None:
     with open_parking() as world:
         world.reference.faults.plan("GET /records", read_faults.status(500), after=1)
         waiting = run(world, [wanted(WWW)])

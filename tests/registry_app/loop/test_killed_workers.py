@@ -87,7 +87,7 @@ def test_killed_after_it_was_sent_it_is_finished_by_looking(forks: Forks, crash_
         assert verify_audit() is None
 
 
-def test_what_was_marked_may_have_been_sent_so_it_is_looked_for_and_planned_anew(forks: Forks) -> None:
+def test_what_was_marked_may_have_been_sent_so_it_is_read_and_planned_anew(forks: Forks) -> None:
     with open_parking(ZONE) as world:
         loop = declare(world, DESIRED)
 
@@ -131,7 +131,7 @@ def test_killed_right_after_the_end_nothing_is_left_to_do(forks: Forks) -> None:
         raise_if_not_as_declared(world)
 
 
-def test_a_run_that_cannot_be_read_back_waits_and_is_not_looked_at_for_ever(forks: Forks) -> None:
+def test_a_run_that_cannot_be_read_back_waits_and_is_not_tried_for_ever(forks: Forks) -> None:
     with open_parking(ZONE) as world:
         loop = declare(world, DESIRED)
         assert forks.act("run_loop", loop.pk, crash_at="loop.sent").was_killed
@@ -150,7 +150,7 @@ def test_a_run_that_cannot_be_read_back_waits_and_is_not_looked_at_for_ever(fork
         assert ended.steps.get().status == LoopStep.Status.UNSEEN
 
 
-def test_what_was_sent_to_another_address_is_not_looked_for_at_this_one(forks: Forks) -> None:
+def test_what_was_sent_to_another_address_is_not_read_at_this_one(forks: Forks) -> None:
     with open_parking(ZONE) as world, open_parking(ZONE, name="another-zone") as other:
         loop = declare(world, DESIRED)
         assert forks.act("run_loop", loop.pk, crash_at="loop.sent").was_killed

@@ -95,7 +95,7 @@ def test_a_preview_asks_too() -> None:
         assert len(other.changes.updates) == 2
 
 
-def test_a_value_it_calls_another_is_updated_and_read_back_in_its_own_words() -> None:
+def test_a_value_it_calls_another_is_updated_and_read_back_in_its_own_form() -> None:
     with _open() as world:
         ended = run(world, _both("020"))
 
@@ -104,7 +104,7 @@ def test_a_value_it_calls_another_is_updated_and_read_back_in_its_own_words() ->
         assert held == (ProviderSpecificProperty("aws/weight", "020"),)
 
 
-def test_where_its_word_cannot_be_had_other_text_is_another_value() -> None:
+def test_if_it_cannot_compare_them_another_text_is_another_value() -> None:
     with _open() as world:
         for _ in range(9):
             world.reference.faults.plan(CALL, read_faults.status(500))

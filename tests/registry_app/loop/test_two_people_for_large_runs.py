@@ -52,7 +52,7 @@ def test_one_person_confirms_in_vain_and_the_second_has_it_done() -> None:
 
 
 @pytest.mark.parametrize("reason", ["another plan", "too long ago", "right is gone", "one issuer"])
-def test_a_first_word_that_does_not_count_any_more_needs_a_second_again(reason: str) -> None:
+def test_a_first_confirmation_that_does_not_count_any_more_needs_another_again(reason: str) -> None:
     with open_parking(ZONE, approval_policy="other_person") as world:
         loop = declare(world, [])
         alice, bob = _person("alice"), _person("bob")
@@ -73,7 +73,7 @@ def test_a_first_word_that_does_not_count_any_more_needs_a_second_again(reason: 
         assert _is_untouched(world)
 
 
-def test_nobody_known_confirms_nothing() -> None:
+def test_an_unknown_person_confirms_nothing() -> None:
     with open_parking(ZONE, approval_policy="other_person") as world:
         loop = declare(world, [])
 
@@ -84,7 +84,7 @@ def test_nobody_known_confirms_nothing() -> None:
         assert _is_untouched(world)
 
 
-def test_a_small_run_needs_nobodys_word() -> None:
+def test_a_small_run_needs_no_confirmation() -> None:
     with open_parking(ZONE, approval_policy="other_person") as world:
         loop = declare(
             world, [*(wanted(f"app-{number}.example.org") for number in range(12)), wanted("new.example.org")]

@@ -117,7 +117,7 @@ def test_a_large_share_is_deleted_only_on_somebodys_exact_word() -> None:
         assert (ended.status, ended.deleted) == (STATUS.VERIFIED, 4), ended.reason
 
 
-def test_what_was_deleted_on_somebodys_word_is_not_missed_by_the_next_sync() -> None:
+def test_what_was_deleted_on_request_is_not_implausible_to_the_next_sync() -> None:
     zone = [each for number in range(30) for each in owned(f"app-{number}.example.org")]
     with open_parking(zone) as world:
         asked = run(world, [wanted(WWW)])
@@ -138,7 +138,7 @@ def test_three_of_ten_are_deleted_unasked() -> None:
         assert (ended.status, ended.deleted) == (STATUS.VERIFIED, 3), ended.reason
 
 
-def test_a_wish_for_nothing_at_all_is_asked_about() -> None:
+def test_an_empty_desired_set_needs_a_confirmation() -> None:
     with open_parking(owned(WWW)) as world:
         asked = run(world, [])
         ended = run(world, [], confirmation=asked.confirmation_text)
@@ -185,7 +185,7 @@ def test_the_policy_says_what_may_be_updated_and_deleted(policy: Policy, updated
         assert ended.left_alone_count == 2 - updated - deleted
 
 
-def test_types_that_are_not_managed_and_names_outside_the_filter_are_told_of() -> None:
+def test_types_that_are_not_managed_and_names_outside_the_filter_are_reported() -> None:
     with ReferenceProvider(BYSTANDERS, domain_filter=DomainFilter(include=("example.org",))) as reference:
         world = enter_world(reference, "narrow")
         register_owner(PARKED)

@@ -66,7 +66,7 @@ def _run_and_undo(world: World, transfer: Transfer) -> None:
     sweep()
 
 
-def test_what_was_approved_in_the_backup_is_void_and_is_not_sent_again(tmp_path: Path) -> None:
+def test_what_was_approved_in_the_backup_ended_and_is_not_sent_again(tmp_path: Path) -> None:
     with open_world(approval_policy=OTHER_PERSON) as world:
         transfer = _approved(world)
         save_database(tmp_path / "saved")

@@ -43,7 +43,7 @@ STATUS = Transfer.Status
 _MOST_RUNS = 10
 
 
-def test_a_last_sync_that_fails_as_nobody_expects_does_not_keep_it_open_for_ever() -> None:
+def test_a_last_sync_that_fails_unexpectedly_does_not_keep_it_open_for_ever() -> None:
     alice = make_alice()
     with open_world() as world:
         transfer = request(alice, ask())

@@ -76,7 +76,7 @@ def test_the_requester_does_not_approve_not_even_as_an_administrator() -> None:
 
 
 @pytest.mark.parametrize("side", ["requester", "approver"])
-def test_where_another_person_is_asked_for_nobody_unknown_stands_in(side: str) -> None:
+def test_if_another_person_is_required_an_unknown_one_does_not_count(side: str) -> None:
     alice, bob = make_alice(), make_bob()
     with open_world(approval_policy="other_person"):
         transfer = request(SYSTEM if side == "requester" else alice, ask())

@@ -102,7 +102,7 @@ def _seal_otherwise(owner_id: str) -> list[Endpoint]:
     ]
 
 
-def test_a_claim_encrypted_otherwise_is_told_of_and_healed_by_a_re_format() -> None:
+def test_a_claim_encrypted_otherwise_is_a_finding_and_corrected_by_a_re_format() -> None:
     alice = make_alice()
     profile = RegistryProfile.objects.create(name="encrypted", encryption_key=KEY)
     with open_world(_seal_otherwise(BLUE)) as world:

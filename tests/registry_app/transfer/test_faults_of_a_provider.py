@@ -52,7 +52,7 @@ def run(transfer: Transfer) -> Transfer:
         (write_faults.delivered_twice, STATUS.VERIFIED, 10),
     ],
 )
-def test_only_what_is_read_back_is_believed(fault: Callable[[], Fault], status: str, moved: int) -> None:
+def test_only_the_read_back_decides(fault: Callable[[], Fault], status: str, moved: int) -> None:
     alice = make_alice()
     with open_world(deadline_seconds=1) as world:
         transfer = request(alice, ask())
@@ -152,7 +152,7 @@ def test_a_claim_rewritten_between_our_last_read_and_our_request_is_left_to_an_o
         assert Finding.objects.filter(kind="transfer_stuck", state="open").count() == 1
 
 
-def test_a_record_deleted_by_its_new_owner_is_said_to_be_gone() -> None:
+def test_a_record_deleted_by_its_new_owner_is_reported_as_gone() -> None:
     alice = make_alice()
     with open_world() as world:
         transfer = request(alice, ask())

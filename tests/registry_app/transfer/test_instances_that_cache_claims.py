@@ -46,7 +46,7 @@ def test_the_preview_says_how_long_an_instance_of_the_new_owner_may_not_see_its_
     assert [each.code for each in found.warnings] == ["new_owner_caches_claims"]
 
 
-def test_nothing_is_said_of_instances_that_read_claims_each_time_or_of_which_nobody_knows() -> None:
+def test_there_is_no_warning_for_instances_without_a_cache_or_with_an_unknown_one() -> None:
     alice = make_alice()
     with open_world():
         make_instance(_owner(BLUE), "east", claim_cache_seconds=0)

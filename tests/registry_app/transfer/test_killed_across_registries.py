@@ -32,7 +32,7 @@ def test_it_ends_verified_and_each_step_was_sent_at_most_once(
 
 
 @pytest.mark.parametrize(("source", "target"), RING)
-def test_a_claim_that_may_have_been_written_is_looked_for_and_not_written_again(
+def test_a_claim_that_may_have_been_written_is_read_and_not_written_again(
     forks: Forks, source: str, target: str
 ) -> None:
     alice = make_alice()
@@ -50,7 +50,7 @@ def test_a_claim_that_may_have_been_written_is_looked_for_and_not_written_again(
 
 
 @pytest.mark.parametrize(("source", "target"), RING)
-def test_a_removal_that_may_have_been_made_waits_for_an_operator_with_both_claims_standing(
+def test_a_removal_that_may_have_been_made_waits_for_an_operator_while_both_claims_exist(
     forks: Forks, source: str, target: str
 ) -> None:
     alice = make_alice()

@@ -85,7 +85,7 @@ def test_a_request_that_was_cut_off_left_nothing(forks: Forks) -> None:
         assert request(alice, ask()).status == STATUS.APPROVED
 
 
-def test_a_request_whose_asker_never_heard_the_answer_stands_once(forks: Forks) -> None:
+def test_a_request_without_a_response_is_stored_once(forks: Forks) -> None:
     alice = make_alice()
     with open_world() as world:
         assert forks.act("request", alice.user_id, crash_at="transfer.requested").was_killed

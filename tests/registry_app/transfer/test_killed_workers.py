@@ -158,7 +158,7 @@ def test_what_was_verified_and_reverted_since_is_not_written_again(forks: Forks)
         assert f"owner={BLUE}" in world.claim_text(f"a-{name}")
 
 
-def test_a_removal_that_may_have_been_sent_waits_for_an_operator_with_both_claims_standing(
+def test_a_removal_that_may_have_been_sent_waits_for_an_operator_while_both_claims_exist(
     forks: Forks,
 ) -> None:
     alice = make_alice()

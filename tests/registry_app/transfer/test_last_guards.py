@@ -169,7 +169,7 @@ def test_a_policy_that_never_deletes_creates_no_cname_in_the_place_of_what_stand
         ({"record_ttl": 60}, "another TTL"),
     ],
 )
-def test_a_record_set_that_moved_since_the_review_is_told(change: dict[str, Any], said: str) -> None:
+def test_a_record_set_that_changed_since_the_review_is_reported(change: dict[str, Any], said: str) -> None:
     before = {"targets": ["192.0.2.1"], "ttl": 300, "provider_specific": [], "state": "owned"}
     item = TransferItem(name="www.example.org", record_type="A", record_before=before)
 

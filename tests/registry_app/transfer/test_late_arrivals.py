@@ -141,7 +141,7 @@ def test_a_newer_transfer_of_the_name_has_what_arrives(is_newer_open: bool) -> N
         assert newer.status == (STATUS.STALE if is_newer_open else STATUS.VERIFIED)
 
 
-def test_after_a_day_nobody_looks_any_more() -> None:
+def test_after_a_day_it_is_not_checked_any_more() -> None:
     with open_world() as world:
         transfer = _fail(world)
         Transfer.objects.update(watch_until=timezone.now() - timedelta(seconds=1))

@@ -33,7 +33,7 @@ def run(transfer: Transfer) -> Transfer:
     return transfer
 
 
-def test_an_operator_looks_again_and_what_came_late_is_verified() -> None:
+def test_an_operator_reads_it_back_again_and_what_came_late_is_verified() -> None:
     alice = make_alice()
     with open_world() as world:
         transfer = request(alice, ask())

@@ -227,7 +227,7 @@ def test_a_claim_of_the_target_behind_anothers_takes_its_place() -> None:
 
 
 @pytest.mark.deep
-def test_a_claim_of_another_that_nobody_obeys_stays_as_it_is() -> None:
+def test_an_ignored_claim_of_another_stays_as_it_is() -> None:
     alice = make_alice()
     legacy = make_record(WWW, "TXT", make_claim(WWW, owner="red-cluster").targets)
     with open_world([make_record(WWW), make_claim(WWW, owner=BLUE), legacy]) as world:

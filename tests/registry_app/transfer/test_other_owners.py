@@ -118,7 +118,7 @@ def test_a_claim_behind_which_another_waits_stays_until_that_one_is_cleaned_up(
         assert world.owner_of(_WWW) == {"transfer": GREEN, "reformat": BLUE, "release": "unmanaged"}[kind]
 
 
-def test_a_transfer_that_writes_over_the_obeyed_claim_leaves_the_other_one_unobeyed() -> None:
+def test_a_transfer_that_replaces_the_used_claim_leaves_the_other_one_ignored() -> None:
     alice = make_alice()
     legacy = make_record(_WWW, "TXT", make_claim(owner="red-cluster").targets)
     with open_world([make_record(), make_claim(owner=BLUE), legacy]) as world:
@@ -144,7 +144,7 @@ def test_another_label_since_the_review_makes_it_stale() -> None:
         assert world.change_sets() == []
 
 
-def test_a_claim_that_is_not_obeyed_at_the_place_of_the_new_one_is_not_written_over() -> None:
+def test_an_ignored_claim_at_the_place_of_the_new_one_is_not_replaced() -> None:
     alice = make_alice()
     dotted = msgspec.structs.replace(make_claim(owner="red-cluster"), dns_name=f"a-{_WWW}.")
     with open_world([_labelled(BLUE), dotted]):

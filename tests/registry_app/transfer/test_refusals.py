@@ -121,7 +121,7 @@ def test_a_target_whose_claims_could_not_be_read_back_gets_nothing() -> None:
         assert [each.code for each in plan(alice, ask()).refusals] == ["profile_not_here"]
 
 
-def test_a_key_that_cannot_be_had_is_said() -> None:
+def test_a_key_that_is_not_available_is_a_refusal() -> None:
     alice = make_alice()
     with open_world():
         profile = RegistryProfile.objects.create(name="sealed", encryption_key="env:DNSADMIN_CREDENTIAL_NONE")
@@ -215,7 +215,7 @@ def test_one_refusal_at_one_provider_stores_nothing_anywhere() -> None:
         assert not Transfer.objects.exists()
 
 
-def test_record_sets_of_the_target_are_left_out_without_a_word_of_refusal() -> None:
+def test_record_sets_of_the_target_are_left_out_without_a_refusal() -> None:
     alice = make_alice()
     zone = [*make_zone(BLUE, 2), make_record("g.example.org"), make_claim("g.example.org", owner=GREEN)]
     with open_world(zone):

@@ -88,7 +88,7 @@ def test_an_undo_that_is_not_what_was_previewed_is_refused() -> None:
         ("unknown", "unknown", TEXT),
     ],
 )
-def test_an_undo_takes_what_is_known_of_the_former_owners_wish(intent: str, verdict: str, text: str) -> None:
+def test_an_undo_takes_the_stated_intent_of_the_former_owner(intent: str, verdict: str, text: str) -> None:
     alice = make_alice()
     with open_world():
         transfer = request(alice, ask())
@@ -107,7 +107,7 @@ def test_an_undo_takes_what_is_known_of_the_former_owners_wish(intent: str, verd
         assert (undo.status, undo.target_intent) == (STATUS.VERIFIED, intent)
 
 
-def test_an_undo_with_an_unknown_wish_is_refused() -> None:
+def test_an_undo_with_an_unknown_intent_is_refused() -> None:
     alice = make_alice()
     with open_world():
         transfer = request(alice, ask())

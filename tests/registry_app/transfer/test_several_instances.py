@@ -41,7 +41,7 @@ def test_instances_that_write_claims_in_different_ways_get_nothing_until_they_ag
     assert {item.after[0]["dnsName"].startswith("x-") for item in agreed.included} == {True}
 
 
-def test_a_reformat_is_refused_where_nobody_can_say_which_format_it_is() -> None:
+def test_a_reformat_is_refused_if_the_format_is_not_known() -> None:
     alice, profile = make_alice(), RegistryProfile.objects.create(name="edge", prefix="x-")
     with open_world():
         blue = Owner.objects.get(owner_id="blue-cluster")
@@ -53,7 +53,7 @@ def test_a_reformat_is_refused_where_nobody_can_say_which_format_it_is() -> None
     assert [each.code for each in refused.refusals] == ["instances_disagree"]
 
 
-def test_the_preview_judges_each_record_set_by_the_instances_that_look_at_it() -> None:
+def test_the_preview_judges_each_record_set_by_the_instances_that_manage_it() -> None:
     alice = make_alice()
     with open_world() as world:
         names = sorted(world.provider.record_sets.filter(record_type="A").values_list("name", flat=True))

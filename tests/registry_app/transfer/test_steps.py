@@ -99,7 +99,7 @@ def test_what_was_verified_and_reverted_is_not_sent_again() -> None:
         ChangeBuilder(reverted, {}, StepTarget(WRITE, "7"), sent).add(plan, is_under_way=True)
 
 
-def test_a_row_that_cannot_be_believed_is_never_written() -> None:
+def test_an_unreliable_row_is_never_written() -> None:
     plan = plan_of({ROW: [BLUE]}, {ROW: [GREEN]})
     zone = zone_of(rows={"7": [StoredClaim(WWW, BLUE, "Its owner label is missing.")]})
 
@@ -164,7 +164,7 @@ def test_a_stored_body_says_what_stands_before_and_after(
 
 
 @given(keys, texts)
-def test_a_place_is_found_again_in_its_words(key: ClaimKey, said: list[str]) -> None:
+def test_a_place_is_found_again_in_its_text(key: ClaimKey, said: list[str]) -> None:
     for each in (key, build_txt_key(key.name, key.set_identifier)):
         assert claim_key_of(build_claim_dict(each, said)) == each
         assert build_row_key(each.store, endpoint_key_of(each)) == each

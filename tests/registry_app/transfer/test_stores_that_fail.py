@@ -97,7 +97,7 @@ def _to_another_profile(_: RegistryProfile) -> None:
 
 @pytest.mark.parametrize("move", [_away_from_the_provider, _to_another_profile])
 @pytest.mark.parametrize("kind", deep_after(1, STORES))
-def test_a_registry_that_is_another_by_now_voids_the_approval(
+def test_a_changed_registry_makes_the_approval_invalid(
     kind: str, move: Callable[[RegistryProfile], None]
 ) -> None:
     alice = make_alice()

@@ -88,7 +88,7 @@ def _another_region(profile: RegistryProfile) -> None:
 
 
 @pytest.mark.parametrize("move", [_another_account, _another_region])
-def test_a_table_that_may_be_another_one_by_now_voids_the_approval(
+def test_a_table_that_may_be_another_one_by_now_makes_the_approval_invalid(
     move: Callable[[RegistryProfile], None],
 ) -> None:
     alice = make_alice()
@@ -172,7 +172,7 @@ def test_rows_that_were_read_back_before_vouch_for_the_last_batch() -> None:
         }
 
 
-def test_the_only_row_of_a_store_is_released_and_its_empty_table_believed() -> None:
+def test_the_only_row_of_a_store_is_released_and_its_empty_table_accepted() -> None:
     alice = make_alice()
     with open_two("dynamodb", "dynamodb", batch_size=3) as two:
         transfer = request(alice, ask("release"))

@@ -153,7 +153,7 @@ def test_a_looser_policy_holds_for_no_transfer_that_was_requested_before() -> No
             approve(root, transfer)
 
 
-def test_a_token_for_another_says_who_issued_it_and_is_told_apart_when_it_approves() -> None:
+def test_a_token_for_another_names_its_issuer_who_counts_when_it_approves() -> None:
     root, alice = make_administrator(), make_user("alice")
     session = Client()
     session.force_login(root)

@@ -75,7 +75,7 @@ def test_what_somebody_wrote_since_is_left_out_and_the_others_are_given_back() -
 
 
 @pytest.mark.deep
-def test_a_mirror_from_before_the_transfer_speaks_against_no_undo() -> None:
+def test_a_mirror_from_before_the_transfer_prevents_no_undo() -> None:
     alice = make_alice()
     with open_world() as world:
         before = world.reference.zone_bytes()

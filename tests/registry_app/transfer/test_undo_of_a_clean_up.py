@@ -103,7 +103,7 @@ def test_it_disputes_nothing_that_was_given_away_since(*, is_seen: bool) -> None
         rewrite(world, f"a-{WWW}", "TXT", _OF_BLUE.replace(BLUE, GREEN))
         before = world.reference.zone_bytes()
         if undo is None:
-            _accept_whatever_is_said(world)
+            _accept_any_refusal(world)
             with pytest.raises(RefusedBySafety):
                 _undo(transfer)
         else:
@@ -114,7 +114,7 @@ def test_it_disputes_nothing_that_was_given_away_since(*, is_seen: bool) -> None
         assert world.reference.zone_bytes() == before
 
 
-def _accept_whatever_is_said(world: World) -> None:
+def _accept_any_refusal(world: World) -> None:
     """One owner of one changed is a suspicious share: a person looks, and says yes."""
     sync_provider(world.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
     accept_held_snapshot(SYSTEM, HeldSnapshot.objects.get().pk, reason="Green has it.")

@@ -31,7 +31,7 @@ NO_OP, RETARGET, DELETE, UNKNOWN, _NOT_REPLACED = TransferItem.Verdict.values
         ("unknown", "unknown", UNKNOWN),
     ],
 )
-def test_policy_and_word_decide_together(policy: str, intent: str, expected: str) -> None:
+def test_policy_and_intent_decide_together(policy: str, intent: str, expected: str) -> None:
     verdict = compute_verdict("green-cluster", policy, intent, "alice")
 
     assert verdict.value == expected

@@ -54,7 +54,7 @@ def test_the_reason_names_the_instance() -> None:
         (replace(EAST, domain_exclude=("www.example.org",)), "its domain filter leaves it out"),
     ],
 )
-def test_an_instance_that_does_not_look_at_a_record_set_does_nothing_to_it(
+def test_an_instance_that_does_not_manage_a_record_set_does_nothing_to_it(
     instance: InstanceFacts, why: str
 ) -> None:
     for intent in INTENTS.values:
@@ -64,7 +64,7 @@ def test_an_instance_that_does_not_look_at_a_record_set_does_nothing_to_it(
         assert verdict.reason == f"The instance east of default {why}." or why in verdict.reason
 
 
-def test_one_that_does_not_look_at_it_takes_nothing_from_what_another_does() -> None:
+def test_one_that_does_not_manage_it_takes_nothing_from_what_another_does() -> None:
     verdict = _judge(EAST, replace(WEST, provider_id=ELSEWHERE), intent="not_wanted")
 
     assert verdict.value == DELETE
@@ -92,7 +92,7 @@ def test_the_worst_of_several_counts(policies: tuple[str, str], intent: str, exp
     assert verdict.value == expected
 
 
-def test_a_word_for_the_owner_is_no_word_for_each_of_its_instances() -> None:
+def test_the_intent_of_an_owner_is_not_that_of_each_of_its_instances() -> None:
     # The accident this is about: east wants the record set, and west deletes what it does not want.
     for intent in ("same", "other"):
         verdict = _judge(EAST, WEST, intent=intent)

@@ -35,7 +35,7 @@ def _run(transfer: Transfer) -> None:
     assert transfer.status == Transfer.Status.VERIFIED, transfer.status_reason
 
 
-def look_again(world: World) -> None:
+def read_again(world: World) -> None:
     """A sync that compares everything: something unrelated is new."""
     world.reference.backend.apply(ChangeSet(create=(make_record("unrelated.example.org"),)))
     world.sync()
@@ -51,12 +51,12 @@ def test_an_undo_is_no_change_behind_the_back_of_what_it_undoes() -> None:
 
         text = preview_undo(alice, transfer.public_id).confirmation_text
         _run(undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text))
-        look_again(world)
+        read_again(world)
 
         assert _accusations() == []
 
 
-def test_nor_is_moving_them_to_and_fro_a_quarrel_of_two_writers() -> None:
+def test_nor_is_moving_them_to_and_fro_a_conflict_of_two_writers() -> None:
     alice = make_alice()
     with open_world(approval_policy="none") as world:
         for _ in range(2):
@@ -64,7 +64,7 @@ def test_nor_is_moving_them_to_and_fro_a_quarrel_of_two_writers() -> None:
             _run(transfer)
             text = preview_undo(alice, transfer.public_id).confirmation_text
             _run(undo_reviewed(alice, transfer.public_id, reason="Back.", confirmation=text))
-        look_again(world)
+        read_again(world)
 
         assert RecordEvent.objects.filter(kind=RecordEvent.Kind.OWNER_CHANGED).count() == 40
         assert not Finding.objects.filter(kind=Finding.Kind.FLAPPING).exists()
@@ -75,10 +75,10 @@ def test_nor_is_a_second_transfer_of_the_same_record_sets() -> None:
     with open_world(approval_policy="none") as world:
         register_owner("yellow-cluster")
         _run(request(alice, ask()))
-        look_again(world)
+        read_again(world)
 
         moved_on = ask(selection=Selection(owner_id=GREEN), target_owner_id="yellow-cluster")
         _run(request(alice, moved_on))
-        look_again(world)
+        read_again(world)
 
         assert _accusations() == []

@@ -188,7 +188,7 @@ def test_a_step_that_another_run_called_off_is_not_sent() -> None:
 
 
 @pytest.mark.parametrize("kind", ["reformat", "transfer", "release"])
-def test_a_claim_that_also_speaks_for_a_record_set_that_moved_under_way_stays(kind: str) -> None:
+def test_a_claim_that_also_covers_a_record_set_that_changed_meanwhile_stays(kind: str) -> None:
     alice = make_alice()
     legacy = make_record(WWW, "TXT", (f'"heritage=external-dns,external-dns/owner={BLUE}"',))
     zone = [make_record(WWW), make_record(WWW, "MX", ("10 mx.example.org",)), legacy]

@@ -78,7 +78,7 @@ def _speak_otherwise(world: World) -> None:
         (_deactivate, "may not sign in"),
     ],
 )
-def test_what_moved_after_the_approval_voids_it_and_nothing_is_sent(
+def test_a_change_after_the_approval_makes_it_invalid_and_nothing_is_sent(
     move: Callable[[World], None], said: str
 ) -> None:
     with open_world(approval_policy="none") as world:

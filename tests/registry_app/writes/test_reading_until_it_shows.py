@@ -49,7 +49,7 @@ def test_it_reads_again_until_it_shows() -> None:
 
 # SQLite's clock shows whole milliseconds: it may be one behind.
 @pytest.mark.parametrize("ago", [timedelta(hours=1), _ALLOWED + timedelta(milliseconds=1)])
-def test_what_was_sent_long_ago_is_looked_at_once(ago: timedelta) -> None:
+def test_what_was_sent_long_ago_is_read_once(ago: timedelta) -> None:
     readings = Readings("old")
 
     assert _read(readings, ago=ago) == "old"
