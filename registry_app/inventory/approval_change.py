@@ -1,6 +1,7 @@
-"""A looser approval policy: asked for by one administrator, confirmed by another.
+"""A looser approval policy: requested by one administrator, confirmed by another.
 
-Where there is no other it holds after a day, with a finding until then. A stricter policy holds at once.
+Without another administrator it is effective after a day, with a finding until then. A stricter policy is
+effective at once.
 """
 
 from datetime import datetime
@@ -27,10 +28,10 @@ from registry_app.reconcile.store_findings import open_finding, resolve_finding
 _STATUS = ApprovalChange.Status
 
 
-def ask_for_looser_approval(actor: Actor, provider: Provider, policy: str) -> ApprovalChange:
-    """Store what is asked for; the provider's policy stays as it is. Inside the caller's transaction.
+def request_looser_approval(actor: Actor, provider: Provider, policy: str) -> ApprovalChange:
+    """Store a requested looser policy; the provider's policy stays as it is. Inside the caller's transaction.
 
-    Asked for again, what is pending stays as it is. Raises StateMoved if somebody was faster.
+    A pending request of the same policy stays as it is. Raises StateMoved if somebody was first.
     """
     pending = find_pending_change(provider.pk)
     if pending is not None and pending.to_policy == policy:

@@ -67,7 +67,7 @@ def delete_cluster(actor: Actor, row_id: int, *, expected_updated_at: datetime |
 
 @dataclass(frozen=True)
 class ClusterReport:
-    """What a Kubernetes API answered. `error` is empty when all went well."""
+    """The response of a Kubernetes API. `error` is empty if it could be used."""
 
     error_code: str = ""
     error: str = ""
@@ -80,7 +80,7 @@ class ClusterReport:
 
 
 def probe_cluster(actor: Actor, cluster_id: int) -> ClusterReport:
-    """Ask once. Raises NotAllowed, NotFound, or InvalidRequest where no address is given; whatever the API
+    """Send one request. Raises NotAllowed, NotFound, or InvalidRequest without an address; whatever the API
     does wrong is in the report."""
     raise_if_not_administrator(actor, "clusters")
     cluster = fetch_row(Cluster, cluster_id)

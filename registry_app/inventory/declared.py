@@ -65,7 +65,7 @@ def declare_endpoint(actor: Actor, loop_id: int, values: Mapping[str, Any]) -> D
 
 
 def withdraw_endpoint(actor: Actor, loop_id: int, endpoint_id: int) -> None:
-    """Declare one endpoint no more: under the policy sync its record is deleted by the next run."""
+    """Remove one declared endpoint: with the policy sync the next run deletes its record set."""
     with transaction.atomic():
         loop = _find(loop_id)
         row = DeclaredEndpoint.objects.filter(loop=loop, pk=endpoint_id).first()
@@ -87,7 +87,7 @@ def _store(
     new = [row for key, row in rows.items() if key not in declared]
     changed = [key for key in rows.keys() & declared.keys() if _values(rows[key]) != _values(declared[key])]
     moved = {row.name for row in (*gone, *new)} | {key.name for key in changed}
-    # Where nothing differs the names are asked about all the same: the loop runs soon.
+    # The right to the names is checked even if nothing differs: the loop runs soon.
     _raise_if_not_allowed(actor, loop, moved or {key.name for key in wanted})
     now = fetch_now()
     taken = Loop.objects.filter(pk=loop.pk, declared_at=expected_declared_at)

@@ -33,7 +33,7 @@ def remove_grant(actor: Actor, grant_id: int, *, reason: str = "") -> None:
 
 
 def _read_suffix(text: str) -> str:
-    # Nothing typed means any name; something that comes to nothing, such as a single dot, does not.
+    # An empty suffix means any name. One that is empty only when read, such as a single dot, does not.
     suffix = read_name(text)
     if text and not suffix:
         message = f"{text!r} is no DNS name. Enter one such as example.org, or leave it empty for any name."

@@ -62,7 +62,7 @@ def change_instance(
 
 
 def delete_instance(actor: Actor, row_id: int, *, expected_updated_at: datetime | None = None) -> None:
-    """Delete an instance that does not run any more, or never did. Its owner stays, and what that owns.
+    """Delete an instance that does not run any more, or never did. Its owner and all record sets stay.
 
     Raises as `delete_provider`."""
     raise_if_not_administrator(actor, "instances")
@@ -88,8 +88,8 @@ def create_instance(actor: Actor, values: Mapping[str, Any]) -> Instance:
 
 
 def _touch_owner(owner_pk: int) -> None:
-    """Give an owner another version: what is shown of it, and its instances, changed. Of two who change
-    them at the same time one waits for the other here."""
+    """Give an owner another version, because its instances changed. Two changes at the same time wait here
+    for each other."""
     Owner.objects.filter(pk=owner_pk).update(updated_at=timezone.now())
 
 

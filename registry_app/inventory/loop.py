@@ -31,7 +31,7 @@ def register_loop(actor: Actor, values: Mapping[str, Any]) -> Loop:
     raise_if_not_administrator(actor, "loops")
     owner, provider = values.get("owner"), values.get("provider")
     if isinstance(owner, Owner) and isinstance(provider, Provider):
-        _raise_if_not_dnsadmins(owner, provider)
+        _raise_if_not_for_a_loop(owner, provider)
     return create_row(actor, Loop, values, action="loop.registered")
 
 
@@ -56,7 +56,7 @@ def change_loop(
             fields={name: ["It stays as it was registered."] for name in moved},
         )
     if changes.get("is_enabled"):
-        _raise_if_not_dnsadmins(row.owner, row.provider)
+        _raise_if_not_for_a_loop(row.owner, row.provider)
     with transaction.atomic():
         changed = change_row(
             actor, Loop, row_id, changes, action="loop.changed", expected_updated_at=expected_updated_at
@@ -68,7 +68,7 @@ def change_loop(
 
 
 def delete_loop(actor: Actor, row_id: int, *, expected_updated_at: datetime | None = None) -> None:
-    """Delete a loop and what was declared for it. What it created stays in the zone, as its owner's.
+    """Delete a loop and what was declared for it. What it created stays in the zone, and keeps its owner.
 
     Raises as `delete_provider`."""
     raise_if_not_administrator(actor, "loops")
@@ -83,7 +83,7 @@ def delete_loop(actor: Actor, row_id: int, *, expected_updated_at: datetime | No
     )
 
 
-def _raise_if_not_dnsadmins(owner: Owner, provider: Provider) -> None:
+def _raise_if_not_for_a_loop(owner: Owner, provider: Provider) -> None:
     """Raise RefusedBySafety for an owner that is not registered, or for which an instance in a cluster may
     write at this provider."""
     if owner.status != Owner.Status.REGISTERED:

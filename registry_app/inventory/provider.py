@@ -12,7 +12,7 @@ from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.errors import RefusedBySafety
 from registry_app.inventory.address import split_address
-from registry_app.inventory.approval_change import ask_for_looser_approval, drop_pending_change
+from registry_app.inventory.approval_change import drop_pending_change, request_looser_approval
 from registry_app.inventory.rows import (
     change_row,
     create_row,
@@ -32,10 +32,10 @@ _CREDENTIALS = ("secret", "client_key", "url_query", "username")
 
 
 def register_provider(actor: Actor, values: Mapping[str, Any]) -> Provider:
-    """Store a provider; the scheduler syncs it at its next tick. At the address of another one a
-    finding reports it, and so does `list_warnings`.
+    """Store a provider; the scheduler syncs it at its next tick. If another one has the same
+    address, a finding and `list_warnings` report it.
 
-    Raises NotAllowed, RefusedBySafety (another provider at this address asks for more approval), or
+    Raises NotAllowed, RefusedBySafety (another provider at this address requires more approval), or
     InvalidRequest with the fields (bad URL, name taken, limits out of range).
     """
     raise_if_not_administrator(actor, "providers")
@@ -54,12 +54,13 @@ def change_provider(
     *,
     expected_updated_at: datetime | None = None,
 ) -> Provider:
-    """Change a provider. Its credentials are forgotten when the origin of its URL changes and no new ones
-    come along: what was entered for one place is never sent to another.
+    """Change a provider. Its credentials are cleared if the origin of its URL changes and no new ones are
+    given: what was entered for one place is never sent to another.
 
-    A looser approval policy is only asked for: it holds once another administrator confirms it, or after a
-    day. A stricter one holds at once. Raises NotAllowed, NotFound, StateMoved, RefusedBySafety, or
-    InvalidRequest with the fields.
+    A looser approval policy is only requested: it is effective once another administrator confirms it, or
+    after a day. A stricter one is effective at once.
+
+    Raises NotAllowed, NotFound, StateMoved, RefusedBySafety, or InvalidRequest with the fields.
     """
     raise_if_not_administrator(actor, "providers")
     stored = fetch_row(Provider, provider_id)
@@ -78,7 +79,7 @@ def change_provider(
             expected_updated_at=expected_updated_at,
         )
         if wants_looser and policy is not None:
-            ask_for_looser_approval(actor, row, policy)
+            request_looser_approval(actor, row, policy)
         elif policy is not None and (pending := find_pending_change(provider_id)):
             drop_pending_change(actor, pending)
         if not _OF_DUPLICATES.isdisjoint(values):
@@ -118,7 +119,7 @@ def _read_changes(stored: Provider, changes: Mapping[str, Any]) -> dict[str, Any
 
 
 def _raise_if_looser_than_namesake(url: str, policy: str, *, besides: int | None = None) -> None:
-    """Raise RefusedBySafety where the same address under another name would ask for less approval."""
+    """Raise RefusedBySafety if the same address under another name would require less approval."""
     if policy != Provider.ApprovalPolicy.NONE:
         return
     if name := find_stricter_namesake(url, besides=besides):

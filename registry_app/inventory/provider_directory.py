@@ -12,7 +12,7 @@ _PATH = Path(__file__).with_suffix(".json")
 
 
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Settings of a Provider that its quirks ask for; None: the usual ones."""
+    """Settings of a Provider that its quirks require; None: the default."""
 
     protocol: str | None = None
     write_mode: str | None = None
@@ -22,7 +22,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 class KnownProvider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One webhook provider. `quirks` are sentences, of what it or its DNS service does otherwise."""
+    """One webhook provider. `quirks` are sentences about what it or its DNS service does differently."""
 
     slug: str
     name: str
@@ -48,7 +48,7 @@ def list_known_providers() -> tuple[KnownProvider, ...]:
 
 
 def describe_source() -> str:
-    """Where the directory comes from, and of when it is."""
+    """The source of the directory, and its date."""
     return _fetch_directory().source
 
 

@@ -23,7 +23,7 @@ from registry_app.reconcile.lease import raise_if_lost, release_lease, renew_lea
 from registry_app.reconcile.sync import name_holder
 
 SAMPLE_SIZE = 20
-# Long enough for every question with a patient provider; a run that dies holds up syncs no longer.
+# Long enough for all requests to a slow provider; a run that dies delays syncs no longer than that.
 _LEASE_SECONDS = 600
 
 
@@ -38,7 +38,7 @@ class SampleRecord:
 
 @dataclass(frozen=True)
 class ConnectionReport:
-    """What a provider answered. `error` is empty when all went well; `sample` holds up to 20 records.
+    """The responses of a provider. `error` is empty if they could be used; `sample` holds up to 20 records.
 
     `said_filters` is set where the provider spelled its filter `filters`, which ExternalDNS does not read.
     """
@@ -71,15 +71,15 @@ def probe_provider(actor: Actor, provider_id: int) -> ConnectionReport:
             return _ask(client, provider.max_items)
     except (NotAProvider, RefusedByProvider) as error:
         return ConnectionReport(
-            error_code=error.code, error=f"{error}{_try_the_other(provider)}", hint=error.hint
+            error_code=error.code, error=f"{error}{_find_other_protocol(provider)}", hint=error.hint
         )
     except ProviderError as error:
         return ConnectionReport(error_code=error.code, error=str(error), hint=error.hint)
 
 
 def check_conformance(actor: Actor, provider_id: int, *, zone: str = "") -> Report:
-    """A report of what the provider does. Nothing is written unless `zone` names where it may be: then
-    under a label made for it, cleaned up at the end, under the provider's lease, with an audit line before.
+    """A report of what the provider does. Nothing is written unless `zone` is given: then in that zone, under
+    a label of its own, cleaned up at the end, under the provider's lease, with an audit line before.
 
     Raises NotAllowed, NotFound, SecretUnavailable, ProviderError for an address that we must not connect to,
     RefusedBySafety in a freeze, and LeaseLost where a sync or a transfer is under way.
@@ -99,8 +99,8 @@ def _raise_if_may_not_connect(actor: Actor, provider: Provider) -> None:
         )
 
 
-def _try_the_other(provider: Provider) -> str:
-    """Whether the other protocol is spoken there, as a sentence; empty if not."""
+def _find_other_protocol(provider: Provider) -> str:
+    """A sentence if the provider has the other protocol; empty if not."""
     protocols = Provider.Protocol
     other = protocols.WEBHOOK if provider.protocol == protocols.PLUGIN else protocols.PLUGIN
     provider.protocol = other  # of this copy; nothing is saved

@@ -45,7 +45,7 @@ class Manifest:
 
 
 class BackupUnusable(InvalidRequest):
-    """The file is no backup of ours, or not whole."""
+    """The file is no backup of dnsadmin, or not complete."""
 
     code = "backup_unusable"
 
@@ -133,7 +133,7 @@ def _unusable(problem: str) -> BackupUnusable:
 
 
 def back_up(path: Path) -> Manifest:
-    """Write the backup; what it is of. Raises InvalidRequest where the file exists already.
+    """Write the backup and return its manifest. Raises InvalidRequest where the file exists already.
 
     The knowledge in the manifest is read first, so that it is never ahead of what the file holds.
     """

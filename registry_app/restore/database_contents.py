@@ -26,7 +26,7 @@ def save_contents(folder: Path) -> list[str]:
 
 
 def load_contents(folder: Path) -> None:
-    """Put what `save_contents` wrote in the place of everything: all of it, or nothing."""
+    """Replace everything with what `save_contents` wrote: all of it, or nothing."""
     if connection.vendor == "sqlite":
         connection.ensure_connection()
         with closing(sqlite3.connect(folder / _SQLITE_FILE)) as source:

@@ -106,7 +106,7 @@ def _stop_sending(now: datetime) -> None:
         lease_until=None,
         next_sync_at=now,
     )
-    # What a person confirmed was confirmed for another state.
+    # A confirmation was for another state.
     Loop.objects.exclude(requested_by="", confirmation="").update(requested_by="", confirmation="")
     for pk, name in Provider.objects.values_list("pk", "name"):
         open_finding(pk, _draft_restored(pk, name), now)

@@ -36,7 +36,7 @@ def restore_backup(actor: Actor, path: Path, *, replaces: bool = False) -> tuple
         folder = Path(name)
         extract_members(path, manifest, folder)
         ahead = _find_known(manifest)
-        # Written first: a restore that is cut short is then known as one by whatever starts next.
+        # Written first: whatever starts after an interrupted restore then recognises it.
         store_copy(Knowledge(ahead.identity, ahead.generation + 1, 0, 0, EMPTY_HASH))
         load_contents(folder)
     generation = note_restore(actor, ahead, how=f"Restored from {path.name}, made at {manifest.made_at}.")
@@ -44,7 +44,7 @@ def restore_backup(actor: Actor, path: Path, *, replaces: bool = False) -> tuple
 
 
 def _find_known(manifest: Manifest) -> Knowledge:
-    """The furthest that the database of the backup is known to have come."""
+    """The latest known state of the database that the backup is of."""
     of_backup = Knowledge(
         manifest.identity,
         manifest.generation,
@@ -113,7 +113,7 @@ def _raise_if_in_use() -> None:
 
 
 def _raise_if_opened_by_others() -> None:
-    """SQLite leaves WAL mode only for the one who has the file alone."""
+    """Raise RefusedBySafety if another process has the file open: then SQLite cannot leave WAL mode."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA busy_timeout = 500")
