@@ -31,12 +31,13 @@ from registry_app.loop.claim_rows import (
 from registry_app.loop.loop_run import note_left_alone
 from registry_app.loop.plan_loop import LoopPlan
 from registry_app.loop.session import LoopSession
-from registry_app.loop.step_changes import StepItem, build_items, changes_in
+from registry_app.loop.step_changes import StepItem, build_items
 from registry_app.loop.steps import Found, read_back_and_settle, store_run_step
 from registry_app.mirror.plausibility import count_endpoints
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import LoopRun, RegistryProfile
 from registry_app.writes.allowed_changes import Allowed, raise_if_not_allowed
+from registry_app.writes.read_back import changes_in
 from registry_app.writes.step import send_step
 
 _CONFIGMAP = RegistryProfile.Kind.CONFIGMAP

@@ -11,12 +11,11 @@ from providers.planning.equal_values import EqualValues, list_not_shown
 from providers.registries.aws_sd_label import AWS_SD_DESCRIPTION
 from providers.registries.claim import TXT_REGISTRY
 from providers.wire.canonical_name import InvalidName, canonical_targets, endpoint_key
-from providers.wire.change_set import ChangeSet, merge_by_key
 from providers.wire.endpoint import Endpoint, EndpointKey, ValuePair, is_same_ttl
 from providers.wire.json_codec import decode_change_set_strict
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import LoopStep
-from registry_app.writes.read_back import Change, is_as_written
+from registry_app.writes.read_back import Change, changes_in, is_as_written
 
 _MOST_ENDPOINTS = 1_000_000
 _TXT = "TXT"
@@ -67,13 +66,6 @@ def parse_items(step: LoopStep) -> tuple[StepItem, ...]:
 def changes_of_step(step: LoopStep) -> dict[EndpointKey, Change]:
     """The changes of a stored step, from its exact bytes."""
     return changes_in(decode_change_set_strict(step.change_set.encode(), max_items=_MOST_ENDPOINTS))
-
-
-def changes_in(change_set: ChangeSet) -> dict[EndpointKey, Change]:
-    """The change of each record set, with all its endpoints together."""
-    olds = merge_by_key((*change_set.update_old, *change_set.delete))
-    news = merge_by_key((*change_set.update_new, *change_set.create))
-    return {key: Change(olds.get(key), news.get(key)) for key in {**olds, **news}}
 
 
 def list_questions_of(changes: Mapping[EndpointKey, Change], snapshot: Snapshot) -> Iterator[ValuePair]:

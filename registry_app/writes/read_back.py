@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from providers.http.errors import ProviderError
-from providers.wire.endpoint import Endpoint, is_same_ttl
+from providers.wire.change_set import ChangeSet, merge_by_key
+from providers.wire.endpoint import Endpoint, EndpointKey, is_same_ttl
 from providers.wire.errors import WireError
 from registry_app.clock import fetch_now
 
@@ -24,6 +25,13 @@ class Change:
 
     old: Endpoint | None
     new: Endpoint | None
+
+
+def changes_in(change_set: ChangeSet) -> dict[EndpointKey, Change]:
+    """The change of each record set of a change set, all its endpoints together."""
+    olds = merge_by_key((*change_set.update_old, *change_set.delete))
+    news = merge_by_key((*change_set.update_new, *change_set.create))
+    return {key: Change(olds.get(key), news.get(key)) for key in {**olds, **news}}
 
 
 def is_as_written(live: Endpoint | None, wanted: Endpoint | None) -> bool:

@@ -15,7 +15,7 @@ from providers.registries.encryption import encrypt_labels_text
 from providers.registries.errors import RegistryError
 from providers.registries.stored_claim import StoredClaimChange
 from providers.wire.canonical_name import endpoint_key
-from providers.wire.change_set import ChangeSet, build_change_set, merge_by_key
+from providers.wire.change_set import ChangeSet, build_change_set
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.models import TransferStep
 from registry_app.transfer.plan.claim_key import (
@@ -32,7 +32,7 @@ from registry_app.transfer.plan.claim_key import (
 from registry_app.transfer.send.item_plan import ItemPlan, StepTarget
 from registry_app.transfer.send.live_zone import LiveZone, Unsendable, describe_difference, is_as_reviewed
 from registry_app.writes.allowed_changes import Allowed
-from registry_app.writes.read_back import Change, is_as_written
+from registry_app.writes.read_back import Change, changes_in, is_as_written
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(tuple[StoredClaimChange, ...])
@@ -162,13 +162,9 @@ class ChangeBuilder:
         return text.replace(body, encrypt_labels_text(body, profile.encryption_key), 1)
 
 
-def changes_in(change_set: ChangeSet) -> dict[ClaimKey, Change]:
-    """The changes of a stored change set, by where they are made, all endpoints of one place together."""
-    old_parts = merge_by_key((*change_set.update_old, *change_set.delete))
-    new_parts = merge_by_key((*change_set.update_new, *change_set.create))
-    olds = {ClaimKey(ZONE, *key): endpoint for key, endpoint in old_parts.items()}
-    news = {ClaimKey(ZONE, *key): endpoint for key, endpoint in new_parts.items()}
-    return {key: Change(olds.get(key), news.get(key)) for key in (*olds, *(k for k in news if k not in olds))}
+def zone_changes_in(change_set: ChangeSet) -> dict[ClaimKey, Change]:
+    """The changes of a stored change set, by where they are made."""
+    return {ClaimKey(ZONE, *key): change for key, change in changes_in(change_set).items()}
 
 
 def _updated(live: Endpoint, targets: tuple[str, ...], plan: ItemPlan, wanted: EndpointDict) -> Endpoint:

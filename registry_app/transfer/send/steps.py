@@ -15,7 +15,7 @@ from providers.wire.json_codec import decode_change_set_strict
 from registry_app.models import StepStatus, Transfer, TransferItem, TransferStep
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, describe_place, format_endpoint
 from registry_app.transfer.plan.preconditions import NoLongerAllowed, find_ended_right
-from registry_app.transfer.send.change_sets import Earlier, changes_in, store_changes_in
+from registry_app.transfer.send.change_sets import Earlier, store_changes_in, zone_changes_in
 from registry_app.transfer.send.item_plan import ItemOutcome, ItemPlan, StepTarget, key_of, names_of, plan_of
 from registry_app.transfer.send.live_zone import LiveZone
 from registry_app.transfer.send.session import TransferSession, store_outcomes
@@ -184,7 +184,7 @@ def changes_of_step(step: TransferStep) -> dict[ClaimKey, Change]:
     body = step.change_set.encode()
     if step.store:
         return store_changes_in(body, step.store)
-    return changes_in(decode_change_set_strict(body, max_items=_MOST_ENDPOINTS))
+    return zone_changes_in(decode_change_set_strict(body, max_items=_MOST_ENDPOINTS))
 
 
 def load_earlier(transfer: Transfer, batch: int) -> Earlier:

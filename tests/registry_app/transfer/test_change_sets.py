@@ -7,7 +7,7 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from registry_app.models import TransferStep
 from registry_app.transfer.plan.claim_key import ZONE, build_claim_dict, build_txt_key
-from registry_app.transfer.send.change_sets import ChangeBuilder, changes_in, list_allowed_claims
+from registry_app.transfer.send.change_sets import ChangeBuilder, list_allowed_claims, zone_changes_in
 from registry_app.transfer.send.item_plan import ItemPlan, StepTarget, build_item_plan
 from registry_app.transfer.send.live_zone import Unsendable, build_live_zone
 from registry_app.writes.allowed_changes import raise_if_not_allowed
@@ -103,16 +103,16 @@ MOVED = msgspec.structs.replace(CLAIM, targets=(GREEN,))
 )
 def test_the_guard_lets_nothing_through_but_the_reviewed_claim(change_set: ChangeSet) -> None:
     with pytest.raises(ValueError, match="change set"):
-        raise_if_not_allowed(changes_in(change_set), list_allowed_claims([plan_of([BLUE], [GREEN])]))
+        raise_if_not_allowed(zone_changes_in(change_set), list_allowed_claims([plan_of([BLUE], [GREEN])]))
 
 
 def test_the_guard_lets_the_reviewed_claim_through() -> None:
     plan = plan_of([BLUE], [GREEN])
     change_set = ChangeSet(update_old=(CLAIM,), update_new=(MOVED,))
 
-    raise_if_not_allowed(changes_in(change_set), list_allowed_claims([plan]))
+    raise_if_not_allowed(zone_changes_in(change_set), list_allowed_claims([plan]))
 
-    assert changes_in(change_set)[A_WWW].new == MOVED
+    assert zone_changes_in(change_set)[A_WWW].new == MOVED
 
 
 @pytest.mark.parametrize(
