@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 from providers.planning.equal_values import is_as_wanted
-from providers.planning.plan import is_as_wanted
 from providers.planning.planned_changes import DEFAULT_MANAGED_TYPES
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
