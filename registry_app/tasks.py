@@ -11,12 +11,12 @@ from registry_app.loop import finish_run as finishing
 from registry_app.loop import run_loop as looping
 from registry_app.loop.loop_run import purge_loop_runs
 from registry_app.models import SyncRun
-from registry_app.queries.audit_checkpoint import store_checkpoint
-from registry_app.queries.late_arrivals import providers_with_late_arrivals
+from registry_app.queries.audit_entry import store_checkpoint
 from registry_app.queries.loop import due_loops, unfinished_loop_runs
 from registry_app.queries.provider import find_due
 from registry_app.queries.registry_profile import due_resyncs
 from registry_app.queries.transfer import due_transfers
+from registry_app.queries.transfer_items import providers_with_late_arrivals
 from registry_app.reconcile import clock_check
 from registry_app.reconcile.purge_history import purge_deleted_providers, purge_history
 from registry_app.reconcile.sweep import mark_abandoned_runs, note_duplicate_providers, note_silent_providers

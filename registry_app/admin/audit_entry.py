@@ -14,7 +14,7 @@ from registry_app.admin.list_page import ListPage
 from registry_app.admin.wording import NOTHING, format_ago
 from registry_app.audit import verify_audit
 from registry_app.models import AuditEntry
-from registry_app.queries.name_range import build_prefix_query
+from registry_app.queries.named_row import build_prefix_query
 
 _KINDS = [("user", "Person"), ("token", "Token"), ("command", "Command"), ("system", "System")]
 

@@ -26,7 +26,7 @@ from registry_app.models import Cluster, Owner
 from registry_app.queries.access import may_administer
 from registry_app.queries.actor import actor_of
 from registry_app.queries.dependents import find_cluster_dependents
-from registry_app.queries.provider_page import build_is_set
+from registry_app.queries.provider import build_is_set
 
 _WHERE = ("name", "environment", "description")
 _API = ("api_url", "ca_certificate", "client_certificate")

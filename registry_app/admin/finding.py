@@ -23,7 +23,7 @@ from registry_app.errors import DnsadminError
 from registry_app.models import PROVIDER_SECRETS, Finding, Grant, Owner, Provider
 from registry_app.queries.access import may_acknowledge, may_act_somewhere
 from registry_app.queries.actor import actor_of
-from registry_app.queries.name_range import build_prefix_query, read_name
+from registry_app.queries.named_row import build_prefix_query, read_name
 from registry_app.reconcile.acknowledge_finding import acknowledge_finding
 
 

@@ -17,7 +17,7 @@ from registry_app.admin.record_set import link_to
 from registry_app.inventory.instance import change_instance, delete_instance, register_instance
 from registry_app.models import Cluster, Instance, Loop, Provider
 from registry_app.queries.dependents import find_instance_dependents
-from registry_app.queries.name_range import build_prefix_query
+from registry_app.queries.named_row import build_prefix_query
 
 DEFAULTS = "ExternalDNS's defaults"
 _UNKNOWN = "Not known"

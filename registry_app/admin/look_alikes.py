@@ -10,7 +10,7 @@ from registry_app.admin.list_page import ListPage
 from registry_app.admin.site import Row
 from registry_app.admin.wording import format_look_alike
 from registry_app.models import Owner
-from registry_app.queries.look_alike import find_look_alikes
+from registry_app.queries.owner import find_look_alikes
 
 
 class OwnerList(ListPage[Row], Generic[Row]):

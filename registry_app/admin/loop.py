@@ -37,7 +37,7 @@ from registry_app.models import (
 from registry_app.models.loop import list_default_types
 from registry_app.queries.actor import actor_of
 from registry_app.queries.dependents import find_loop_dependents
-from registry_app.queries.loop_access import may_ask_for_run, may_declare_somewhere, may_plan_loop
+from registry_app.queries.loop import may_ask_for_run, may_declare_somewhere, may_plan_loop
 
 _SHOWN_ENDPOINTS = 200
 _SHOWN_RUNS = 20

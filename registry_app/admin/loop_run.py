@@ -13,7 +13,7 @@ from registry_app.admin.record_set import link_to
 from registry_app.admin.wording import NOTHING, describe_trigger, format_ago, format_badge
 from registry_app.loop.step_changes import parse_items
 from registry_app.models import PROVIDER_SECRETS, Loop, LoopRun, Provider
-from registry_app.queries.transfer_page import SHOWN_CHARACTERS
+from registry_app.queries.transfer import SHOWN_CHARACTERS
 
 _SHOWN_STEPS = 50
 _SHOWN_ITEMS = 100

@@ -36,9 +36,8 @@ from registry_app.queries.access import may_act_somewhere, may_administer
 from registry_app.queries.actor import actor_of
 from registry_app.queries.dependents import find_owner_dependents
 from registry_app.queries.instance import WITH_PROFILES
-from registry_app.queries.look_alike import find_look_alikes
-from registry_app.queries.name_range import build_prefix_query
-from registry_app.queries.owner import count_by_provider, describe_owned
+from registry_app.queries.named_row import build_prefix_query
+from registry_app.queries.owner import count_by_provider, describe_owned, find_look_alikes
 
 _OWN: Final = ("owner_id", "status", "team", "name_patterns", "description")
 _SEVERAL: Final = "several"

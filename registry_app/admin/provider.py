@@ -34,8 +34,12 @@ from registry_app.queries.access import may_administer, may_operate
 from registry_app.queries.actor import actor_of
 from registry_app.queries.approval_change import find_pending_change, find_reason_not_to_confirm
 from registry_app.queries.dependents import find_provider_dependents
-from registry_app.queries.provider_page import describe_freshness, fetch_provider_page, providers_for_display
-from registry_app.queries.same_address import list_warnings
+from registry_app.queries.provider import (
+    describe_freshness,
+    fetch_provider_page,
+    list_warnings,
+    providers_for_display,
+)
 from registry_app.reconcile.request_sync import request_sync
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored, find_reason_to_wait
 

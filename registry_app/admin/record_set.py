@@ -32,10 +32,10 @@ from registry_app.models import (
 )
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.actor import actor_of
-from registry_app.queries.look_alike import find_look_alikes
-from registry_app.queries.name_range import build_prefix_query, build_suffix_query, read_name
-from registry_app.queries.provider_page import describe_freshness
-from registry_app.queries.record_set_page import fetch_record_set_page
+from registry_app.queries.named_row import build_prefix_query, build_suffix_query, read_name
+from registry_app.queries.owner import find_look_alikes
+from registry_app.queries.provider import describe_freshness
+from registry_app.queries.record_set import fetch_record_set_page
 from registry_app.transfer.plan.transfer_request import Selection
 
 _Answer = HttpResponseRedirect | None

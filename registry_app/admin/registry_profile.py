@@ -27,7 +27,7 @@ from registry_app.models import RegistryProfile
 from registry_app.queries.access import may_administer
 from registry_app.queries.actor import actor_of
 from registry_app.queries.dependents import find_profile_dependents
-from registry_app.queries.provider_page import build_is_set
+from registry_app.queries.provider import build_is_set
 
 _KIND = RegistryProfile.Kind
 _CLAIMS = ("name", "kind", "providers")

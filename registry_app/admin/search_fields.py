@@ -17,7 +17,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from registry_app.models import Cluster, Owner, Provider, RegistryProfile
-from registry_app.queries.look_alike import find_look_alikes
+from registry_app.queries.owner import find_look_alikes
 
 MOST_SUGGESTED = 50
 _LONGEST_ID = 18

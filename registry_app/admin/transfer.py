@@ -28,8 +28,13 @@ from registry_app.errors import DnsadminError
 from registry_app.models import Grant, Owner, Provider, Transfer
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.actor import actor_of
-from registry_app.queries.transfer import allowed_actions, progress
-from registry_app.queries.transfer_page import SHOWN_CHARACTERS, steps_for_display, transfers_for_display
+from registry_app.queries.transfer import (
+    SHOWN_CHARACTERS,
+    allowed_actions,
+    progress,
+    steps_for_display,
+    transfers_for_display,
+)
 from registry_app.transfer.decisions import (
     approve_transfer,
     cancel_transfer,

@@ -24,8 +24,8 @@ from registry_app.admin.transfer_form import TransferForm, build_initial, build_
 from registry_app.errors import DnsadminError
 from registry_app.models import Owner, Transfer, TransferItem
 from registry_app.queries.actor import actor_of
-from registry_app.queries.transfer_page import find_already_requested
-from registry_app.transfer.plan.preview import preview_transfer
+from registry_app.queries.transfer import find_already_requested
+from registry_app.transfer.plan.preview import ProviderPlan, preview_transfer
 from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan
 from registry_app.transfer.request_transfer import request_transfer
 

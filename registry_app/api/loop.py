@@ -38,7 +38,7 @@ from registry_app.inventory.loop import change_loop, delete_loop, register_loop
 from registry_app.loop.loop_request import build_request, find_loop, request_loop_run
 from registry_app.loop.run_loop import preview_loop
 from registry_app.models import DeclaredEndpoint, Loop
-from registry_app.queries.loop_access import may_plan_loop
+from registry_app.queries.loop import may_plan_loop
 
 
 class _DeclaredVersion:

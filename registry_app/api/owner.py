@@ -16,8 +16,7 @@ from registry_app.api.view_set import describe
 from registry_app.inventory.owner import change_owner, delete_owner, register_owner
 from registry_app.models import Cluster, InstancePolicy, Owner, RegistryProfile
 from registry_app.queries.instance import WITH_PROFILES, find_only_instance
-from registry_app.queries.look_alike import find_look_alikes
-from registry_app.queries.owner import OwnerCount, count_by_provider
+from registry_app.queries.owner import OwnerCount, count_by_provider, find_look_alikes
 
 
 class OwnerCountAnswer(serializers.Serializer[Any]):

@@ -21,7 +21,7 @@ from registry_app.inventory.provider import change_provider, delete_provider, re
 from registry_app.inventory.provider_probe import ConnectionReport, SampleRecord, probe_provider
 from registry_app.models import ApprovalChange, Provider
 from registry_app.queries.approval_change import PENDING_APPROVAL_CHANGES
-from registry_app.queries.same_address import list_warnings
+from registry_app.queries.provider import list_warnings
 from registry_app.reconcile.request_sync import request_sync
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored
 

@@ -23,9 +23,8 @@ from registry_app.api.reference import (
 from registry_app.api.row_serializer import ObjectOrNullField, RowSerializer
 from registry_app.api.view_set import NounViewSet, describe
 from registry_app.models import Claim, OwnershipState, RecordEvent, RecordSet
-from registry_app.queries.look_alike import find_look_alikes
-from registry_app.queries.record_set_filter import RecordSetFilter, filter_record_sets
-from registry_app.queries.record_set_page import fetch_record_set_page
+from registry_app.queries.owner import find_look_alikes
+from registry_app.queries.record_set import RecordSetFilter, fetch_record_set_page, filter_record_sets
 
 _LOOKS_LIKE = "The registered owner id for which the owner, which nobody registered, may be taken."
 _BY_SUFFIX = Keyset(("name_reversed", "id"))

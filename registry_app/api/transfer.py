@@ -37,7 +37,7 @@ from registry_app.api.transfer_body import (
 )
 from registry_app.api.view_set import NounViewSet, describe, find_row, read_body
 from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
-from registry_app.queries.transfer_page import find_added
+from registry_app.queries.transfer import find_added
 from registry_app.transfer.decisions import (
     approve_transfer,
     cancel_transfer,

@@ -15,12 +15,12 @@ from registry_app.clock import fetch_now
 from registry_app.errors import NotAllowed, NotFound, StateMoved
 from registry_app.inventory.rows import raise_if_not_administrator
 from registry_app.models import PROVIDER_SECRETS, ApprovalChange, Provider
+from registry_app.queries.actor import fetch_person
 from registry_app.queries.approval_change import (
     find_pending_change,
     find_reason_not_to_confirm,
     has_other_administrator,
 )
-from registry_app.queries.people import fetch_person
 from registry_app.reconcile.find_subject import find_provider
 from registry_app.reconcile.findings.approvals import compute_approval_fingerprint, draft_approval_loosened
 from registry_app.reconcile.store_findings import open_finding, resolve_finding

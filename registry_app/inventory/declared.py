@@ -17,7 +17,7 @@ from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
 from registry_app.models import PROVIDER_SECRETS, DeclaredEndpoint, Loop
-from registry_app.queries.loop_access import may_declare, may_declare_everything
+from registry_app.queries.loop import may_declare, may_declare_everything
 
 MOST_ENDPOINTS = 20_000
 _MOST_AUDITED = 50

@@ -10,7 +10,7 @@ from registry_app.audit import record_audit
 from registry_app.errors import InvalidRequest
 from registry_app.inventory.rows import build_audit_values, create_row, fetch_row, raise_if_not_administrator
 from registry_app.models import Grant
-from registry_app.queries.name_range import read_name
+from registry_app.queries.named_row import read_name
 
 _NAMES = ("group", "action", "provider", "owner", "name_suffix")
 

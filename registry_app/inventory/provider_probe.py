@@ -18,7 +18,7 @@ from registry_app.mirror.client import build_client, build_subject
 from registry_app.models import Provider
 from registry_app.outside_copy import announce_send, count_send
 from registry_app.queries.access import may_operate
-from registry_app.queries.send_gate import find_send_stops
+from registry_app.queries.freeze import find_send_stops
 from registry_app.reconcile.lease import raise_if_lost, release_lease, renew_lease, take_lease
 from registry_app.reconcile.sync import name_holder
 

@@ -12,8 +12,7 @@ from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, RefusedBySafety
 from registry_app.models import PROVIDER_SECRETS, Loop, Owner, Provider
-from registry_app.queries.declared import fetch_declared
-from registry_app.queries.loop_access import may_ask_for_run
+from registry_app.queries.loop import fetch_declared, may_ask_for_run
 
 DECLARED = "declared endpoints"
 

@@ -16,7 +16,7 @@ from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.session import LoopSession
 from registry_app.mirror.owner_registry import fetch_owner_registry
 from registry_app.mirror.snapshot import Snapshot
-from registry_app.queries.loop import is_first_contact, names_held_by_transfers
+from registry_app.queries.loop import is_first_contact, names_of_open_transfers
 
 _LEFT_OUT = "The provider removed it when it adjusted the desired endpoints."
 SMALLEST_SHARED = 10
@@ -85,7 +85,7 @@ def plan_again(
     pairing = Pairing(records=snapshot.records, claims=snapshot.claims)
     equal = session.find_equal_values(list_questions(desired, pairing, plan.settings.managed_types))
     changes = compute_plan(desired, pairing, plan.settings, equal)
-    return _leave_out(plan, changes, snapshot, names_held_by_transfers(session.provider.pk))
+    return _leave_out(plan, changes, snapshot, names_of_open_transfers(session.provider.pk))
 
 
 def keep_names(plan: LoopPlan, names: Collection[str]) -> LoopPlan:

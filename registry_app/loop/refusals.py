@@ -18,10 +18,10 @@ from registry_app.loop.send_batch import list_rows_to_tidy
 from registry_app.mirror.owner_registry import describe_disagreement, list_registry_profiles
 from registry_app.mirror.registries import STORE_KINDS
 from registry_app.models import LoopConfirmation, LoopRun, Owner, Provider, RegistryProfile
+from registry_app.queries.actor import fetch_account_makers, fetch_person
+from registry_app.queries.freeze import find_send_stops
 from registry_app.queries.instance import find_cluster_instance, list_instances_at
-from registry_app.queries.loop_access import find_names_beyond_rights
-from registry_app.queries.people import fetch_account_makers, fetch_person
-from registry_app.queries.send_gate import find_send_stops
+from registry_app.queries.loop import find_names_beyond_rights
 
 _GOOD_FOR = timedelta(hours=24)
 

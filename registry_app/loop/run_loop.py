@@ -36,9 +36,8 @@ from registry_app.loop.send_batch import list_rows_to_tidy, send_batch, tidy_row
 from registry_app.loop.session import LoopSession
 from registry_app.mirror.baseline import ImplausibleResponse
 from registry_app.models import UNSETTLED, Loop, LoopRun, LoopStep
-from registry_app.queries.declared import fetch_declared
-from registry_app.queries.loop import is_loop_due
-from registry_app.queries.people import fetch_person
+from registry_app.queries.actor import fetch_person
+from registry_app.queries.loop import fetch_declared, is_loop_due
 from registry_app.reconcile.failure import describe_failure
 from registry_app.writes.pace import Pace
 from registry_app.writes.session import LeasedProvider, leased_provider, open_session

@@ -83,8 +83,7 @@ def fetch_reach(
 
 
 def may_act_somewhere(actor: Actor, action: Grant.Action) -> bool:
-    """Whether anything at all may be done by the actor that `action` names: for what pages offer. What is
-    allowed, `may_act` says."""
+    """Whether the actor may do `action` anywhere at all: for what pages offer. `may_act` decides."""
     if not actor.has_scope(_SCOPE_OF_ACTION[action]):
         return False
     return actor.is_superuser or Grant.objects.filter(action=action, group__in=_groups_of(actor)).exists()

@@ -1,4 +1,4 @@
-"""Which approval policy holds, and who may make it looser."""
+"""Looser approval policies that wait for confirmation, and who may confirm them."""
 
 from django.contrib.auth import get_user_model
 from django.db.models import Prefetch
@@ -7,8 +7,8 @@ from providers.http.address import parse_provider_url
 from registry_app.actor import Actor
 from registry_app.models import PROVIDER_SECRETS, ApprovalChange, AuditEntry, Provider
 from registry_app.queries.access import may_administer
-from registry_app.queries.people import fetch_account_makers, is_account_settled, people_of
-from registry_app.queries.same_address import compute_place, find_namesakes
+from registry_app.queries.actor import fetch_account_makers, is_account_settled, people_of
+from registry_app.queries.provider import compute_place, find_namesakes
 
 _NONE, _OTHER = Provider.ApprovalPolicy.NONE, Provider.ApprovalPolicy.OTHER_PERSON
 # Rows come with what is pending of them as `pending_approval_changes`, a list of none or one.
@@ -25,7 +25,7 @@ def is_looser(before: str, after: str) -> bool:
 
 
 def find_pending_change(provider_id: int) -> ApprovalChange | None:
-    """What somebody asked for and does not hold yet."""
+    """The looser policy of a provider that waits for confirmation."""
     rows = ApprovalChange.objects.select_related("provider").defer(*PROVIDER_SECRETS)
     return rows.filter(provider=provider_id, status=ApprovalChange.Status.PENDING).first()
 
@@ -56,17 +56,17 @@ def find_stricter_namesake(url: str, *, besides: int | None = None) -> str:
     for other in find_namesakes(url, besides=besides):
         if other.approval_policy == _OTHER:
             return other.name
-    told = AuditEntry.objects.filter(
+    entries = AuditEntry.objects.filter(
         action__in=("provider.registered", "provider.changed"), after__url__startswith=_begin_of(url)
     ).exclude(object_id=str(besides or ""))
     place = compute_place(url)
     labels = {
         int(object_id): label
-        for object_id, label, spelled in told.values_list("object_id", "object_label", "after__url")
+        for object_id, label, spelled in entries.values_list("object_id", "object_label", "after__url")
         if object_id.isdigit() and compute_place(str(spelled)) == place
     }
-    there = set(Provider.objects.filter(pk__in=list(labels)[:1000]).values_list("pk", flat=True))
-    return str(next((label for pk, label in labels.items() if pk not in there), ""))
+    existing = set(Provider.objects.filter(pk__in=list(labels)[:1000]).values_list("pk", flat=True))
+    return str(next((label for pk, label in labels.items() if pk not in existing), ""))
 
 
 def _begin_of(url: str) -> str:

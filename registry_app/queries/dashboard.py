@@ -16,8 +16,8 @@ from registry_app.models import (
     RecordSet,
     Transfer,
 )
-from registry_app.queries.provider_page import active_freezes, describe_freshness, providers_for_display
-from registry_app.queries.transfer_page import transfers_for_display
+from registry_app.queries.provider import active_freezes, describe_freshness, providers_for_display
+from registry_app.queries.transfer import transfers_for_display
 
 _MOST = 10
 _NAMED = (

@@ -37,8 +37,8 @@ def find_provider_dependents(provider: Provider) -> list[str]:
 
 
 def find_owner_dependents(owner: Owner) -> list[str]:
-    """As `find_provider_dependents`. What the mirror knows of the owner's counts: the next sync would
-    discover the owner again."""
+    """As `find_provider_dependents`. Record sets and claims in the mirror count: the next sync would discover
+    the owner again."""
     tokens = ApiToken.objects.filter(owners=owner, revoked_at=None)
     alive = tokens.filter(Q(expires_at=None) | Q(expires_at__gt=fetch_now()))
     return [
@@ -73,8 +73,8 @@ def find_cluster_dependents(cluster: Cluster) -> list[str]:
 
 
 def find_instance_dependents(instance: Instance) -> list[str]:
-    """As `find_provider_dependents`. Its deletion voids approvals that rest on what it says, as any change
-    does; what is being sent already is finished first."""
+    """As `find_provider_dependents`. Deleting it cancels approvals that depend on it, as any change does;
+    what is being sent already is finished first."""
     sending = (Transfer.Status.SENDING, Transfer.Status.SENT, Transfer.Status.NEEDS_OPERATOR)
     transfers = Transfer.objects.filter(target_owner=instance.owner_id, status__in=sending)
     if instance.provider_id is not None:

@@ -1,5 +1,6 @@
-"""Which freezes hold now."""
+"""Which freezes apply, and why nothing may be sent to a provider. Everything that sends asks here first."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -7,6 +8,7 @@ from django.db.models import Q
 
 from registry_app.clock import fetch_now
 from registry_app.models import Freeze, Provider
+from registry_app.outside_copy import find_copy_ahead
 
 
 class FreezeState(StrEnum):
@@ -25,7 +27,7 @@ def compute_freeze_state(freeze: Freeze, at: datetime) -> FreezeState:
 
 
 def fetch_active_freezes(provider: Provider, at: datetime | None = None) -> list[Freeze]:
-    """The freezes that hold for `provider` at this moment, its own and those of all providers."""
+    """The freezes that apply to `provider` at this moment, its own and those of all providers."""
     now = at or fetch_now()
     return list(
         Freeze.objects.filter(Q(provider=provider) | Q(provider__isnull=True))
@@ -40,3 +42,37 @@ def describe_freeze(freeze: Freeze) -> str:
     subject = f"{freeze.provider.name} is" if freeze.provider else "All providers are"
     until = f" until {freeze.ends_at:%Y-%m-%d %H:%M} UTC" if freeze.ends_at else ""
     return f"{subject} frozen{until} ({freeze.reason})"
+
+
+@dataclass(frozen=True)
+class SendStop:
+    """One reason why nothing may be sent to a provider. `happened` is one sentence."""
+
+    happened: str
+    todo: str
+    code: str
+
+
+def find_send_stops(provider: Provider) -> list[SendStop]:
+    """Why nothing may be sent to `provider` at this moment: freezes, and a database that was restored."""
+    return [*_find_freezes(provider), *_find_restore(provider)]
+
+
+def _find_freezes(provider: Provider) -> list[SendStop]:
+    todo = "Wait until it ends, or ask an operator to lift it."
+    return [
+        SendStop(f"{describe_freeze(freeze)}.", todo, "frozen") for freeze in fetch_active_freezes(provider)
+    ]
+
+
+def _find_restore(provider: Provider) -> list[SendStop]:
+    if Provider.objects.filter(pk=provider.pk, restored_at__isnull=False).exists():
+        happened = f"The database was restored, and no snapshot of {provider.name} was accepted since."
+        todo = (
+            "Check its record sets. Then accept its snapshot on its page, or with `dnsadmin_restore accept`."
+        )
+        return [SendStop(happened, todo, "restored")]
+    if find_copy_ahead() is not None:
+        happened = "The database was restored from an earlier state, and dnsadmin has not recorded this yet."
+        return [SendStop(happened, "Wait a moment: a worker records it.", "database_restored")]
+    return []

@@ -1,12 +1,15 @@
-"""Rows as people and programs name them: by id, or by name."""
+"""Rows found by id or name, or by the beginning or end of their name."""
 
 from typing import TypeVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 
+from providers.wire.canonical_name import InvalidName, canonical_name, reversed_name
 from registry_app.models import Provider
 
 _Row = TypeVar("_Row", bound=Model)
+_LAST = "\U0010ffff"
+_AFTER_THE_DOT = chr(ord(".") + 1)
 
 
 def find_named_row(rows: QuerySet[_Row], column: str, named: int | str) -> _Row | None:
@@ -26,3 +29,26 @@ def parse_row_id(text: int | str) -> int | None:
     """The id of a row; None for what cannot be one."""
     digits = str(text)
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
+
+
+def build_prefix_query(column: str, text: str) -> Q:
+    """Rows whose `column`, one in byte order, begins with `text`."""
+    return Q(**{f"{column}__gte": text, f"{column}__lt": text + _LAST})
+
+
+def build_suffix_query(name: str, *, column: str = "name_reversed") -> Q:
+    """Rows at `name` or below it, in any spelling."""
+    start = reversed_name(read_name(name))
+    exact = Q(**{column: start}) | build_prefix_query(column, start + ".")
+    # An OR alone is answered by reading and sorting all of it; within one range that holds it all and
+    # little else, the index is walked in the order of the page.
+    return Q(**{f"{column}__gte": start, f"{column}__lt": start + _AFTER_THE_DOT}) & exact
+
+
+def read_name(text: str) -> str:
+    """A name as somebody typed it, in the one spelling of the mirror; kept as it is if it is no name."""
+    cleaned = text.strip().strip(".").lower()
+    try:
+        return canonical_name(cleaned)
+    except InvalidName:
+        return cleaned

@@ -1,11 +1,17 @@
-"""How much each owner has at each provider, in one query for any number of owners."""
+"""How much owners own, and owner ids that look like a registered one."""
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from django.db.models import Count
 
 from registry_app.models import Owner, Provider, RecordSet
+
+# Latin letters and digits that are hard to tell apart in many fonts.
+_AMONG_LATIN = str.maketrans({"0": "o", "1": "l", "|": "l"})
+_INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cf", "Cc", "Mn", "Me"})
 
 
 @dataclass(frozen=True)
@@ -40,3 +46,43 @@ def describe_owned(owner: Owner) -> str:
     names = Provider.with_deleted.in_bulk([count.provider for count in counts])
     parts = ", ".join(f"{count.record_sets} at {names[count.provider]}" for count in counts)
     return f"{total} record set{'s' if total > 1 else ''} ({parts})"
+
+
+def find_look_alikes(owner_ids: Iterable[str]) -> dict[str, str]:
+    """For each of these that is not registered and looks like a registered owner id: that one.
+
+    One query, whatever the number of ids; registered owners are few.
+    """
+    wanted = set(owner_ids)
+    if not wanted:
+        return {}
+    registered = list(
+        Owner.objects.filter(status=Owner.Status.REGISTERED)
+        .order_by("owner_id")
+        .values_list("owner_id", flat=True)
+    )
+    originals = {build_skeleton(owner_id): owner_id for owner_id in reversed(registered)}
+    found = {each: originals.get(build_skeleton(each)) for each in wanted.difference(registered)}
+    return {owner_id: original for owner_id, original in found.items() if original is not None}
+
+
+@lru_cache(maxsize=10_000)
+def build_skeleton(owner_id: str) -> str:
+    """What a reader sees of an owner id: equal for two that look alike. Pure."""
+    text = unicodedata.normalize("NFKD", owner_id).casefold()
+    visible = (each for each in text if unicodedata.category(each) not in _INVISIBLE)
+    seen = (each if each.isascii() else _find_latin(each) for each in visible)
+    return "".join(seen).translate(_AMONG_LATIN)
+
+
+@lru_cache(maxsize=10_000)
+def _find_latin(character: str) -> str:
+    """The ASCII character that this one is taken for; itself where there is none."""
+    # Read here: most owner ids are ASCII, and the table is large.
+    from confusable_homoglyphs.confusables import confusables_data
+
+    for each in confusables_data.get(character, ()):
+        twin = str(each["c"]).casefold()
+        if len(twin) == 1 and twin.isascii():
+            return twin
+    return character

@@ -1,10 +1,15 @@
-"""Reads of providers: whose sync is due, whose lease is free, and what their last syncs left."""
+"""Reads of providers: which are due, which share an address, and what their pages show."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, Case, Count, Q, QuerySet, Value, When
 
-from registry_app.models import HeldSnapshot, Provider, SyncRun
+from providers.http.address import parse_provider_url
+from providers.http.errors import InvalidAddress
+from registry_app.models import PROVIDER_SECRETS, Finding, Freeze, HeldSnapshot, Provider, RecordSet, SyncRun
 
 SILENT_INTERVALS = 5
 SHORTEST_SILENCE = timedelta(minutes=1)
@@ -14,6 +19,9 @@ _CLOCKS_DIFFER_BY = timedelta(minutes=5)
 # The longest any run asks for at once is far shorter: a lease beyond this is of a clock that was wrong, and
 # whoever took it is fenced by its epoch should it still be there.
 _LONGEST_LEASE = timedelta(days=1)
+_NAMED = 5
+STRIP_LENGTH = 40
+_LATE_AFTER_INTERVALS = 3
 
 
 def find_due(now: datetime, *, limit: int = 500) -> list[int]:
@@ -45,7 +53,7 @@ def find_silent(now: datetime) -> list[Provider]:
 
 
 def build_free_query(now: datetime, prefix: str = "") -> Q:
-    """Matches providers whose lease is to be had; `prefix` is the way to the provider, as `provider__`."""
+    """Matches providers whose lease is free; `prefix` is the path to the provider, such as `provider__`."""
     until = f"{prefix}lease_until"
     return (
         Q(**{f"{until}__isnull": True})
@@ -54,8 +62,15 @@ def build_free_query(now: datetime, prefix: str = "") -> Q:
     )
 
 
+def build_due_query(column: str, now: datetime, longest_wait: timedelta) -> Q:
+    """Matches rows whose time in `column` has come. One that waits for longer than any row does was put off
+    by a clock that was wrong."""
+    is_due = Q(**{f"{column}__isnull": True}) | Q(**{f"{column}__lte": now})
+    return is_due | Q(**{f"{column}__gt": now + longest_wait})
+
+
 def last_snapshot(provider_id: int) -> HeldSnapshot | None:
-    """The last held snapshot of a provider, whatever became of it; without its body."""
+    """The last held snapshot of a provider, in any status, without its body."""
     return HeldSnapshot.objects.filter(provider_id=provider_id).defer("body").order_by("-pk").first()
 
 
@@ -66,7 +81,144 @@ def last_stored_set_aside(provider_id: int) -> int:
 
 
 def _due(now: datetime) -> "QuerySet[Provider]":
-    is_time = Q(next_sync_at__isnull=True) | Q(next_sync_at__lte=now)
-    # A clock that was wrong put these off: nobody was there in the future, and none waits that long.
-    is_put_off = Q(last_sync_at__gt=now + _CLOCKS_DIFFER_BY) | Q(next_sync_at__gt=now + _LONGEST_WAIT)
-    return Provider.objects.filter(is_time | is_put_off, is_enabled=True)
+    is_due = build_due_query("next_sync_at", now, _LONGEST_WAIT)
+    # A last sync in the future is of a clock that was wrong, too.
+    return Provider.objects.filter(is_due | Q(last_sync_at__gt=now + _CLOCKS_DIFFER_BY), is_enabled=True)
+
+
+def compute_place(url: str) -> str:
+    """The same text for every spelling of one address, whatever its query; empty if it cannot be read."""
+    try:
+        return parse_provider_url(url).place
+    except InvalidAddress:
+        return ""
+
+
+def find_namesakes(url: str, *, besides: int | None = None) -> list[Provider]:
+    """The other providers at this address, oldest first."""
+    place = compute_place(url)
+    if not place:
+        return []
+    rows = Provider.objects.order_by("pk").only("name", "url", "approval_policy")
+    return [row for row in rows if row.pk != besides and compute_place(row.url) == place]
+
+
+def find_duplicates() -> dict[int, tuple[str, list[str]]]:
+    """Of the providers that are synced: each that is not the first at its address by primary key, with its
+    name and those of all others there. One query."""
+    groups: dict[str, list[tuple[int, str]]] = {}
+    rows = Provider.objects.filter(is_enabled=True).order_by("pk").values_list("pk", "name", "url")
+    for pk, name, url in rows:
+        if place := compute_place(url):
+            groups.setdefault(place, []).append((pk, name))
+    return {
+        pk: (name, [other for other_pk, other in group if other_pk != pk])
+        for group in groups.values()
+        for pk, name in group[1:]
+    }
+
+
+def list_warnings(row: Provider, said: Mapping[str, Any]) -> list[str]:
+    """Warnings for whoever registered or changed a provider, one text each. `said` are the values they
+    sent."""
+    if "url" not in said and not said.get("is_enabled"):
+        return []
+    others = [other.name for other in find_namesakes(row.url, besides=row.pk)]
+    return [describe_duplicate(row.name, others)] if others else []
+
+
+def describe_duplicate(name: str, others: Sequence[str]) -> str:
+    """What it means that one address is registered several times, and what to do."""
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    return (
+        f"{name} has the same address as {', '.join(others[:_NAMED])}{more}. It is one service: its "
+        "records are read and shown once for each name, and two transfers may write there at the "
+        "same time. Keep one provider: delete the others, or switch off their sync."
+    )
+
+
+@dataclass(frozen=True)
+class ProviderPage:
+    """Newest syncs last, as a strip is read."""
+
+    syncs: list[SyncRun]
+    held: HeldSnapshot | None
+    freezes: list[Freeze]
+    findings: list[Finding]
+    states: dict[str, int]
+
+
+def providers_for_display() -> QuerySet[Provider]:
+    """Providers without their secrets, but with whether they are set."""
+    return Provider.objects.annotate(
+        has_secret=build_is_set("secret"),
+        has_url_query=build_is_set("url_query"),
+        has_client_key=build_is_set("client_key"),
+    )
+
+
+def fetch_provider_page(provider: Provider, now: datetime) -> ProviderPage:
+    """What happens at one provider."""
+    held = HeldSnapshot.objects.filter(
+        provider=provider.pk, status__in=[HeldSnapshot.Status.OPEN, HeldSnapshot.Status.ACCEPTED]
+    )
+    states = RecordSet.objects.filter(provider=provider.pk).values_list("state").annotate(amount=Count("id"))
+    findings = Finding.objects.filter(provider=provider.pk, state=Finding.State.OPEN)
+    return ProviderPage(
+        syncs=list(SyncRun.objects.filter(provider=provider.pk)[:STRIP_LENGTH])[::-1],
+        held=held.defer("body").first(),
+        freezes=list(active_freezes(now).filter(Q(provider=provider.pk) | Q(provider=None))[:20]),
+        findings=list(findings[:20]),
+        states=dict(states.order_by("state")),
+    )
+
+
+def active_freezes(now: datetime) -> QuerySet[Freeze]:
+    """Freezes that hold now or later."""
+    return (
+        Freeze.objects.filter(Q(ends_at=None) | Q(ends_at__gt=now))
+        .select_related("provider")
+        .defer(*PROVIDER_SECRETS)
+    )
+
+
+def build_is_set(column: str) -> Case:
+    """Whether a secret is stored, without loading it."""
+    return Case(When(**{column: ""}, then=Value(False)), default=Value(True), output_field=BooleanField())  # noqa: FBT003
+
+
+def describe_freshness(provider: Provider, now: datetime) -> str:
+    """`mirror of 14:02` (UTC) and, where it matters, what keeps it from being newer."""
+    if provider.accepted_at is None:
+        first = "first sync failed" if provider.consecutive_failures else "not synced yet"
+        return first if provider.is_enabled else "sync is off"
+    line = f"mirror of {_format_moment(provider.accepted_at, now)}"
+    if provider.status == Provider.Status.FAILING:
+        return f"{line}, provider down for {_format_minutes(now - provider.accepted_at)}"
+    if provider.status == Provider.Status.HELD:
+        return f"{line}, newer snapshot held for review"
+    if not provider.is_enabled:
+        return f"{line}, sync is off"
+    if is_late(provider, now):
+        return f"{line}, late by its schedule ({_format_minutes(now - provider.accepted_at)} old)"
+    return line
+
+
+def is_late(provider: Provider, now: datetime) -> bool:
+    """Whether a healthy provider was not synced for several of its intervals."""
+    if not provider.is_enabled or provider.accepted_at is None:
+        return False
+    allowed = max(timedelta(seconds=provider.interval_seconds * _LATE_AFTER_INTERVALS), timedelta(minutes=2))
+    seen = max(filter(None, (provider.accepted_at, provider.last_sync_at)))
+    return now - seen > allowed
+
+
+def _format_moment(at: datetime, now: datetime) -> str:
+    return f"{at:%H:%M}" if now - at < timedelta(hours=20) else f"{at:%Y-%m-%d %H:%M}"
+
+
+def _format_minutes(span: timedelta) -> str:
+    minutes = int(span.total_seconds() // 60)
+    if minutes >= 2 * 24 * 60:
+        return f"{minutes // (24 * 60)} d"
+    return f"{minutes // 60} h" if minutes >= 120 else f"{minutes} min"

@@ -13,7 +13,7 @@ from registry_app.models import RecordEvent
 
 @dataclass(frozen=True)
 class PastValue:
-    """What a record set held between two changes, and whose it was."""
+    """What a record set contained between two changes, and its owner."""
 
     targets: tuple[str, ...]
     ttl: int
@@ -28,8 +28,8 @@ _MOST_HISTORIES = 500
 
 
 def count_changing_runs(provider_id: int, since: datetime, *, at_least: int) -> dict[EndpointKey, int]:
-    """In how many syncs since then each record set had another value or owner, where at least so many. What
-    transfers of ours changed is nobody's quarrel."""
+    """In how many syncs since then each record set had another value or owner, where at least so many.
+    Changes by transfers do not count."""
     rows = (
         RecordEvent.objects.filter(
             provider_id=provider_id,

@@ -1,19 +1,21 @@
-"""What is true of transfers, and what may be done with them."""
+"""What is true of transfers, who may act on them, and what their pages show."""
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Case, IntegerField, QuerySet, TextField, Value, When
+from django.db.models.functions import Cast, Length, Substr
 
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
-from registry_app.models import Grant, Provider, Transfer, TransferItem
-from registry_app.queries.people import find_same_people
-from registry_app.queries.provider import build_free_query
-from registry_app.queries.transfer_access import may_act_on_transfer, may_cancel
+from registry_app.models import PROVIDER_SECRETS, Grant, Owner, Provider, Transfer, TransferItem, TransferStep
+from registry_app.queries.access import may_act
+from registry_app.queries.actor import find_same_people
+from registry_app.queries.provider import build_due_query, build_free_query
 from registry_app.queries.transfer_items import find_left_to_undo
 
 _STATUS = Transfer.Status
@@ -25,6 +27,10 @@ POLICY_APPROVES = "the policy of "
 _MOVING = (_STATUS.APPROVED, _STATUS.SENDING, _STATUS.SENT)
 _MOST_DUE = 500
 _LONGEST_WAIT = timedelta(hours=1)
+# A change set may be megabytes, and a transfer may have hundreds: a page shows how each begins.
+SHOWN_CHARACTERS = 4_000
+_MOST_ADDED = 200
+_NEEDS_EYES = (TransferStep.Status.NEEDS_OPERATOR, TransferStep.Status.UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ def allowed_actions(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
 
 
 def needs_other_person(transfer: Transfer) -> bool:
-    """Whether the requester's own word is not enough: by the policy at the request, or by today's."""
+    """Whether another person must approve: by the policy at the request, or by today's."""
     policies = (transfer.approval_policy, transfer.provider.approval_policy)
     return Provider.ApprovalPolicy.OTHER_PERSON in policies
 
@@ -104,13 +110,8 @@ def needs_other_person(transfer: Transfer) -> bool:
 def due_transfers() -> list[int]:
     """Transfers a worker should take up now: approved or begun, their time come, their provider free."""
     now = fetch_now()
-    # One that waits for longer than any does was put off by a clock that was wrong.
-    is_time = (
-        Q(next_attempt_at__isnull=True)
-        | Q(next_attempt_at__lte=now)
-        | Q(next_attempt_at__gt=now + _LONGEST_WAIT)
-    )
-    due = Transfer.objects.filter(is_time, build_free_query(now, "provider__"), status__in=_MOVING)
+    is_due = build_due_query("next_attempt_at", now, _LONGEST_WAIT)
+    due = Transfer.objects.filter(is_due, build_free_query(now, "provider__"), status__in=_MOVING)
     # What only waits and is over its time is expired, not begun.
     waiting = due.exclude(status=_STATUS.APPROVED, expires_at__lte=now)
     return list(waiting.order_by("pk").values_list("pk", flat=True)[:_MOST_DUE])
@@ -180,3 +181,90 @@ def _list_undo(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
 
 def _count(number: int) -> str:
     return "1 record set" if number == 1 else f"{number} record sets"
+
+
+def find_denied_side(
+    actor: Actor,
+    action: Grant.Action,
+    provider: Provider,
+    sides: Iterable[tuple[str, str]],
+    target_owner: Owner | None,
+) -> str | None:
+    """A description of the first side on which `actor` lacks `action`; None if none is lacking.
+
+    `sides` are (owner ids as they are now, comma between two, or empty; record name) of every item; without
+    any of them nothing is allowed. A release, re-format or clean-up has no target side.
+    """
+    names_of: dict[str, set[str]] = defaultdict(set)
+    all_names: set[str] = set()
+    for owner_ids, name in sides:
+        all_names.add(name)
+        for owner_id in owner_ids.split(","):
+            names_of[owner_id].add(name)
+    if not names_of:
+        return "no record sets at all"
+    owners = {owner.owner_id: owner for owner in Owner.objects.filter(owner_id__in=list(names_of))}
+    for owner_id, names in sorted(names_of.items()):
+        if not may_act(actor, action, provider=provider, owner=owners.get(owner_id), names=names):
+            return f"record sets of {owner_id}" if owner_id else "record sets that nobody owns"
+    if target_owner and not may_act(actor, action, provider=provider, owner=target_owner, names=all_names):
+        return f"record sets to {target_owner.owner_id}"
+    return None
+
+
+def may_act_on_transfer(actor: Actor, action: Grant.Action, transfer: Transfer) -> bool:
+    """Whether `actor` has `action` over both sides of every item of a stored transfer."""
+    sides = transfer.items.values_list("owner_before", "name").order_by()
+    denied = find_denied_side(actor, action, transfer.provider, sides, transfer.target_owner)
+    return denied is None
+
+
+def may_cancel(actor: Actor, transfer: Transfer) -> bool:
+    """Who requested it may, a token only if it plans and is not narrowed; and who could have requested it."""
+    is_requester = actor.user_id is not None and actor.user_id == transfer.requested_by_id
+    is_narrowed = actor.owner_ids is not None or actor.provider_ids is not None
+    if is_requester and actor.has_scope("plan") and not is_narrowed:
+        return True
+    return may_act_on_transfer(actor, Grant.Action.REQUEST, transfer)
+
+
+def transfers_for_display() -> QuerySet[Transfer]:
+    """Transfers with what a line about them needs, and without anything secret loaded."""
+    return Transfer.objects.select_related("provider", "source_owner", "target_owner", "undo_of").defer(
+        *PROVIDER_SECRETS
+    )
+
+
+def find_already_requested(actor: Actor, fingerprints: Mapping[int, str]) -> list[Transfer]:
+    """Open transfers of exactly these plans by the same person: what a second click would request again."""
+    if actor.user_id is None or not fingerprints:
+        return []
+    return list(
+        transfers_for_display().filter(
+            requested_by=actor.user_id,
+            provider__in=fingerprints.keys(),
+            plan_fingerprint__in=fingerprints.values(),
+            status__in=Transfer.OPEN_STATUSES,
+        )
+    )
+
+
+def find_added(transfers: Sequence[Transfer]) -> tuple[int, list[dict[str, Any]]]:
+    """How many record sets went along with those that were picked, and the first of them."""
+    added = TransferItem.objects.filter(transfer__in=[row.pk for row in transfers], is_added=True)
+    columns = ("transfer__public_id", "name", "record_type", "set_identifier")
+    return added.count(), list(added.order_by("transfer", "ordinal").values(*columns)[:_MOST_ADDED])
+
+
+def steps_for_display(transfer: Transfer) -> QuerySet[TransferStep]:
+    """The steps of a transfer, those that need eyes first, without their long texts: how these begin
+    (`sent_start`, `read_back_start`) and how long they are (`sent_length`, `read_back_length`)."""
+    first = Case(When(status__in=_NEEDS_EYES, then=Value(0)), default=Value(1), output_field=IntegerField())
+    read_back = Cast("read_back", TextField())
+    rows = transfer.steps.defer("change_set", "read_back").prefetch_related("registry_profile")
+    return rows.annotate(
+        sent_start=Substr("change_set", 1, SHOWN_CHARACTERS),
+        sent_length=Length("change_set"),
+        read_back_start=Substr(read_back, 1, SHOWN_CHARACTERS),
+        read_back_length=Length(read_back),
+    ).order_by(first, "id")

@@ -1,10 +1,12 @@
-"""What transfers of ours did at a provider, as a sync needs to know it."""
+"""What transfers wrote at a provider. What a failed transfer sent may arrive late, so it is watched for a
+day."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from providers.wire.endpoint import EndpointKey
 from registry_app.clock import fetch_now
@@ -21,11 +23,13 @@ _SENT = (
 # An undo that is over, or waits for an operator, has given back what was verified of it.
 _GAVE_BACK = (Transfer.Status.VERIFIED, Transfer.Status.FAILED, Transfer.Status.NEEDS_OPERATOR)
 _RUNNING = (Transfer.Status.SENDING, Transfer.Status.SENT)
+WATCHED_FOR = timedelta(hours=24)
+_MOST_DUE = 500
 
 
 @dataclass(frozen=True)
 class VerifiedItem:
-    """One record set that a transfer moved, and to whom ("" where that is not what it did)."""
+    """One record set that a transfer moved, and its new owner id ("" where the transfer set none)."""
 
     key: EndpointKey
     transfer_id: int
@@ -101,14 +105,14 @@ def is_given_back(original: Transfer) -> bool:
     left = find_left_to_undo(original)
     if original.kind == Transfer.Kind.CLEAN_UP:
         return not left.exists()
-    standing = RecordSet.objects.filter(
+    present = RecordSet.objects.filter(
         provider=original.provider_id,
         missing_since__isnull=True,
         name=OuterRef("name"),
         record_type=OuterRef("record_type"),
         set_identifier=OuterRef("set_identifier"),
     )
-    return not left.filter(Exists(standing)).exists()
+    return not left.filter(Exists(present)).exists()
 
 
 def _items_sent_since(provider_id: int, since: datetime | None) -> QuerySet[TransferItem]:
@@ -130,3 +134,23 @@ def _targets(endpoints: list[dict[str, Any]]) -> set[tuple[str, ...]]:
         for each in endpoints
         for target in each["targets"]
     }
+
+
+def find_watched(now: datetime) -> QuerySet[Transfer]:
+    """Failed transfers whose provider had a good sync since they were last checked for late arrivals."""
+    watched = Transfer.objects.filter(status=Transfer.Status.FAILED, watch_until__gt=now)
+    due = watched.filter(
+        provider__is_enabled=True,
+        provider__accepted_at__gt=Coalesce(F("watched_at"), F("finished_at")),
+    )
+    return due.select_related("provider", "source_owner", "target_owner")
+
+
+def providers_with_late_arrivals(now: datetime) -> list[int]:
+    """The providers whose failed transfers are due for a check for late arrivals."""
+    return list(find_watched(now).order_by().values_list("provider_id", flat=True).distinct()[:_MOST_DUE])
+
+
+def compute_watch_until(transfer: Transfer, now: datetime) -> datetime:
+    """Until when a transfer that fails now is checked for late arrivals, counted from its first failure."""
+    return transfer.watch_until or now + WATCHED_FOR

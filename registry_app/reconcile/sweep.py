@@ -7,8 +7,13 @@ from django.db.models import F, Q
 
 from registry_app.clock import fetch_now
 from registry_app.models import Finding, SyncRun
-from registry_app.queries.provider import SILENT_INTERVALS, build_free_query, find_silent
-from registry_app.queries.same_address import describe_duplicate, find_duplicates
+from registry_app.queries.provider import (
+    SILENT_INTERVALS,
+    build_free_query,
+    describe_duplicate,
+    find_duplicates,
+    find_silent,
+)
 from registry_app.reconcile.failure import draft_failing, failing_fingerprint
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
 from registry_app.reconcile.store_findings import open_finding, resolve_findings

@@ -25,7 +25,7 @@ from registry_app.mirror.reading import Reading, build_element_seed, compute_acc
 from registry_app.mirror.snapshot import Snapshot, compute_response_digest, decode_answer, decode_snapshot
 from registry_app.models import Provider, SyncRun
 from registry_app.models.provider import MEBIBYTE
-from registry_app.queries.loop_items import deleted_since
+from registry_app.queries.loop import deleted_since
 from registry_app.queries.provider import is_sync_due, last_snapshot
 from registry_app.queries.transfer_items import touched_since
 from registry_app.reconcile.check_plausibility import (

@@ -8,7 +8,7 @@ from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.reading import Reading
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import HeldSnapshot, Provider, SyncRun
-from registry_app.queries.loop_items import NOTHING_DELETED, DeletedByLoops
+from registry_app.queries.loop import NOTHING_DELETED, DeletedByLoops
 from registry_app.reconcile.lease import Lease
 from registry_app.reconcile.rows.comparison import MirrorDiff
 

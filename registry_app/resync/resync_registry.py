@@ -29,8 +29,8 @@ from registry_app.mirror.registries import Registries
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.models import Finding, Provider, RegistryProfile
 from registry_app.outside_copy import announce_send, count_send
+from registry_app.queries.freeze import find_send_stops
 from registry_app.queries.instance import list_owner_ids
-from registry_app.queries.send_gate import find_send_stops
 from registry_app.reconcile.findings.draft import FindingDraft, Kind
 from registry_app.reconcile.store_findings import open_finding, resolve_finding, resolve_findings
 from registry_app.resync.draft_drift import draft_drift

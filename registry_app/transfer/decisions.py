@@ -10,11 +10,10 @@ from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
 from registry_app.models import UNSETTLED, Grant, Provider, Transfer, TransferItem, TransferStep
-from registry_app.queries.late_arrivals import compute_watch_until
-from registry_app.queries.people import find_same_people
-from registry_app.queries.send_gate import find_send_stops
-from registry_app.queries.transfer import DECISIONS, needs_other_person
-from registry_app.queries.transfer_access import may_act_on_transfer, may_cancel
+from registry_app.queries.actor import find_same_people
+from registry_app.queries.freeze import find_send_stops
+from registry_app.queries.transfer import DECISIONS, may_act_on_transfer, may_cancel, needs_other_person
+from registry_app.queries.transfer_items import compute_watch_until
 from registry_app.transfer.plan.preconditions import (
     find_changed_precondition,
     find_changed_url,

@@ -18,7 +18,7 @@ from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import StateMoved
 from registry_app.models import UNSETTLED, Finding, Provider, RecordSet, Transfer, TransferItem, TransferStep
-from registry_app.queries.late_arrivals import find_watched
+from registry_app.queries.transfer_items import find_watched
 from registry_app.reconcile.findings.draft import FindingDraft
 from registry_app.reconcile.store_findings import open_finding
 from registry_app.transfer.plan.preconditions import find_changed_url

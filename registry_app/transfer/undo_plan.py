@@ -11,9 +11,9 @@ from providers.registries.ownership import is_alias
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.models import Grant, Owner, RecordSet, Transfer, TransferItem, TransferStep
-from registry_app.queries.declared import fetch_declared_set
 from registry_app.queries.instance import fetch_instances
-from registry_app.queries.transfer_access import find_denied_side
+from registry_app.queries.loop import fetch_declared_set
+from registry_app.queries.transfer import find_denied_side
 from registry_app.queries.transfer_items import find_left_to_undo
 from registry_app.transfer.plan.build_plan import build_plan_value
 from registry_app.transfer.plan.claim_key import ClaimKey, claim_key_of, describe_place, format_endpoint

@@ -11,12 +11,13 @@ from registry_app.audit import AuditFault, verify_audit
 from registry_app.errors import InvalidRequest
 from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, printable, write_json
 from registry_app.outside_copy import fetch_knowledge
-from registry_app.queries.audit_checkpoint import (
+from registry_app.queries.audit_entry import (
     default_checkpoint_file,
+    export_audit,
     find_fault_of_checkpoints,
     store_checkpoint,
+    verify_export,
 )
-from registry_app.queries.audit_export import export_audit, verify_export
 
 
 class Command(DnsadminCommand):

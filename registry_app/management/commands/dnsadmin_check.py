@@ -8,14 +8,12 @@ from django.core.management.base import CommandParser
 from registry_app.audit import verify_audit
 from registry_app.errors import InvalidRequest
 from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, printable, write_json
-from registry_app.queries.audit_checkpoint import find_fault_of_checkpoints
+from registry_app.queries.audit_entry import find_fault_of_checkpoints
+from registry_app.queries.audit_invariants import RESTORE_INVARIANTS, TRAIL_INVARIANTS
 from registry_app.queries.invariant import Invariant, Violation
-from registry_app.queries.loop_invariants import LOOP_INVARIANTS
 from registry_app.queries.mirror_invariants import MIRROR_INVARIANTS
 from registry_app.queries.registry_invariants import REGISTRY_INVARIANTS
-from registry_app.queries.restore_invariants import RESTORE_INVARIANTS
-from registry_app.queries.trail_invariants import TRAIL_INVARIANTS
-from registry_app.queries.transfer_invariants import TRANSFER_INVARIANTS
+from registry_app.queries.write_invariants import LOOP_INVARIANTS, TRANSFER_INVARIANTS
 
 
 def find_broken_chain() -> Violation | None:

@@ -30,7 +30,7 @@ from registry_app.management.loop_report import (
     describe_run,
 )
 from registry_app.models import Loop, LoopRun, Owner, Provider
-from registry_app.queries.loop_access import may_declare_somewhere
+from registry_app.queries.loop import may_declare_somewhere
 
 _GOOD_ENDS = (LoopRun.Status.UNCHANGED, LoopRun.Status.VERIFIED)
 

@@ -28,8 +28,8 @@ from registry_app.management.transfer_report import (
     describe_transfer,
 )
 from registry_app.models import Transfer
-from registry_app.queries.late_arrivals import providers_with_late_arrivals
 from registry_app.queries.transfer import due_transfers
+from registry_app.queries.transfer_items import providers_with_late_arrivals
 from registry_app.transfer.decisions import approve_transfer, cancel_transfer, reject_transfer
 from registry_app.transfer.periodic_checks import reopen_if_applied_late
 from registry_app.transfer.plan.preview import preview_transfer

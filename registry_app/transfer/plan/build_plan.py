@@ -11,8 +11,8 @@ from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filte
 from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer
-from registry_app.queries.declared import fetch_declared_set
 from registry_app.queries.instance import WITH_PROFILES, fetch_instances
+from registry_app.queries.loop import fetch_declared_set
 from registry_app.transfer.plan.claim_key import ClaimKey, build_txt_key, claim_key_of
 from registry_app.transfer.plan.edits import PlanContext
 from registry_app.transfer.plan.items import build_clean_up_items, build_item, build_left_behind_item

@@ -7,7 +7,7 @@ from registry_app.errors import InvalidRequest, NotAllowed, NotFound
 from registry_app.models import Owner, Provider, Transfer
 from registry_app.queries.access import may_read
 from registry_app.queries.instance import WITH_PROFILES
-from registry_app.queries.look_alike import find_look_alikes
+from registry_app.queries.owner import find_look_alikes
 from registry_app.transfer.plan.build_plan import PlanRequest, build_provider_plan
 from registry_app.transfer.plan.provider_plan import ProviderPlan
 from registry_app.transfer.plan.refusals import build_confirmation_text

@@ -8,9 +8,9 @@ from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.mirror.owner_registry import describe_disagreement, list_registry_profiles
 from registry_app.models import Grant, Owner, Provider, RegistryProfile, Transfer, TransferItem
+from registry_app.queries.freeze import find_send_stops
 from registry_app.queries.instance import list_instances_at
-from registry_app.queries.send_gate import find_send_stops
-from registry_app.queries.transfer_access import find_denied_side
+from registry_app.queries.transfer import find_denied_side
 from registry_app.transfer.plan.items import HARMLESS_CODES
 from registry_app.transfer.plan.provider_plan import PlannedItem, Refusal
 

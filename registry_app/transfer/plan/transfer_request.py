@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from providers.wire.canonical_name import InvalidName, canonical_name
 from registry_app.errors import InvalidRequest, NotFound
 from registry_app.models import Claim, RecordSet, Transfer
-from registry_app.queries.name_range import build_suffix_query, read_name
+from registry_app.queries.named_row import build_suffix_query, read_name
 from registry_app.transfer.plan.items import REMOVABLE
 
 _NO_FINGERPRINTS: Mapping[int, str] = MappingProxyType({})

@@ -16,8 +16,8 @@ from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.models import InstancePolicy, Transfer, TransferItem
 from registry_app.models.loop import LoopPolicy
-from registry_app.queries.declared import DeclaredSet
 from registry_app.queries.instance import InstanceFacts, leave_out_loop_settings
+from registry_app.queries.loop import DeclaredSet
 
 _VERDICT = TransferItem.Verdict
 _INTENT = Transfer.TargetIntent

@@ -7,8 +7,7 @@ from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import StateMoved
 from registry_app.models import NEVER_SENT, Finding, SyncRun, Transfer, TransferItem
-from registry_app.queries.late_arrivals import compute_watch_until
-from registry_app.queries.transfer_items import is_given_back
+from registry_app.queries.transfer_items import compute_watch_until, is_given_back
 from registry_app.reconcile.findings.draft import FindingDraft, compute_fingerprint
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
 from registry_app.reconcile.sync import sync_under_lease

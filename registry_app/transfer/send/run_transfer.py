@@ -17,7 +17,7 @@ from registry_app.errors import LeaseLost, SecretUnavailable, StateMoved
 from registry_app.mirror.baseline import ImplausibleResponse, compare_with_known, raise_if_implausible
 from registry_app.mirror.snapshot import fetch_snapshot
 from registry_app.models import Transfer, TransferItem
-from registry_app.queries.send_gate import find_send_stops
+from registry_app.queries.freeze import find_send_stops
 from registry_app.transfer.plan.preconditions import (
     NoLongerAllowed,
     find_changed_precondition,

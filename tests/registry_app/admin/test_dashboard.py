@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from registry_app.admin.wording import format_due
 from registry_app.models import HeldSnapshot, OwnershipState, Provider
-from registry_app.queries.provider_page import describe_freshness
+from registry_app.queries.provider import describe_freshness
 from tests.factories import make_administrator, make_finding, make_owner, make_record_set, make_user
 from tests.registry_app.admin.world import (
     address,

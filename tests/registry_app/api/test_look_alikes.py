@@ -8,7 +8,7 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from registry_app.actor import SYSTEM
 from registry_app.models import Finding, HeldSnapshot, Owner, Provider, Transfer
-from registry_app.queries.look_alike import build_skeleton, find_look_alikes
+from registry_app.queries.owner import build_skeleton, find_look_alikes
 from registry_app.reconcile.sync import sync_provider
 from tests.factories import make_administrator, make_owner, make_provider, make_record_set
 from tests.reference_server import make_claim, make_record, make_zone

@@ -14,7 +14,7 @@ from registry_app.audit import verify_audit
 from registry_app.models import AuditEntry, Provider
 from registry_app.models.audit_entry import AuditTail
 from registry_app.outside_copy import fetch_generation, fetch_knowledge
-from registry_app.queries.audit_checkpoint import default_checkpoint_file, find_fault_of_checkpoints
+from registry_app.queries.audit_entry import default_checkpoint_file, find_fault_of_checkpoints
 from registry_app.reconcile.request_sync import request_sync
 from registry_app.restore.note_restore import note_restore, note_restore_if_any
 from registry_app.tasks import checkpoint_audit

@@ -12,7 +12,7 @@ from registry_app.loop.finish_run import finish_loop_run
 from registry_app.loop.run_loop import run_loop
 from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner
 from registry_app.queries.loop import due_loops, unfinished_loop_runs
-from registry_app.queries.loop_invariants import LOOP_INVARIANTS
+from registry_app.queries.write_invariants import LOOP_INVARIANTS
 from tests.depth import LOOP_SCHEDULES
 from tests.faults import framing_faults, read_faults, write_faults
 from tests.faults.fault import Fault

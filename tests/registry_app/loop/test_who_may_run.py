@@ -17,7 +17,7 @@ from registry_app.models import (
     Owner,
     RegistryProfile,
 )
-from registry_app.queries.loop_access import may_ask_for_run, may_plan_loop
+from registry_app.queries.loop import may_ask_for_run, may_plan_loop
 from tests.factories import make_user, set_instance
 from tests.registry_app.loop.world import (
     API,

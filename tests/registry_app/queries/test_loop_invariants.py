@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from registry_app.models import LoopRun, LoopStep
-from registry_app.queries.loop_invariants import LOOP_INVARIANTS
+from registry_app.queries.write_invariants import LOOP_INVARIANTS
 from tests.factories import make_owner, make_provider
 
 pytestmark = pytest.mark.django_db

@@ -3,7 +3,7 @@
 import pytest
 
 from registry_app.models import RecordSet
-from registry_app.queries.name_range import build_prefix_query, build_suffix_query
+from registry_app.queries.named_row import build_prefix_query, build_suffix_query
 from tests.factories import make_provider, make_record_set
 
 NAMES = (

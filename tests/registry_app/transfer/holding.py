@@ -12,7 +12,7 @@ from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.audit import verify_audit
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.models import Transfer, TransferItem
-from registry_app.queries.transfer_invariants import TRANSFER_INVARIANTS
+from registry_app.queries.write_invariants import TRANSFER_INVARIANTS
 from tests.registry_app.transfer.recording import RecordingProvider
 from tests.registry_app.transfer.world import World
 

@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from registry_app.audit import verify_audit
 from registry_app.models import AuditEntry, HeldSnapshot, Provider, RegistryProfile, Transfer, TransferItem
-from registry_app.queries.late_arrivals import providers_with_late_arrivals
 from registry_app.queries.transfer import allowed_actions, due_transfers
-from registry_app.queries.transfer_invariants import TRANSFER_INVARIANTS
+from registry_app.queries.transfer_items import providers_with_late_arrivals
+from registry_app.queries.write_invariants import TRANSFER_INVARIANTS
 from registry_app.transfer.decisions import decide_transfer
 from registry_app.transfer.periodic_checks import reopen_if_applied_late
 from registry_app.transfer.plan.transfer_request import Selection

@@ -1,9 +1,9 @@
-"""I15, I16 and I18, as far as rows show them (the chain itself is verified by registry_app.audit)."""
+"""I15, I16, I18 and I21, as far as rows show them (registry_app.audit verifies the chain)."""
 
 from datetime import timedelta
 
 from django.db import connection, models
-from django.db.models import CharField, Exists, OuterRef
+from django.db.models import CharField, Exists, F, OuterRef, Q
 from django.db.models.functions import Cast
 
 from registry_app.clock import fetch_now
@@ -14,6 +14,7 @@ from registry_app.models import (
     EncryptedTextField,
     Finding,
     IdempotencyKey,
+    LoopStep,
     Provider,
     RegistryProfile,
     SyncRun,
@@ -21,12 +22,14 @@ from registry_app.models import (
     TransferStep,
 )
 from registry_app.models.encrypted_field import find_secret_names
+from registry_app.outside_copy import find_copy_ahead
 from registry_app.queries.invariant import Invariant, Violation, first_of, violation_of
 
 _SEALED = "v1:"
 _HOLDERS: tuple[type[models.Model], ...] = (Provider, RegistryProfile, Cluster)
 _SHORTEST_SECRET = 12  # a shorter one may well be an ordinary word
 _LOOKED_AT = 2_000
+_UNSENT = ("stored", "not_sent")
 
 
 def find_unaudited_transfers() -> Violation | None:
@@ -95,8 +98,8 @@ def _find_spilled() -> Violation | None:
     for rows, columns in texts:
         noun = rows.model._meta.verbose_name
         for pk, *values in rows.order_by("-pk").values_list("pk", *columns)[:_LOOKED_AT]:
-            told = str(values)
-            if any(secret in told for secret in secrets):
+            text = str(values)
+            if any(secret in text for secret in secrets):
                 return Violation(1, (f"{noun} {pk}",), "A secret is in a text that people can read.")
     return None
 
@@ -120,4 +123,45 @@ TRAIL_INVARIANTS = (
     Invariant("I15", "each state change has an audit entry", find_unaudited_transfers),
     Invariant("I16", "the same key takes effect once", find_forgotten_keys),
     Invariant("I18", "secrets are encrypted, and in no text that people can read", find_open_secrets),
+)
+
+
+def find_unnoted_restore() -> Violation | None:
+    """I21. The database is not behind what is known of it outside, and nothing was sent too early."""
+    return first_of((_find_copy_ahead(), *_find_early_sends()))
+
+
+def _find_copy_ahead() -> Violation | None:
+    ahead = find_copy_ahead()
+    if ahead is None:
+        return None
+    sample = (f"generation {ahead.generation}, {ahead.sends} requests, audit entry {ahead.sequence}",)
+    explanation = (
+        "A copy outside the database is ahead of it: the database was restored, or its last audit "
+        "entries were cut off. Nothing is sent. A worker records it within seconds."
+    )
+    return Violation(1, sample, explanation)
+
+
+def _find_early_sends() -> list[Violation | None]:
+    restored = Q(transfer__provider__restored_at__isnull=False)
+    early = Q(stored_at__gt=F("transfer__provider__restored_at"))
+    steps = TransferStep.objects.filter(restored & early).exclude(status__in=_UNSENT)
+    loop_steps = LoopStep.objects.filter(
+        run__provider__restored_at__isnull=False, stored_at__gt=F("run__provider__restored_at")
+    ).exclude(status__in=_UNSENT)
+    started = Transfer.objects.filter(
+        provider__restored_at__isnull=False,
+        created_at__lt=F("provider__restored_at"),
+        status__in=Transfer.OPEN_STATUSES,
+    )
+    return [
+        violation_of(steps, "Something was sent to a provider that is not accepted since a restore."),
+        violation_of(loop_steps, "A loop sent something to a provider that is not accepted since a restore."),
+        violation_of(started, "A transfer of before a restore is still open."),
+    ]
+
+
+RESTORE_INVARIANTS = (
+    Invariant("I21", "a restored database sends nothing before it is accepted", find_unnoted_restore),
 )

@@ -1,9 +1,12 @@
-"""The audit trail as lines of JSON, one for each entry and a closing one; and whether such lines hold."""
+"""The audit trail outside the database: checkpoints, and exports as lines of JSON."""
 
 import hashlib
 import hmac
 import json
+import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -11,7 +14,17 @@ from django.core.exceptions import ValidationError
 
 from registry_app.audit import AuditFault, compute_entry_hash
 from registry_app.models import AuditEntry
+from registry_app.outside_copy import (
+    Knowledge,
+    fetch_copies,
+    fetch_generation,
+    fetch_knowledge,
+    format_copy,
+    parse_copy,
+    store_copy,
+)
 
+RESTORED = "database.restored"
 _CHUNK = 2_000
 _COLUMNS = (
     "sequence",
@@ -29,6 +42,63 @@ _COLUMNS = (
     "previous_hash",
     "hash",
 )
+
+
+def default_checkpoint_file() -> Path:
+    """Where checkpoints go unless a command says otherwise."""
+    return Path(settings.DNSADMIN_STATE_DIR) / "audit-checkpoints.ndjson"
+
+
+def store_checkpoint(path: Path | None = None) -> Knowledge:
+    """Append the end of the trail to the file, and move the copies outside the database on. Nothing is
+    appended where the last line says the same. Raises OSError."""
+    known = fetch_knowledge()
+    store_copy(known)
+    path = path or default_checkpoint_file()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.exists() and (last := list(_read_lines(path))[-1:]) and parse_copy(last[0]) == known:
+        return known
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+        file.write(format_copy(known) + "\n")
+    return known
+
+
+def find_fault_of_checkpoints(path: Path | None = None) -> AuditFault | None:
+    """The first checkpoint, or copy outside the database, whose entry is missing or changed in the trail.
+
+    Entries that a restore removed do not count: the restore's own entry, which is in the chain, names them.
+    """
+    identity = str(fetch_generation().identity)
+    restores = _fetch_restores()
+    path = path or default_checkpoint_file()
+    # Lines with a wrong seal, or of another database, prove nothing.
+    lines = _read_lines(path) if path.exists() else iter(())
+    checkpoints = (known for line in lines if (known := parse_copy(line)) and known.identity == identity)
+    for known in chain(checkpoints, fetch_copies(identity)):
+        if not known.sequence or _is_cut_by_restore(known, restores):
+            continue
+        stored = AuditEntry.objects.filter(sequence=known.sequence).values_list("hash", flat=True).first()
+        if stored is None:
+            return AuditFault(known.sequence, "a checkpoint has this entry, and it is missing now")
+        if stored != known.hash:
+            return AuditFault(known.sequence, "a checkpoint has another entry in this place")
+    return None
+
+
+def _read_lines(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8") as file:
+        yield from file
+
+
+def _fetch_restores() -> list[tuple[int, int]]:
+    """Of each restore its generation, and the first entry after it."""
+    entries = AuditEntry.objects.filter(action=RESTORED).values_list("after__generation", "sequence")
+    return [(int(generation), sequence) for generation, sequence in entries]
+
+
+def _is_cut_by_restore(known: Knowledge, restores: list[tuple[int, int]]) -> bool:
+    return any(known.generation < generation and known.sequence >= first for generation, first in restores)
 
 
 def export_audit(first: int = 1, last: int | None = None) -> Iterator[str]:
@@ -52,7 +122,7 @@ def verify_export(lines: Iterable[str]) -> tuple[int, AuditFault | None]:
     count, begun, ended, ended_hash = 0, 0, 0, ""
     closing: dict[str, Any] | None = None
     for line in lines:
-        values = _parse(line)
+        values = _parse_line(line)
         if closing is not None or values is None:
             return count, AuditFault(ended + 1, "a line is not one of an export, or comes after its end")
         if values.get("closing"):
@@ -73,7 +143,7 @@ def verify_export(lines: Iterable[str]) -> tuple[int, AuditFault | None]:
     return count, None
 
 
-def _parse(line: str) -> dict[str, Any] | None:
+def _parse_line(line: str) -> dict[str, Any] | None:
     try:
         values = json.loads(line)
     except ValueError:

@@ -1,15 +1,26 @@
-"""All that is known of one record set, for the page a person reads."""
+"""Record sets by filter, and everything about one for its page."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from providers.registries.claim import TXT_REGISTRY, ClaimFormat, ClaimVerdict, OwnershipState, TxtProfile
 from providers.registries.claim import Claim as WireClaim
 from providers.registries.labels import OWNER
 from providers.registries.ownership import Told, explain_ownership, is_alias, list_warnings, precedence
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
-from registry_app.models import Claim, Finding, RecordEvent, RecordSet, RegistryProfile, TransferItem
+from registry_app.models import (
+    Claim,
+    Finding,
+    Owner,
+    Provider,
+    RecordEvent,
+    RecordSet,
+    RegistryProfile,
+    TransferItem,
+)
+from registry_app.queries.named_row import build_suffix_query
 
 MOST_CLAIMS = 100
 MOST_EVENTS = 100
@@ -18,10 +29,46 @@ MOST_TRANSFERS = 20
 
 
 @dataclass(frozen=True)
-class ProfileBelief:
-    """What the instances of one registry profile take for the owner. `profile` is its name, empty for
-    ExternalDNS's default settings where nobody registered them; `place` is the TXT name of the claim they
-    obey, empty for a row of a store and for the provider's label (`source` is "claim" or "label")."""
+class RecordSetFilter:
+    """What is left empty does not narrow. `name` and `name_suffix` are canonical."""
+
+    owner: Owner | None = None
+    provider: Provider | None = None
+    types: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    name: str = ""
+    name_suffix: str = ""
+    updated_since: datetime | None = None
+    is_missing: bool | None = None
+
+
+def filter_record_sets(wanted: RecordSetFilter) -> QuerySet[RecordSet]:
+    """The record sets that fit, in no order yet."""
+    rows = RecordSet.objects.all()
+    if wanted.owner is not None:
+        rows = rows.filter(owner=wanted.owner)
+    if wanted.provider is not None:
+        rows = rows.filter(provider=wanted.provider)
+    if wanted.types:
+        rows = rows.filter(record_type__in=wanted.types)
+    if wanted.states:
+        rows = rows.filter(state__in=wanted.states)
+    if wanted.name:
+        rows = rows.filter(name=wanted.name)
+    if wanted.name_suffix:
+        rows = rows.filter(build_suffix_query(wanted.name_suffix))
+    if wanted.updated_since is not None:
+        rows = rows.filter(changed_at__gte=wanted.updated_since)
+    if wanted.is_missing is not None:
+        rows = rows.filter(missing_since__isnull=not wanted.is_missing)
+    return rows
+
+
+@dataclass(frozen=True)
+class ProfileOwner:
+    """The owner that the instances of one registry profile find. `profile` is its name, empty for
+    ExternalDNS's default settings if no profile has them; `place` is the TXT name of the claim that names the
+    owner, empty for a row of a store and for the provider's label (`source` is "claim" or "label")."""
 
     profile: str
     owner: str
@@ -29,7 +76,7 @@ class ProfileBelief:
     place: str
 
     def to_told(self) -> Told:
-        """In the words of the sentence that explains."""
+        """The same for `explain_ownership`."""
         profile = f"the profile {self.profile}" if self.profile else "ExternalDNS's default settings"
         by_label = "the label owner of the provider"
         return Told(profile, self.owner, by_label if self.source == "label" else self.place or "its row")
@@ -37,13 +84,13 @@ class ProfileBelief:
 
 @dataclass(frozen=True)
 class RecordSetPage:
-    """`claims` stand in the order they are heard; `why` says in one sentence who owns it and why. `beliefs`
-    say which registry profile finds which owner, `warnings` what else names an owner without being obeyed."""
+    """`claims` are in order of precedence; `why` says in one sentence who owns it and why. `beliefs` say
+    which registry profile finds which owner, `warnings` what else names an owner and is ignored."""
 
     record_set: RecordSet
     claims: list[Claim]
     why: str
-    beliefs: list["ProfileBelief"]
+    beliefs: list[ProfileOwner]
     warnings: list[str]
     events: list[RecordEvent]
     findings: list[Finding]
@@ -80,9 +127,9 @@ def fetch_record_set_page(record_set: RecordSet) -> RecordSetPage:
 
 
 def _explain(
-    record_set: RecordSet, key: EndpointKey, claims: list[WireClaim], beliefs: list[ProfileBelief]
+    record_set: RecordSet, key: EndpointKey, claims: list[WireClaim], beliefs: list[ProfileOwner]
 ) -> str:
-    """One sentence. What is missing lost its claims with it: they say nothing of whose it was."""
+    """One sentence. A missing record set lost its claims with it, so they do not say who owned it."""
     owner = record_set.owner
     if record_set.missing_since is not None:
         whose = f"{owner.owner_id} owned it" if owner else f"it was {record_set.get_state_display().lower()}"
@@ -101,12 +148,12 @@ def _label_owner(record_set: RecordSet) -> str:
     return str(record_set.labels.get(OWNER, ""))
 
 
-def _list_beliefs(record_set: RecordSet, claims: list[Claim]) -> list[ProfileBelief]:
-    """What is stored; where nothing is, all that decide name the owner, each to its own profile."""
+def _list_beliefs(record_set: RecordSet, claims: list[Claim]) -> list[ProfileOwner]:
+    """What is stored; without that, every effective claim names the owner, for its own profile."""
     if not record_set.beliefs:
         deciding = (claim for claim in claims if claim.verdict == Claim.Verdict.EFFECTIVE)
         return [
-            ProfileBelief(
+            ProfileOwner(
                 claim.registry_profile.name if claim.registry_profile else "",
                 claim.owner.owner_id,
                 "claim",
@@ -117,13 +164,13 @@ def _list_beliefs(record_set: RecordSet, claims: list[Claim]) -> list[ProfileBel
         ]
     names = dict(RegistryProfile.objects.values_list("pk", "name"))
     return [
-        ProfileBelief(names.get(belief["profile_id"], ""), belief["owner"], belief["source"], belief["place"])
+        ProfileOwner(names.get(belief["profile_id"], ""), belief["owner"], belief["source"], belief["place"])
         for belief in record_set.beliefs
     ]
 
 
 def fetch_claims_of(record_set: RecordSet) -> list[Claim]:
-    """The claims that speak for a record set, as providers.registries.pairing pairs them."""
+    """The claims of a record set, as providers.registries.pairing pairs them."""
     types = [record_set.record_type]
     if record_set.record_type != "AAAA":
         types.append("")
