@@ -1,1 +1,1 @@
-"""The REST API: one door, no rules of its own."""
+"""The REST API: it translates, and has no rules of its own."""

@@ -2,9 +2,9 @@
 
 from rest_framework import serializers
 
-from registry_app.api.body import StrictSerializer
+from registry_app.api.fields import ObjectOrNullField, RowSerializer
 from registry_app.api.pagination import Keyset
-from registry_app.api.row_serializer import ObjectOrNullField, RowSerializer
+from registry_app.api.request import StrictSerializer
 from registry_app.api.view_set import NounViewSet, describe
 from registry_app.models import AuditEntry
 
@@ -29,21 +29,9 @@ class AuditEntryAnswer(RowSerializer[AuditEntry]):
     class Meta:
         model = AuditEntry
         fields = (
-            "sequence",
-            "at",
-            "actor_kind",
-            "actor_name",
-            "action",
-            "object_type",
-            "object_id",
-            "object_label",
-            "reason",
-            "before",
-            "after",
-            "request_id",
-            "previous_hash",
-            "hash",
-        )
+            "sequence at actor_kind actor_name action object_type object_id object_label reason before after "
+            "request_id previous_hash hash"
+        ).split()
 
 
 @describe(

@@ -1,9 +1,10 @@
-"""Bearer tokens. Every way a token can be wrong gets the same answer."""
+"""Bearer tokens, and how many requests a minute each may send. Every invalid token gets the same response."""
 
 import hmac
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Q
 from django.utils import timezone
@@ -11,11 +12,13 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
 
 from registry_app.clock import fetch_now
 from registry_app.errors import NotAllowed
 from registry_app.inventory.token import compute_secret_hash, parse_token_text
 from registry_app.models import ApiToken
+from registry_app.queries.rate import count_request, name_address
 
 _SCHEME = "bearer"
 # One write a minute is enough to see whether a token is in use, and keeps reads from being writes.
@@ -109,3 +112,34 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
             "bearerFormat": "dnsa_<public id>_<secret>",
             "description": "An API token, issued under /api/v1/tokens/ or in the web admin.",
         }
+
+
+class RequestThrottle(BaseThrottle):
+    """What a token or a person may ask in a minute; who is nobody is counted by address."""
+
+    def __init__(self) -> None:
+        self._wait: float | None = None
+
+    def allow_request(self, request: Request, view: object) -> bool:
+        if request.user.is_authenticated:
+            self._wait = count_request(
+                "api-requests", _who(request), settings.DNSADMIN_API_REQUESTS_PER_MINUTE
+            )
+        else:
+            self._wait = count_without_token(request)
+        return self._wait is None
+
+    def wait(self) -> float | None:
+        return self._wait
+
+
+def count_without_token(request: Request) -> float | None:
+    """Count one request from an address without a valid token. Seconds to wait if it is one too many."""
+    address = name_address(str(request.META.get("REMOTE_ADDR", "")))
+    return count_request("api-nobody", address, settings.DNSADMIN_REQUESTS_WITHOUT_TOKEN_PER_MINUTE)
+
+
+def _who(request: Request) -> str:
+    if isinstance(request.auth, ApiToken):
+        return f"token-{request.auth.pk}"
+    return f"user-{request.user.pk}"

@@ -6,19 +6,17 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import EmptyBody, StrictModelSerializer
-from registry_app.api.configuration import ConfigurationViewSet, Mutations
-from registry_app.api.reference import SecretField, is_set
-from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import describe, read_body
+from registry_app.api.fields import ReportAnswer, RowSerializer, SecretField
+from registry_app.api.request import EmptyBody, StrictModelSerializer, read_body
+from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe
 from registry_app.inventory.cluster import (
-    ClusterReport,
     change_cluster,
     delete_cluster,
     probe_cluster,
     register_cluster,
 )
 from registry_app.models import Cluster
+from registry_app.queries.provider import build_is_set
 
 _SETTINGS = ("name", "environment", "description", "api_url", "ca_certificate", "client_certificate")
 
@@ -35,7 +33,7 @@ class ClusterAnswer(RowSerializer[Cluster]):
 
 
 class ClusterBody(StrictModelSerializer):
-    """What is said of a cluster. Its Kubernetes API is only needed where claims are kept in it."""
+    """The fields of a cluster. Its Kubernetes API is only needed where claims are kept in it."""
 
     token = SecretField(
         trim_whitespace=False,
@@ -48,13 +46,9 @@ class ClusterBody(StrictModelSerializer):
         fields = (*_SETTINGS, "token", "client_key")
 
 
-class ClusterReportAnswer(serializers.Serializer[ClusterReport]):
+class ClusterReportAnswer(ReportAnswer):
     """What the Kubernetes API answered when it was asked once."""
 
-    is_ok = serializers.BooleanField()
-    error_code = serializers.CharField()
-    error = serializers.CharField()
-    hint = serializers.CharField()
     version = serializers.CharField()
 
 
@@ -69,7 +63,9 @@ class ClusterReportAnswer(serializers.Serializer[ClusterReport]):
 class ClusterViews(ConfigurationViewSet):
     """Clusters."""
 
-    queryset = Cluster.objects.annotate(has_token=is_set("token"), has_client_key=is_set("client_key"))
+    queryset = Cluster.objects.annotate(
+        has_token=build_is_set("token"), has_client_key=build_is_set("client_key")
+    )
     serializer_class = ClusterAnswer
     body_class = ClusterBody
     mutations = Mutations(register_cluster, change_cluster, delete_cluster)

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry_app.api.problem import InvalidParameter
-from registry_app.api.query_string import bad_parameters
+from registry_app.api.request import bad_parameters
 
 NAME = "dry_run"
 HEADER = "X-Dry-Run"

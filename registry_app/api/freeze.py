@@ -6,16 +6,13 @@ from typing import Any
 from django.utils.functional import cached_property
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
-from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import ReasonBody, StrictSerializer
-from registry_app.api.idempotency import idempotent
-from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
-from registry_app.api.reference import ProviderIdField, ProviderReference, with_provider
-from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import NounViewSet, describe, read_body
+from registry_app.api.fields import ProviderIdField, ProviderReference, RowSerializer, with_provider
+from registry_app.api.idempotency import IDEMPOTENCY_KEY, LOCATION, idempotent
+from registry_app.api.request import ReasonBody, StrictSerializer, read_body
+from registry_app.api.view_set import NounViewSet, describe, post_action
 from registry_app.clock import fetch_now
 from registry_app.inventory.freeze import delete_freeze, freeze, lift_freeze
 from registry_app.models import Freeze
@@ -71,13 +68,10 @@ class FreezeViews(NounViewSet):
         headers = {"Location": self.reverse_action("detail", [row.pk])}
         return Response(self.show(row), status=201, headers=headers)
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=FreezeAnswer)
-    @action(detail=True, methods=["post"])
-    @idempotent()
-    def lift(self, request: Request, pk: int) -> Response:
+    @post_action(ReasonBody, FreezeAnswer)
+    def lift(self, body: dict[str, Any], pk: int) -> None:
         """End a freeze now."""
-        lift_freeze(self.actor, pk, reason=read_body(ReasonBody, request)["reason"])
-        return self.retrieve(request)
+        lift_freeze(self.actor, pk, **body)
 
     @extend_schema(request=None, responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:

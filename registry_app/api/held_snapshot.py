@@ -1,17 +1,12 @@
-"""Held snapshots: what a provider said that was not believed, and a person's word on it."""
+"""Held snapshots: implausible snapshots of providers, and a person's decision on each."""
 
-from drf_spectacular.utils import extend_schema
+from typing import Any
+
 from rest_framework import serializers
-from rest_framework.decorators import action
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from registry_app.api.body import ReasonBody, StrictSerializer
-from registry_app.api.idempotency import idempotent
-from registry_app.api.parameters import IDEMPOTENCY_KEY
-from registry_app.api.reference import ProviderFilterField, ProviderReference, with_provider
-from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import NounViewSet, describe, read_body
+from registry_app.api.fields import ProviderFilterField, ProviderReference, RowSerializer, with_provider
+from registry_app.api.request import ReasonBody, StrictSerializer
+from registry_app.api.view_set import NounViewSet, describe, post_action
 from registry_app.models import HeldSnapshot
 from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot, reject_held_snapshot
 
@@ -31,24 +26,16 @@ class HeldSnapshotAnswer(RowSerializer[HeldSnapshot]):
     class Meta:
         model = HeldSnapshot
         fields = (
-            "id",
-            "provider",
-            "status",
-            "body_digest",
-            "reasons",
-            "difference",
-            "created_at",
-            "last_seen_at",
-            "occurrences",
-            "decided_at",
-            "decided_by",
-        )
+            "id provider status body_digest reasons difference created_at last_seen_at occurrences "
+            "decided_at decided_by"
+        ).split()
 
 
 class HeldSnapshotDecision(ReasonBody):
     """Why, and of which answer."""
 
     body_digest = serializers.CharField(
+        source="seen",
         default="",
         allow_blank=True,
         max_length=64,
@@ -69,20 +56,12 @@ class HeldSnapshotViews(NounViewSet):
     parameters_class = HeldSnapshotParameters
     scopes = {"accept": "admin", "reject": "admin"}
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=HeldSnapshotDecision, responses=HeldSnapshotAnswer)
-    @action(detail=True, methods=["post"])
-    @idempotent()
-    def accept(self, request: Request, pk: int) -> Response:
+    @post_action(HeldSnapshotDecision, HeldSnapshotAnswer)
+    def accept(self, body: dict[str, Any], pk: int) -> None:
         """Accept it: the next sync stores what the provider returns."""
-        said = read_body(HeldSnapshotDecision, request)
-        accept_held_snapshot(self.actor, pk, reason=said["reason"], seen=said["body_digest"])
-        return self.retrieve(request)
+        accept_held_snapshot(self.actor, pk, **body)
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=HeldSnapshotDecision, responses=HeldSnapshotAnswer)
-    @action(detail=True, methods=["post"])
-    @idempotent()
-    def reject(self, request: Request, pk: int) -> Response:
+    @post_action(HeldSnapshotDecision, HeldSnapshotAnswer)
+    def reject(self, body: dict[str, Any], pk: int) -> None:
         """Reject it: the mirror stays as it is."""
-        said = read_body(HeldSnapshotDecision, request)
-        reject_held_snapshot(self.actor, pk, reason=said["reason"], seen=said["body_digest"])
-        return self.retrieve(request)
+        reject_held_snapshot(self.actor, pk, **body)

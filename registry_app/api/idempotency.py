@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.db import IntegrityError, transaction
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,7 +26,16 @@ from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, StateMoved
 from registry_app.models import ApiToken, IdempotencyKey
 
-HEADER = "Idempotency-Key"
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="The same key with the same body takes effect once. A repetition gets the first response.",
+)
+LOCATION = OpenApiParameter(
+    "Location", str, OpenApiParameter.HEADER, response=[201], description="Where the new object is."
+)
+_HEADER = "Idempotency-Key"
 _MAX_KEY_LENGTH = 200
 # Longer than any request lives. The fence keeps the promise even if one lives longer.
 _IN_FLIGHT_FOR = timedelta(minutes=5)
@@ -69,13 +79,13 @@ def _blank_in_dry_run(response: Response, request: Request, unkept: tuple[str, .
 
 
 def _read_key(request: Request) -> str | None:
-    key = request.headers.get(HEADER)
+    key = request.headers.get(_HEADER)
     if key is None:
         return None
     if not 0 < len(key) <= _MAX_KEY_LENGTH or not key.isascii() or not key.isprintable():
         raise InvalidParameter(
-            f"{HEADER} cannot be used.",
-            fields={HEADER: [f"Send 1 to {_MAX_KEY_LENGTH} printable ASCII characters, such as a UUID."]},
+            f"{_HEADER} cannot be used.",
+            fields={_HEADER: [f"Send 1 to {_MAX_KEY_LENGTH} printable ASCII characters, such as a UUID."]},
         )
     return key
 
@@ -100,7 +110,7 @@ def _claim_key(request: Request, key: str) -> IdempotencyKey | Response:
         raise _in_flight()  # it was freed in this very moment
     if (stored.method_and_path, stored.body_digest) != (method_and_path, digest):
         raise InvalidRequest(
-            f"This {HEADER} was used for another request.",
+            f"This {_HEADER} was used for another request.",
             todo="Use a new key for a new request.",
             code="idempotency_key_reused",
         )
@@ -158,7 +168,7 @@ def _replay(stored: IdempotencyKey) -> Response:
 
 def _in_flight() -> StateMoved:
     return StateMoved(
-        f"A request with this {HEADER} is still running.",
+        f"A request with this {_HEADER} is still running.",
         now="This request changed nothing; the first one may.",
         todo="Wait a moment and send it again.",
         code="idempotency_in_flight",

@@ -6,10 +6,7 @@ from django.db.models import CharField, QuerySet, Value
 from rest_framework import serializers
 
 from providers.wire.endpoint import KNOWN_RECORD_TYPES
-from registry_app.api.body import StrictModelSerializer, StrictSerializer
-from registry_app.api.configuration import ConfigurationViewSet, Mutations
-from registry_app.api.pagination import Keyset
-from registry_app.api.reference import (
+from registry_app.api.fields import (
     NameField,
     OwnerFilterField,
     OwnerIdField,
@@ -18,7 +15,9 @@ from registry_app.api.reference import (
     ProviderReference,
     with_provider,
 )
-from registry_app.api.view_set import describe
+from registry_app.api.pagination import Keyset
+from registry_app.api.request import StrictModelSerializer, StrictSerializer
+from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe
 from registry_app.inventory.instance import change_instance, delete_instance, register_instance
 from registry_app.models import (
     PROVIDER_SECRETS,
@@ -33,17 +32,9 @@ from registry_app.queries.instance import build_loop_facts
 
 _MOST_ENTRIES = 1_000
 _SETTINGS = (
-    "owner",
-    "name",
-    "cluster",
-    "provider",
-    "policy",
-    "registry_profile",
-    "domain_include",
-    "domain_exclude",
-    "managed_types",
-    "claim_cache_seconds",
-)
+    "owner name cluster provider policy registry_profile domain_include domain_exclude managed_types "
+    "claim_cache_seconds"
+).split()
 _KINDS = (("external-dns", "ExternalDNS"), ("loop", "A loop of dnsadmin's own"))
 
 
@@ -110,7 +101,7 @@ def _describe_loop(row: Loop) -> dict[str, Any]:
 
 
 class InstanceBody(StrictModelSerializer):
-    """What is said of an instance: its owner by owner id, provider by id or name, cluster
+    """The fields of an instance: its owner by owner id, provider by id or name, cluster
     and registry profile by name."""
 
     owner = OwnerIdField(queryset=Owner.objects.all())
@@ -153,8 +144,8 @@ class InstanceParameters(StrictSerializer):
     list="List instances in the order they were registered, then the loops that run.",
     retrieve="One instance.",
     create="Register an instance of an owner.",
-    partial_update="Change an instance. Its owner stays. Approved transfers that rest on what it says are "
-    "void.",
+    partial_update="Change an instance. Its owner stays. Approvals of transfers "
+    "that depend on it are cancelled.",
     destroy="Delete an instance that does not run any more. Its owner stays, and what that owns.",
 )
 class InstanceViews(ConfigurationViewSet):

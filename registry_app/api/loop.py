@@ -1,35 +1,34 @@
-"""Loops: owners that dnsadmin runs itself, what they are to keep, and their runs."""
+"""Loops: owners that dnsadmin runs itself, and the endpoints that they declare."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import EmptyBody
-from registry_app.api.configuration import ConfigurationViewSet, Mutations
-from registry_app.api.idempotency import idempotent
-from registry_app.api.loop_shapes import (
-    ConfirmationBody,
-    DeclaredEndpointAnswer,
-    DeclaredEndpointBody,
-    DeclaredEndpointsBody,
-    LoopAnswer,
-    LoopBody,
-    LoopParameters,
-    LoopPlanAnswer,
-    RunRequestAnswer,
-    build_plan_answer,
+from registry_app.api.fields import (
+    OwnerFilterField,
+    OwnerIdField,
+    ProviderField,
+    ProviderFilterField,
+    ProviderReference,
+    RowIdField,
+    RowSerializer,
+    with_provider,
 )
+from registry_app.api.idempotency import IDEMPOTENCY_KEY, idempotent
+from registry_app.api.loop_run import LoopPlanAnswer, build_plan_answer
 from registry_app.api.pagination import BY_NAME, NEWEST_FIRST
-from registry_app.api.parameters import ETAG, IDEMPOTENCY_KEY, IF_MATCH
-from registry_app.api.precondition import build_etag, read_expected_version, version_moved
-from registry_app.api.reference import with_provider
-from registry_app.api.view_set import describe, read_body
+from registry_app.api.precondition import ETAG, IF_MATCH, build_etag, read_expected_version, version_moved
+from registry_app.api.request import EmptyBody, StrictModelSerializer, StrictSerializer, read_body
+from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe, post_action
 from registry_app.errors import NotAllowed, StateMoved
 from registry_app.inventory.declared import (
+    MOST_ENDPOINTS,
     declare_endpoint,
     declare_endpoints,
     withdraw_endpoint,
@@ -37,8 +36,126 @@ from registry_app.inventory.declared import (
 from registry_app.inventory.loop import change_loop, delete_loop, register_loop
 from registry_app.loop.loop_request import build_request, find_loop, request_loop_run
 from registry_app.loop.run_loop import preview_loop
-from registry_app.models import DeclaredEndpoint, Loop
+from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner
 from registry_app.queries.loop import may_plan_loop
+
+_MAX_TTL = 2**31 - 1
+
+
+class LastRunAnswer(RowSerializer[LoopRun]):
+    """How the last run ended."""
+
+    id = serializers.UUIDField(source="public_id")
+
+    class Meta:
+        model = LoopRun
+        fields = ("id", "status", "reason", "started_at", "finished_at")
+
+
+class LoopAnswer(RowSerializer[Loop]):
+    """A loop. `declared_count` endpoints are declared."""
+
+    owner = OwnerIdField(read_only=True)
+    provider = ProviderReference()
+    managed_types = serializers.ListField(child=serializers.CharField())
+    declared_count = serializers.SerializerMethodField()
+    last_run = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Loop
+        fields = (
+            "id owner provider policy managed_types interval_seconds is_enabled declared_at declared_count "
+            "next_run_at consecutive_failures last_run created_at updated_at"
+        ).split()
+
+    def get_declared_count(self, row: Loop) -> int:
+        return row.endpoints.count()
+
+    @extend_schema_field(LastRunAnswer(allow_null=True))
+    def get_last_run(self, row: Loop) -> Any:
+        last = row.runs.order_by("-pk").first()
+        return None if last is None else LastRunAnswer(last).data
+
+
+class LoopBody(StrictModelSerializer):
+    """The fields of a loop; the owner by its owner id, the provider by its id or name."""
+
+    owner = OwnerIdField(queryset=Owner.objects.all())
+    provider = ProviderField(help_text="Id or name.")
+    managed_types = serializers.ListField(
+        child=serializers.CharField(max_length=20), required=False, max_length=20
+    )
+
+    class Meta:
+        model = Loop
+        fields = ("owner", "provider", "policy", "managed_types", "interval_seconds", "is_enabled")
+        # The mutation refuses a second loop of an owner at a provider.
+        validators: Sequence[Any] = ()
+
+
+class LoopParameters(StrictSerializer):
+    """Filters of the list."""
+
+    owner = OwnerFilterField(required=False, help_text="Owner id.")
+    provider = ProviderFilterField(required=False, help_text="Id or name.")
+
+
+class DeclaredEndpointAnswer(RowSerializer[DeclaredEndpoint]):
+    """One endpoint that a loop is to keep."""
+
+    targets = serializers.ListField(child=serializers.CharField())
+    provider_specific = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField()), help_text="Pairs of name and value."
+    )
+
+    class Meta:
+        model = DeclaredEndpoint
+        fields = tuple("id name record_type set_identifier targets ttl provider_specific resource".split())
+
+
+class DeclaredEndpointBody(StrictSerializer):
+    """An endpoint to keep."""
+
+    name = serializers.CharField(max_length=1024, help_text="Any spelling.")
+    record_type = serializers.CharField(max_length=20)
+    set_identifier = serializers.CharField(max_length=255, allow_blank=True, default="")
+    targets = serializers.ListField(
+        child=serializers.CharField(max_length=4096), min_length=1, max_length=100
+    )
+    ttl = serializers.IntegerField(
+        min_value=0, max_value=_MAX_TTL, default=0, help_text="Seconds; 0 is not configured."
+    )
+    provider_specific = serializers.ListField(
+        child=serializers.ListField(
+            child=serializers.CharField(max_length=1024, allow_blank=True), min_length=2, max_length=2
+        ),
+        default=list,
+        max_length=50,
+        help_text="Pairs of name and value.",
+    )
+    resource = serializers.CharField(
+        max_length=500, allow_blank=True, default="", help_text="The label `resource` of its claim."
+    )
+
+
+class DeclaredEndpointsBody(StrictSerializer):
+    """All endpoints to keep."""
+
+    endpoints = serializers.ListField(child=DeclaredEndpointBody(), max_length=MOST_ENDPOINTS)
+
+
+class ConfirmationBody(StrictSerializer):
+    """The text a plan asked for, if it did."""
+
+    confirmation = serializers.CharField(max_length=500, allow_blank=True, default="")
+
+
+class RunRequestAnswer(serializers.Serializer[Any]):
+    """When it runs, and where its runs are."""
+
+    loop = RowIdField()
+    next_run_at = serializers.DateTimeField()
+    loop_runs = serializers.CharField()
 
 
 class _DeclaredVersion:
@@ -87,8 +204,8 @@ class LoopViews(ConfigurationViewSet):
     @extend_schema(parameters=[IF_MATCH, ETAG], request=DeclaredEndpointsBody, responses=LoopAnswer)
     @endpoints.mapping.put
     def replace_endpoints(self, request: Request, pk: int) -> Response:
-        """Make these the whole set of declared endpoints. The loop runs soon: what is declared no more is
-        deleted by it, as far as its policy lets it."""
+        """Make these the whole set of declared endpoints. The loop runs soon and deletes what is no longer
+        declared, if its policy allows it."""
         loop = self.get_object()
         expected = read_expected_version(request, _DeclaredVersion(loop)) or loop.declared_at
         given = read_body(DeclaredEndpointsBody, request)["endpoints"]
@@ -113,7 +230,7 @@ class LoopViews(ConfigurationViewSet):
     @extend_schema(request=None, responses={204: None})
     @action(detail=True, methods=["delete"], url_path="endpoints/<int:endpoint_pk>")
     def destroy_endpoint(self, request: Request, pk: int, endpoint_pk: int) -> Response:
-        """Declare one endpoint no more."""
+        """Withdraw one declared endpoint."""
         withdraw_endpoint(self.actor, pk, endpoint_pk)
         return Response(status=204)
 
@@ -132,12 +249,10 @@ class LoopViews(ConfigurationViewSet):
         shown: Any = LoopPlanAnswer(build_plan_answer(plan, refusals)).data
         return Response(shown)
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ConfirmationBody, responses={202: RunRequestAnswer})
-    @action(detail=True, methods=["post"])
-    @idempotent()
-    def run(self, request: Request, pk: int) -> Response:
+    @post_action(ConfirmationBody, {202: RunRequestAnswer})
+    def run(self, body: dict[str, Any], pk: int) -> Response:
         """Have it run now. A worker does; its run appears among the loop runs."""
-        loop = request_loop_run(self.actor, pk, **read_body(ConfirmationBody, request))
-        runs = request.build_absolute_uri(f"/api/v1/loop-runs/?loop={pk}")
+        loop = request_loop_run(self.actor, pk, **body)
+        runs = self.request.build_absolute_uri(f"/api/v1/loop-runs/?loop={pk}")
         answer = {"loop": pk, "next_run_at": loop.next_run_at, "loop_runs": runs}
         return Response(RunRequestAnswer(answer).data, status=202, headers={"Location": runs})

@@ -1,23 +1,99 @@
 """Loop runs: what each planned, sent, and read back."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from registry_app.api.body import StrictSerializer
-from registry_app.api.loop_shapes import LeftAloneAnswer
-from registry_app.api.reference import (
+from providers.wire.endpoint import Endpoint, EndpointKey
+from registry_app.api.fields import (
+    EndpointKeyAnswer,
     OwnerFilterField,
     OwnerIdField,
     ProviderFilterField,
     ProviderReference,
     RowIdField,
+    RowSerializer,
     with_provider,
 )
-from registry_app.api.row_serializer import RowSerializer
+from registry_app.api.request import StrictSerializer
 from registry_app.api.view_set import NounViewSet, describe
+from registry_app.errors import DnsadminError
+from registry_app.loop.plan_loop import LoopPlan
 from registry_app.models import LoopRun, LoopStep
+
+
+class PlannedEndpointAnswer(EndpointKeyAnswer):
+    """A value of a record set."""
+
+    targets = serializers.ListField(child=serializers.CharField())
+    ttl = serializers.IntegerField()
+    provider_specific = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
+
+
+class PlannedUpdateAnswer(serializers.Serializer[Any]):
+    """A record set as it is, and as it is wanted."""
+
+    before = PlannedEndpointAnswer()
+    after = PlannedEndpointAnswer()
+
+
+class LeftAloneAnswer(EndpointKeyAnswer):
+    """A record set that is not touched, and why."""
+
+    reason = serializers.CharField()
+
+
+class LoopRefusalAnswer(serializers.Serializer[Any]):
+    """Why the plan would not be sent."""
+
+    code = serializers.CharField()
+    happened = serializers.CharField()
+    todo = serializers.CharField()
+
+
+class LoopPlanAnswer(serializers.Serializer[Any]):
+    """What a run would do. With `excess` it needs `confirmation_text` as `confirmation`."""
+
+    creates = PlannedEndpointAnswer(many=True)
+    updates = PlannedUpdateAnswer(many=True)
+    deletes = PlannedEndpointAnswer(many=True)
+    left_alone = LeftAloneAnswer(many=True)
+    excess = serializers.CharField()
+    confirmation_text = serializers.CharField()
+    refusals = LoopRefusalAnswer(many=True)
+
+
+def build_plan_answer(plan: LoopPlan, refusals: Sequence[DnsadminError]) -> dict[str, Any]:
+    """A plan as `LoopPlanAnswer` shows it."""
+    changes = plan.changes
+    return {
+        "creates": [_build_endpoint(each) for each in changes.creates],
+        "updates": [
+            {"before": _build_endpoint(each.current.endpoint), "after": _build_endpoint(each.wanted)}
+            for each in changes.updates
+        ],
+        "deletes": [_build_endpoint(each.endpoint) for each in changes.deletes],
+        "left_alone": [{**_build_key(each.key), "reason": each.reason} for each in changes.left_alone],
+        "excess": plan.excess,
+        "confirmation_text": plan.confirmation_text,
+        "refusals": refusals,
+    }
+
+
+def _build_endpoint(endpoint: Endpoint) -> dict[str, Any]:
+    key = EndpointKey(endpoint.dns_name, endpoint.record_type, endpoint.set_identifier)
+    return {
+        **_build_key(key),
+        "targets": endpoint.targets,
+        "ttl": endpoint.record_ttl,
+        "provider_specific": [[each.name, each.value] for each in endpoint.provider_specific],
+    }
+
+
+def _build_key(key: EndpointKey) -> dict[str, str]:
+    return {"name": key.name, "record_type": key.record_type, "set_identifier": key.set_identifier}
 
 
 class LoopRunParameters(StrictSerializer):
@@ -40,35 +116,15 @@ class LoopRunAnswer(RowSerializer[LoopRun]):
 
     class Meta:
         model = LoopRun
-        fields: tuple[str, ...] = (
-            "id",
-            "loop",
-            "owner",
-            "provider",
-            "trigger",
-            "requested_by",
-            "policy",
-            "source",
-            "status",
-            "reason",
-            "confirmation_text",
-            "planned",
-            "created",
-            "updated",
-            "deleted",
-            "not_as_wanted",
-            "left_alone_count",
-            "started_at",
-            "finished_at",
-        )
+        fields = (
+            "id loop owner provider trigger requested_by policy source status reason confirmation_text "
+            "planned created updated deleted not_as_wanted left_alone_count started_at finished_at"
+        ).split()
 
 
-class LoopOutcomeAnswer(serializers.Serializer[Any]):
+class LoopOutcomeAnswer(EndpointKeyAnswer):
     """What became of one record set: `verified`, `not_shown` (as before), `other`, or nothing yet."""
 
-    name = serializers.CharField()
-    record_type = serializers.CharField()
-    set_identifier = serializers.CharField()
     action = serializers.CharField()
     outcome = serializers.CharField()
     reason = serializers.CharField()
@@ -82,16 +138,8 @@ class LoopStepAnswer(RowSerializer[LoopStep]):
     class Meta:
         model = LoopStep
         fields = (
-            "ordinal",
-            "status",
-            "change_set",
-            "body_digest",
-            "stored_at",
-            "answered_at",
-            "answer",
-            "read_back_at",
-            "outcomes",
-        )
+            "ordinal status change_set body_digest stored_at answered_at answer read_back_at outcomes"
+        ).split()
 
 
 class LoopRunDetail(LoopRunAnswer):
@@ -101,7 +149,7 @@ class LoopRunDetail(LoopRunAnswer):
     steps = serializers.SerializerMethodField()
 
     class Meta(LoopRunAnswer.Meta):
-        fields = (*LoopRunAnswer.Meta.fields, "left_alone", "steps")
+        fields = [*LoopRunAnswer.Meta.fields, "left_alone", "steps"]
 
     @extend_schema_field(LoopStepAnswer(many=True))
     def get_steps(self, row: LoopRun) -> Any:

@@ -7,12 +7,10 @@ from django.contrib.auth.models import Group
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from registry_app.api.body import StrictModelSerializer, StrictSerializer
-from registry_app.api.configuration import ConfigurationViewSet, Mutations
+from registry_app.api.fields import NameField, RowIdField, RowSerializer
 from registry_app.api.pagination import Keyset
-from registry_app.api.reference import NameField, RowIdField
-from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import describe
+from registry_app.api.request import StrictModelSerializer, StrictSerializer
+from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe
 from registry_app.inventory.owner import change_owner, delete_owner, register_owner
 from registry_app.models import Cluster, InstancePolicy, Owner, RegistryProfile
 from registry_app.queries.instance import WITH_PROFILES, find_only_instance
@@ -44,21 +42,9 @@ class OwnerAnswer(RowSerializer[Owner]):
     class Meta:
         model = Owner
         fields = (
-            "id",
-            "owner_id",
-            "looks_like",
-            "status",
-            "policy",
-            "cluster",
-            "team",
-            "registry_profile",
-            "instances",
-            "name_patterns",
-            "description",
-            "counts",
-            "created_at",
-            "updated_at",
-        )
+            "id owner_id looks_like status policy cluster team registry_profile instances name_patterns "
+            "description counts created_at updated_at"
+        ).split()
 
     @extend_schema_field(serializers.ChoiceField(choices=InstancePolicy.choices, allow_null=True))
     def get_policy(self, row: Owner) -> str | None:
@@ -89,9 +75,9 @@ class OwnerAnswer(RowSerializer[Owner]):
 
 
 class OwnerBody(StrictModelSerializer):
-    """What is said of an owner; cluster, team and registry profile by name.
+    """The fields of an owner; cluster, team and registry profile by name.
 
-    Policy, cluster and registry profile are said of its only instance. Of an owner with several instances,
+    Policy, cluster and registry profile are those of its only instance. Of an owner with several instances,
     change the instance itself: here they are refused (409, `several_instances`).
     """
 
@@ -116,16 +102,8 @@ class OwnerBody(StrictModelSerializer):
     class Meta:
         model = Owner
         fields = (
-            "owner_id",
-            "status",
-            "policy",
-            "cluster",
-            "team",
-            "registry_profile",
-            "name_patterns",
-            "description",
-            "keep_record_sets",
-        )
+            "owner_id status policy cluster team registry_profile name_patterns description keep_record_sets"
+        ).split()
         # Whether it is registered already, the mutation says: one that was only seen has a row, too.
         extra_kwargs = {"owner_id": {"trim_whitespace": False, "validators": ()}}
 

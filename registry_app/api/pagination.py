@@ -21,7 +21,7 @@ MAX_LIMIT = 1000
 
 @dataclass(frozen=True)
 class Keyset:
-    """An order whose last column is unique. `columns` are attribute names; `types` what a cursor holds."""
+    """An order whose last column is unique. `columns` are attribute names."""
 
     columns: tuple[str, ...]
     is_descending: bool = False

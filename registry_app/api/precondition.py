@@ -2,7 +2,7 @@
 read already is not sent again.
 
 A tag is `"version.digest"`. The version is that of what people enter; If-Match compares it alone, so that a
-sync that only counts something does not stand in the way of a change. The digest is that of the whole
+sync that only counts something does not prevent a change. The digest is that of the whole
 answer, so that a tag names exactly these bytes. Answers without a version have a digest alone.
 """
 
@@ -11,14 +11,34 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from registry_app.api.problem import InvalidParameter, PreconditionFailed, PreconditionRequired
 from registry_app.errors import StateMoved
 
-IF_MATCH = "If-Match"
-IF_NONE_MATCH = "If-None-Match"
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    str,
+    OpenApiParameter.HEADER,
+    required=True,
+    description="The ETag of the version the change was made from, or `*` for any. Without it: 428; another "
+    "one: 412.",
+)
+IF_NONE_MATCH = OpenApiParameter(
+    "If-None-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description="ETags of responses that the client has. If the response is one of them: 304.",
+)
+ETAG = OpenApiParameter(
+    "ETag",
+    str,
+    OpenApiParameter.HEADER,
+    response=[200],
+    description="The version of what is shown, and the digest of the response.",
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ANY = "*"
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
@@ -41,7 +61,7 @@ def read_expected_version(request: Request, row: Versioned) -> datetime | None:
 
     Raises PreconditionRequired, PreconditionFailed, or InvalidParameter for a header that cannot be read.
     """
-    given = request.headers.get(IF_MATCH)
+    given = request.headers.get(IF_MATCH.name)
     if given is None:
         raise PreconditionRequired(
             "A change must say which version it was made from.",
@@ -50,7 +70,9 @@ def read_expected_version(request: Request, row: Versioned) -> datetime | None:
     if given.strip() == _ANY:
         return None
     # A weak tag never matches here: it does not claim to name one version exactly.
-    versions = [opaque.partition(".")[0] for is_weak, opaque in _parse_tags(IF_MATCH, given) if not is_weak]
+    versions = [
+        opaque.partition(".")[0] for is_weak, opaque in _parse_tags(IF_MATCH.name, given) if not is_weak
+    ]
     if build_etag(row).strip('"') not in versions:
         raise version_moved()
     return row.updated_at
@@ -66,7 +88,7 @@ def version_moved(cause: StateMoved | None = None) -> PreconditionFailed:
 
 def raise_if_unreadable(request: Request) -> None:
     """Raise InvalidParameter for an If-None-Match that cannot be read. Asked before anything is done."""
-    if (given := request.headers.get(IF_NONE_MATCH)) is not None:
+    if (given := request.headers.get(IF_NONE_MATCH.name)) is not None:
         _read_known(given)
 
 
@@ -76,7 +98,7 @@ def prepare_condition(request: Request, response: Response) -> None:
     is_read = request.method in ("GET", "HEAD")
     if response.status_code >= 300 or not (is_read or "ETag" in response):
         return
-    given = request.headers.get(IF_NONE_MATCH) if is_read else None
+    given = request.headers.get(IF_NONE_MATCH.name) if is_read else None
     known = None if given is None else _read_known(given)
 
     def seal(rendered: Response) -> None:
@@ -95,11 +117,11 @@ def prepare_condition(request: Request, response: Response) -> None:
 def _read_known(given: str) -> set[str]:
     if given.strip() == _ANY:
         return {_ANY}
-    return {opaque for _, opaque in _parse_tags(IF_NONE_MATCH, given)} - {_ANY}
+    return {opaque for _, opaque in _parse_tags(IF_NONE_MATCH.name, given)} - {_ANY}
 
 
 def _parse_tags(header: str, text: str) -> list[tuple[bool, str]]:
-    """Each tag of a list, whether it is weak and what stands between its quotes."""
+    """Each tag of a list, whether it is weak and the text between its quotes."""
     tags: list[tuple[bool, str]] = []
     text = text.strip(" \t,")
     position = 0

@@ -7,11 +7,15 @@ from typing import Any
 import structlog
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404, HttpResponse
+from django.urls import Resolver404, resolve
+from drf_spectacular.utils import extend_schema
 from rest_framework import exceptions
 from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
-from registry_app.api.throttle import count_without_token
+from registry_app.api.authentication import count_without_token
 from registry_app.errors import (
     DATABASE_ERRORS,
     ConfirmationNeeded,
@@ -31,6 +35,17 @@ CONTENT_TYPE = "application/problem+json"
 _RETRY_SECONDS = 5
 _WHOLE_BODY = "body"
 _LOG = structlog.get_logger(__name__)
+_CODES_OF_FRAMEWORK: tuple[tuple[type[exceptions.APIException], str, str], ...] = (
+    (exceptions.NotAuthenticated, "not_authenticated", "Send a token: `Authorization: Bearer dnsa_...`."),
+    (exceptions.AuthenticationFailed, "authentication_failed", "Use a valid token."),
+    (exceptions.PermissionDenied, "not_allowed", "Ask an administrator of dnsadmin."),
+    (exceptions.NotFound, "not_found", "Look it up in the list."),
+    (exceptions.MethodNotAllowed, "method_not_allowed", "See /api/v1/docs/ for what this address takes."),
+    (exceptions.NotAcceptable, "not_acceptable", "Ask for application/json."),
+    (exceptions.UnsupportedMediaType, "unsupported_media_type", "Send application/json."),
+    (exceptions.Throttled, "throttled", "Wait as long as Retry-After says."),
+    (exceptions.ParseError, "malformed_body", "Correct it and send it again."),
+)
 
 
 class PreconditionFailed(StateMoved):
@@ -63,7 +78,7 @@ class BodyTooLarge(InvalidRequest):
     code = "body_too_large"
 
 
-# The first class that fits decides: what is special stands before what it inherits from.
+# The first class that fits decides: a special class is before the class it inherits from.
 _STATUSES: tuple[tuple[type[DnsadminError], HTTPStatus], ...] = (
     (PreconditionFailed, HTTPStatus.PRECONDITION_FAILED),
     (PreconditionRequired, HTTPStatus.PRECONDITION_REQUIRED),
@@ -78,18 +93,6 @@ _STATUSES: tuple[tuple[type[DnsadminError], HTTPStatus], ...] = (
     (RefusedBySafety, HTTPStatus.CONFLICT),
     (LeaseLost, HTTPStatus.SERVICE_UNAVAILABLE),
     (SecretUnavailable, HTTPStatus.INTERNAL_SERVER_ERROR),
-)
-
-_CODES_OF_FRAMEWORK: tuple[tuple[type[exceptions.APIException], str, str], ...] = (
-    (exceptions.NotAuthenticated, "not_authenticated", "Send a token: `Authorization: Bearer dnsa_...`."),
-    (exceptions.AuthenticationFailed, "authentication_failed", "Use a valid token."),
-    (exceptions.PermissionDenied, "not_allowed", "Ask an administrator of dnsadmin."),
-    (exceptions.NotFound, "not_found", "Look it up in the list."),
-    (exceptions.MethodNotAllowed, "method_not_allowed", "See /api/v1/docs/ for what this address takes."),
-    (exceptions.NotAcceptable, "not_acceptable", "Ask for application/json."),
-    (exceptions.UnsupportedMediaType, "unsupported_media_type", "Send application/json."),
-    (exceptions.Throttled, "throttled", "Wait as long as Retry-After says."),
-    (exceptions.ParseError, "malformed_body", "Correct it and send it again."),
 )
 
 
@@ -111,7 +114,7 @@ def build_problem_response(exc: Exception, context: Mapping[str, Any]) -> Respon
 
 
 def _limit_refusals(error: exceptions.APIException, context: Mapping[str, Any]) -> exceptions.APIException:
-    """Who sends no valid token is told so a limited number of times a minute, for each address."""
+    """Limit how often a minute an address without a valid token gets this refusal."""
     request = context.get("request")
     if request is None or not isinstance(
         error, exceptions.NotAuthenticated | exceptions.AuthenticationFailed
@@ -135,7 +138,7 @@ def answer_outside_a_view(error: BaseException | None) -> HttpResponse:
 
 
 def flatten_problems(detail: Any, path: str = "") -> dict[str, list[str]]:
-    """A serializer's nested complaints by dotted path: `selection.names.0`."""
+    """A serializer's nested errors by dotted path: `selection.names.0`."""
     if isinstance(detail, Mapping):
         nested = [(f"{path}.{key}" if path else str(key), value) for key, value in detail.items()]
     elif isinstance(detail, list) and any(isinstance(entry, Mapping | list) for entry in detail):
@@ -150,7 +153,8 @@ def flatten_problems(detail: Any, path: str = "") -> dict[str, list[str]]:
 
 
 def _name_place(path: str) -> str:
-    """A complaint about no one field is about the object that holds them all; the outermost is the body."""
+    """A problem that is not about one field is about the object that contains the fields; the outermost is
+    the body."""
     return path.removesuffix("__all__").removesuffix("non_field_errors").rstrip(".") or _WHOLE_BODY
 
 
@@ -160,7 +164,7 @@ def _response_to_own(error: DnsadminError) -> Response:
     )
     members: dict[str, Any] = {}
     if isinstance(error, InvalidRequest) and error.fields:
-        members["fields"] = {_name_place(path): told for path, told in error.fields.items()}
+        members["fields"] = {_name_place(path): texts for path, texts in error.fields.items()}
     if isinstance(error, ConfirmationNeeded):
         members["confirmation_text"] = error.confirmation_text
     headers = {"Retry-After": str(_RETRY_SECONDS)} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
@@ -183,7 +187,7 @@ def _response_to_framework(error: exceptions.APIException) -> Response:
 
 
 def _response_to_unexpected(error: BaseException | None) -> Response:
-    """What nobody foresaw: told without its text, which may hold a secret, and with the id of its log."""
+    """An unexpected error: answered without its text, which may contain a secret, and with the request id."""
     if isinstance(error, RequestDataTooBig):
         return _response_to_own(BodyTooLarge("The request is too large."))
     if isinstance(error, DATABASE_ERRORS):
@@ -226,3 +230,38 @@ def _build_response(
         **(members or {}),
     }
     return Response(problem, status=status.value, headers=headers, content_type=CONTENT_TYPE)
+
+
+@extend_schema(exclude=True)
+class UnknownAddress(APIView):
+    """Answers 404 to every unknown address, and 308 (method and body stay) where only the last slash is
+    missing."""
+
+    authentication_classes = ()
+    permission_classes = ()
+    parser_classes = ()
+
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
+        if leads_on := _address_with_slash(request):
+            self.leads_on = leads_on
+            return
+        raise exceptions.NotFound("There is nothing at this address.")
+
+    def http_method_not_allowed(self, request: Request, *args: object, **kwargs: object) -> Response:  # type: ignore[override]  # as above
+        """Every method: none is defined here."""
+        return Response(status=HTTPStatus.PERMANENT_REDIRECT, headers={"Location": self.leads_on})
+
+    options = http_method_not_allowed
+
+
+def _address_with_slash(request: Request) -> str:
+    if request.path_info.endswith("/"):
+        return ""
+    try:
+        match = resolve(f"{request.path_info}/")
+    except Resolver404:
+        return ""
+    if getattr(match.func, "cls", None) is UnknownAddress:
+        return ""
+    query = request.META.get("QUERY_STRING", "")
+    return f"{request.path}/{'?' if query else ''}{query}"

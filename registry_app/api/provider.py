@@ -9,52 +9,29 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import EmptyBody, ReasonBody, StrictModelSerializer, StrictSerializer
-from registry_app.api.configuration import ConfigurationViewSet, Mutations
-from registry_app.api.idempotency import idempotent
-from registry_app.api.parameters import IDEMPOTENCY_KEY
-from registry_app.api.reference import RowIdField, SecretField, is_set
-from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import describe, find_row, read_body
+from registry_app.api.fields import ReportAnswer, RowIdField, RowSerializer, SecretField
+from registry_app.api.request import EmptyBody, ReasonBody, StrictModelSerializer, StrictSerializer, read_body
+from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe, find_row, post_action
 from registry_app.inventory.approval_change import cancel_looser_approval, confirm_looser_approval
 from registry_app.inventory.provider import change_provider, delete_provider, register_provider
-from registry_app.inventory.provider_probe import ConnectionReport, SampleRecord, probe_provider
+from registry_app.inventory.provider_probe import SampleRecord, probe_provider
 from registry_app.models import ApprovalChange, Provider
 from registry_app.queries.approval_change import PENDING_APPROVAL_CHANGES
-from registry_app.queries.provider import list_warnings
+from registry_app.queries.provider import list_warnings, providers_for_display
 from registry_app.reconcile.request_sync import request_sync
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored
 
 _SETTINGS = (
-    "name",
-    "url",
-    "protocol",
-    "description",
-    "is_enabled",
-    "authentication",
-    "username",
-    "ca_certificate",
-    "client_certificate",
-    "interval_seconds",
-    "deadline_seconds",
-    "max_body_bytes",
-    "max_items",
-    "allow_empty",
-    "hold_missing_percent",
-    "hold_owners_changed_percent",
-    "write_mode",
-    "batch_size",
-    "capitalized_changes",
-    "read_back_seconds",
-    "approval_policy",
-    "max_transfer_count",
-    "max_transfer_percent",
-)
+    "name url protocol description is_enabled authentication username ca_certificate client_certificate "
+    "interval_seconds deadline_seconds max_body_bytes max_items allow_empty hold_missing_percent "
+    "hold_owners_changed_percent write_mode batch_size capitalized_changes read_back_seconds approval_policy "
+    "max_transfer_count max_transfer_percent"
+).split()
 
 
 class ApprovalChangeAnswer(RowSerializer[ApprovalChange]):
-    """A looser approval policy that does not hold yet: from when it does, or, with no time, that another
-    administrator has to confirm it."""
+    """A looser approval policy that does not apply yet. Without a time, another administrator has to confirm
+    it."""
 
     class Meta:
         model = ApprovalChange
@@ -73,34 +50,19 @@ class ProviderAnswer(RowSerializer[Provider]):
     next_visit_at = serializers.DateTimeField(source="next_sync_at", allow_null=True)
     last_visit_at = serializers.DateTimeField(source="last_sync_at", allow_null=True)
     pending_approval_change = serializers.SerializerMethodField(
-        help_text="A looser approval policy that was asked for and does not hold yet."
+        help_text="A looser approval policy that was requested and does not apply yet."
     )
 
     class Meta:
         model = Provider
-        fields = (
+        fields = [
             "id",
             *_SETTINGS,
-            "pending_approval_change",
-            "has_secret",
-            "has_url_query",
-            "has_client_key",
-            "status",
-            "next_sync_at",
-            "last_sync_at",
-            "next_visit_at",
-            "last_visit_at",
-            "accepted_at",
-            "restored_at",
-            "record_set_count",
-            "claim_count",
-            "domain_filter",
-            "consecutive_failures",
-            "last_error_code",
-            "last_error",
-            "created_at",
-            "updated_at",
-        )
+            *"pending_approval_change has_secret has_url_query has_client_key status".split(),
+            *"next_sync_at last_sync_at next_visit_at last_visit_at accepted_at restored_at".split(),
+            *"record_set_count claim_count domain_filter consecutive_failures".split(),
+            *"last_error_code last_error created_at updated_at".split(),
+        ]
 
     @extend_schema_field(ApprovalChangeAnswer(allow_null=True))
     def get_pending_approval_change(self, row: Provider) -> Any:
@@ -117,13 +79,13 @@ class SavedProviderAnswer(ProviderAnswer):
     )
 
     class Meta(ProviderAnswer.Meta):
-        fields = (*ProviderAnswer.Meta.fields, "warnings")  # type: ignore[assignment]  # one more
+        fields = [*ProviderAnswer.Meta.fields, "warnings"]
 
 
 class ProviderBody(StrictModelSerializer):
-    """What is said of a provider."""
+    """The settings of a provider."""
 
-    # Read as it comes: what a URL may be is the inventory's to say, in its own words.
+    # The inventory checks the URL.
     url = serializers.CharField(max_length=2048)
     secret = SecretField(
         trim_whitespace=False,
@@ -132,7 +94,7 @@ class ProviderBody(StrictModelSerializer):
     url_query = SecretField(
         trim_whitespace=False,
         max_length=2048,
-        help_text="What follows the ? of the URL, where it may stand as well. Never shown again.",
+        help_text="What follows the ? of the URL; it may be sent in `url` instead. Never shown again.",
     )
     client_key = SecretField(help_text="PEM. Never shown again.")
 
@@ -167,13 +129,9 @@ class SampleRecordAnswer(serializers.Serializer[SampleRecord]):
     targets = serializers.ListField(child=serializers.CharField())
 
 
-class ConnectionReportAnswer(serializers.Serializer[ConnectionReport]):
+class ConnectionReportAnswer(ReportAnswer):
     """What the provider answered when it was asked once."""
 
-    is_ok = serializers.BooleanField()
-    error_code = serializers.CharField()
-    error = serializers.CharField()
-    hint = serializers.CharField()
     domain_filter = serializers.ListField(child=serializers.CharField())
     said_filters = serializers.BooleanField()
     has_protocol_type = serializers.BooleanField()
@@ -215,9 +173,7 @@ class AcceptedAnswer(serializers.Serializer[Any]):
 class ProviderViews(ConfigurationViewSet):
     """Providers."""
 
-    queryset = Provider.objects.annotate(
-        has_secret=is_set("secret"), has_url_query=is_set("url_query"), has_client_key=is_set("client_key")
-    ).prefetch_related(PENDING_APPROVAL_CHANGES)
+    queryset = providers_for_display().prefetch_related(PENDING_APPROVAL_CHANGES)
     serializer_class = ProviderAnswer
     parameters_class = ProviderParameters
     body_class = ProviderBody
@@ -234,52 +190,39 @@ class ProviderViews(ConfigurationViewSet):
         "cancel_approval_change": "admin",
     }
 
-    def answer_saved(self, row_id: int, said: Mapping[str, Any], status: int = 200) -> Response:
+    def answer_saved(self, row_id: int, values: Mapping[str, Any], status: int = 200) -> Response:
         row = find_row(self.get_queryset(), pk=row_id)
         answer = self.answer_row(row, status)
-        answer.data["warnings"] = list_warnings(row, said)
+        answer.data["warnings"] = list_warnings(row, values)
         return answer
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses={202: SyncRequestAnswer})
-    @action(detail=True, methods=["post"])
-    @idempotent()
-    def syncs(self, request: Request, pk: str) -> Response:
+    @post_action(EmptyBody, {202: SyncRequestAnswer})
+    def syncs(self, body: dict[str, Any], pk: str) -> Response:
         """Request a sync now."""
-        return self._request_sync(request)
+        return self._request_sync()
 
-    @extend_schema(
-        deprecated=True, parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses={202: SyncRequestAnswer}
-    )
-    @action(detail=True, methods=["post"])
-    @idempotent()
-    def visits(self, request: Request, pk: str) -> Response:
+    @post_action(EmptyBody, {202: SyncRequestAnswer}, deprecated=True)
+    def visits(self, body: dict[str, Any], pk: str) -> Response:
         """The old path of `syncs`."""
-        return self._request_sync(request)
+        return self._request_sync()
 
-    def _request_sync(self, request: Request) -> Response:
-        read_body(EmptyBody, request)
+    def _request_sync(self) -> Response:
         provider_id = self.get_object().pk
         request_sync(self.actor, provider_id)
-        runs = request.build_absolute_uri(f"/api/v1/sync-runs/?provider={provider_id}")
+        runs = self.request.build_absolute_uri(f"/api/v1/sync-runs/?provider={provider_id}")
         next_sync_at = self.get_object().next_sync_at
         answer = {"provider": provider_id, "next_sync_at": next_sync_at, "sync_runs": runs}
         return Response(SyncRequestAnswer(answer).data, status=202, headers={"Location": runs})
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=ProviderAnswer)
-    @action(detail=True, methods=["post"], url_path="accept-restored")
-    @idempotent()
-    def accept_restored(self, request: Request, pk: str) -> Response:
+    @post_action(ReasonBody, ProviderAnswer, path="accept-restored")
+    def accept_restored(self, body: dict[str, Any], pk: str) -> None:
         """Accept the snapshot the provider gave since a restore: it may be sent to again."""
-        accept_restored(self.actor, self.get_object().pk, reason=read_body(ReasonBody, request)["reason"])
-        return self.answer_row(self.get_object())
+        accept_restored(self.actor, self.get_object().pk, **body)
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=AcceptedAnswer)
-    @action(detail=False, methods=["post"], url_path="accept-all-restored")
-    @idempotent()
-    def accept_all_restored(self, request: Request) -> Response:
+    @post_action(ReasonBody, AcceptedAnswer, detail=False, path="accept-all-restored")
+    def accept_all_restored(self, body: dict[str, Any]) -> Response:
         """Accept every provider that gave a snapshot since a restore, in one act."""
-        said = read_body(ReasonBody, request)
-        accepted, left = accept_all_restored(self.actor, reason=said["reason"])
+        accepted, left = accept_all_restored(self.actor, **body)
         waiting = [{"id": each.pk, "name": each.name, "reason": reason} for each, reason in left]
         answer = {"accepted": [each.name for each in accepted], "waiting": waiting}
         return Response(AcceptedAnswer(answer).data)
@@ -291,20 +234,12 @@ class ProviderViews(ConfigurationViewSet):
         read_body(EmptyBody, request)
         return Response(ConnectionReportAnswer(probe_provider(self.actor, self.get_object().pk)).data)
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses=ProviderAnswer)
-    @action(detail=True, methods=["post"], url_path="approval-change/confirm")
-    @idempotent()
-    def confirm_approval_change(self, request: Request, pk: str) -> Response:
+    @post_action(EmptyBody, ProviderAnswer, path="approval-change/confirm")
+    def confirm_approval_change(self, body: dict[str, Any], pk: str) -> None:
         """Confirm a looser approval policy that another administrator asked for."""
-        read_body(EmptyBody, request)
         confirm_looser_approval(self.actor, self.get_object().pk)
-        return self.answer_row(self.get_object())
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=EmptyBody, responses=ProviderAnswer)
-    @action(detail=True, methods=["post"], url_path="approval-change/cancel")
-    @idempotent()
-    def cancel_approval_change(self, request: Request, pk: str) -> Response:
-        """Drop a looser approval policy that does not hold yet."""
-        read_body(EmptyBody, request)
+    @post_action(EmptyBody, ProviderAnswer, path="approval-change/cancel")
+    def cancel_approval_change(self, body: dict[str, Any], pk: str) -> None:
+        """Cancel a looser approval policy that does not apply yet."""
         cancel_looser_approval(self.actor, self.get_object().pk)
-        return self.answer_row(self.get_object())

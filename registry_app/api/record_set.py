@@ -9,18 +9,19 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import StrictSerializer
-from registry_app.api.pagination import BY_NAME, Keyset
-from registry_app.api.reference import (
+from registry_app.api.fields import (
     DnsNameField,
+    ObjectOrNullField,
     OwnerFilterField,
     OwnerIdField,
     ProviderFilterField,
     ProviderReference,
+    RowSerializer,
     WordsField,
     with_provider,
 )
-from registry_app.api.row_serializer import ObjectOrNullField, RowSerializer
+from registry_app.api.pagination import BY_NAME, Keyset
+from registry_app.api.request import StrictSerializer
 from registry_app.api.view_set import NounViewSet, describe
 from registry_app.models import Claim, OwnershipState, RecordEvent, RecordSet
 from registry_app.queries.owner import find_look_alikes
@@ -53,8 +54,8 @@ class RecordSetParameters(StrictSerializer):
 
 
 class LooksLike:
-    """Mixed into the answer of a row with an owner. The view puts what is found for all of its rows into the
-    context, as `look_alikes`."""
+    """Mixed into the answer of a row with an owner. The view puts `look_alikes` for all its rows into the
+    context."""
 
     context: dict[str, Any]
 
@@ -64,7 +65,7 @@ class LooksLike:
 
 
 class RecordSetAnswer(LooksLike, RowSerializer[RecordSet]):
-    """A record set and whose it is."""
+    """A record set and its owner."""
 
     provider = ProviderReference()
     owner = OwnerIdField(read_only=True, allow_null=True)
@@ -73,23 +74,10 @@ class RecordSetAnswer(LooksLike, RowSerializer[RecordSet]):
 
     class Meta:
         model = RecordSet
-        fields: tuple[str, ...] = (
-            "id",
-            "provider",
-            "name",
-            "record_type",
-            "set_identifier",
-            "targets",
-            "ttl",
-            "provider_specific",
-            "state",
-            "owner",
-            "owner_looks_like",
-            "resource",
-            "first_seen_at",
-            "changed_at",
-            "missing_since",
-        )
+        fields = (
+            "id provider name record_type set_identifier targets ttl provider_specific state owner "
+            "owner_looks_like resource first_seen_at changed_at missing_since"
+        ).split()
 
 
 class ClaimAnswer(LooksLike, RowSerializer[Claim]):
@@ -103,28 +91,13 @@ class ClaimAnswer(LooksLike, RowSerializer[Claim]):
     class Meta:
         model = Claim
         fields = (
-            "id",
-            "txt_name",
-            "raw",
-            "format",
-            "verdict",
-            "record_name",
-            "record_type",
-            "set_identifier",
-            "owner",
-            "owner_looks_like",
-            "resource",
-            "labels",
-            "registry_profile",
-            "is_encrypted",
-            "problem",
-            "first_seen_at",
-            "changed_at",
-        )
+            "id txt_name raw format verdict record_name record_type set_identifier owner owner_looks_like "
+            "resource labels registry_profile is_encrypted problem first_seen_at changed_at"
+        ).split()
 
 
 class BeliefAnswer(serializers.Serializer[Any]):
-    """Whose a record set is to the instances of one registry profile."""
+    """The owner that the instances of one registry profile find."""
 
     registry_profile = serializers.CharField(
         source="profile", help_text="Its name; empty: ExternalDNS's default settings, registered by nobody."
@@ -139,7 +112,7 @@ class BeliefAnswer(serializers.Serializer[Any]):
 
 
 class RecordSetDetail(RecordSetAnswer):
-    """A record set with every claim on it, and why it is whose it is."""
+    """A record set with every claim on it, and why its owner is its owner."""
 
     claims = ClaimAnswer(many=True)
     why = serializers.CharField(help_text="One sentence: who owns it, and which claim says so.")
@@ -154,7 +127,7 @@ class RecordSetDetail(RecordSetAnswer):
     events = serializers.CharField(help_text="Where its history is.")
 
     class Meta(RecordSetAnswer.Meta):
-        fields = (*RecordSetAnswer.Meta.fields, "claims", "why", "labels", "beliefs", "warnings", "events")
+        fields = [*RecordSetAnswer.Meta.fields, "claims", "why", "labels", "beliefs", "warnings", "events"]
 
 
 class RecordEventAnswer(RowSerializer[RecordEvent]):

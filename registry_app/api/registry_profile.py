@@ -9,11 +9,15 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import EmptyBody, StrictModelSerializer
-from registry_app.api.configuration import ConfigurationViewSet, Mutations
-from registry_app.api.reference import NameField, ProviderField, ProviderReference, SecretField, is_set
-from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import describe, read_body
+from registry_app.api.fields import (
+    NameField,
+    ProviderField,
+    ProviderReference,
+    RowSerializer,
+    SecretField,
+)
+from registry_app.api.request import EmptyBody, StrictModelSerializer, read_body
+from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe
 from registry_app.inventory.registry_profile import (
     RegistryReport,
     change_registry_profile,
@@ -22,6 +26,7 @@ from registry_app.inventory.registry_profile import (
     register_registry_profile,
 )
 from registry_app.models import Cluster, Provider, RegistryProfile
+from registry_app.queries.provider import build_is_set
 
 _SETTINGS = (
     "name",
@@ -124,9 +129,9 @@ class RegistryProfileViews(ConfigurationViewSet):
 
     queryset = (
         RegistryProfile.objects.annotate(
-            has_encryption_key=is_set("encryption_key"),
-            has_secret_access_key=is_set("secret_access_key"),
-            has_session_token=is_set("session_token"),
+            has_encryption_key=build_is_set("encryption_key"),
+            has_secret_access_key=build_is_set("secret_access_key"),
+            has_session_token=build_is_set("session_token"),
         )
         .prefetch_related("cluster")
         .prefetch_related(Prefetch("providers", Provider.objects.only("id", "name")))

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of every operation beside its own words."""
+"""The OpenAPI document: what it says of every operation beside its own words, and its views."""
 
 from functools import cache
 from typing import Any, ClassVar, Literal
@@ -6,11 +6,39 @@ from typing import Any, ClassVar, Literal
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent, force_instance
 from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework import serializers
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from registry_app.api.dry_run import DRY_RUN, DRY_RUN_HEADER, NO_DRY_RUN
-from registry_app.api.parameters import ETAG, IF_NONE_MATCH
+from registry_app.api.precondition import ETAG, IF_NONE_MATCH
 from registry_app.api.problem import CONTENT_TYPE
+from registry_app.api.request import AcceptAlone, raise_if_unknown
+
+# How every id of a row is shown, in addresses, answers and requests alike (`RowIdField` says the same).
+_ROW_ID = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
+Direction = Literal["request", "response"]
+# What every operation may answer, and what those answer that have what is named.
+_PROBLEMS = {
+    "400": ("BadRequest", "The query string, a header or the body cannot be read."),
+    "401": ("NoToken", "There is no token, or it is unknown, expired or revoked."),
+    "403": ("NotAllowed", "The token, or its user, may not do this."),
+    "429": ("TooManyRequests", "Too many requests. `Retry-After` says how many seconds to wait."),
+}
+_PROBLEMS_OF_OBJECTS = {"404": ("NotFound", "There is no such object, or it was deleted.")}
+_PROBLEMS_OF_WRITES = {
+    "409": ("Refused", "A rule refuses it, a confirmation is missing, or somebody else was first."),
+    "413": ("BodyTooLarge", "The body is too large."),
+    "415": ("NotJson", "The body is not `application/json`."),
+    "422": ("Invalid", "The request is not valid. `fields` names the fields, as the request did."),
+}
+_PROBLEMS_OF_VERSIONS = {
+    "412": ("VersionMoved", "`If-Match` names another version than the stored one."),
+    "428": ("VersionMissing", "There is no `If-Match`."),
+}
 
 
 class Problem(serializers.Serializer[Any]):
@@ -37,31 +65,6 @@ class Problem(serializers.Serializer[Any]):
     )
 
 
-# How every id of a row is shown, in addresses, answers and requests alike (`RowIdField` says the same).
-_ROW_ID = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
-
-Direction = Literal["request", "response"]
-
-# What every operation may answer, and what those answer that have what is named.
-_PROBLEMS = {
-    "400": ("BadRequest", "The query string, a header or the body cannot be read."),
-    "401": ("NoToken", "There is no token, or it is unknown, expired or revoked."),
-    "403": ("NotAllowed", "The token, or its user, may not do this."),
-    "429": ("TooManyRequests", "Too many requests. `Retry-After` says how many seconds to wait."),
-}
-_PROBLEMS_OF_OBJECTS = {"404": ("NotFound", "There is no such object, or it was deleted.")}
-_PROBLEMS_OF_WRITES = {
-    "409": ("Refused", "A rule refuses it, a confirmation is missing, or somebody else was first."),
-    "413": ("BodyTooLarge", "The body is too large."),
-    "415": ("NotJson", "The body is not `application/json`."),
-    "422": ("Invalid", "The request is not valid. `fields` names the fields, as the request did."),
-}
-_PROBLEMS_OF_VERSIONS = {
-    "412": ("VersionMoved", "`If-Match` names another version than the stored one."),
-    "428": ("VersionMissing", "There is no `If-Match`."),
-}
-
-
 class NounSchema(AutoSchema):
     """Adds to every operation what all have: a summary, the problems it may answer, and the dry run to
     those that write. Fields of answers are always there; texts of requests that may not be empty say so."""
@@ -83,8 +86,8 @@ class NounSchema(AutoSchema):
 
     def get_request_serializer(self) -> Any:
         view: Any = self.view
-        is_said = view.action in ("create", "partial_update")
-        return view.body_class if is_said else super().get_request_serializer()
+        takes_row = view.action in ("create", "partial_update")
+        return view.body_class if takes_row else super().get_request_serializer()
 
     def query_parameters(self) -> frozenset[str]:
         """The names this operation takes in its query string."""
@@ -122,7 +125,7 @@ class NounSchema(AutoSchema):
         }
 
     def _refer_to_problem(self, name: str, text: str) -> dict[str, Any]:
-        """Each problem stands once in the document: written out, they would be most of it."""
+        """Each problem is in the document once: written out for each operation, they would be most of it."""
         shape = self.resolve_serializer(Problem, "response").ref
         answer = {"description": text, "content": {CONTENT_TYPE: {"schema": shape}}}
         component = ResolvedComponent(  # type: ignore[no-untyped-call]  # as above
@@ -177,3 +180,33 @@ def known_parameters(view: type[Any], action: str, method: str) -> frozenset[str
     instance.action, instance.request, instance.kwargs = action, None, {}
     schema.view, schema.method = instance, method
     return schema.query_parameters()
+
+
+class KnownParameters(APIView):
+    """Mixed into a view before its class: refuses every parameter it does not know."""
+
+    known: ClassVar[frozenset[str]]
+
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
+        super().initial(request, *args, **kwargs)
+        raise_if_unknown(request.query_params, self.known)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """A problem is JSON, whatever the view shows otherwise."""
+        response = super().handle_exception(exc)
+        renderer = JSONRenderer()
+        self.request.accepted_renderer, self.request.accepted_media_type = renderer, renderer.media_type
+        return response
+
+
+class DocumentView(KnownParameters, SpectacularAPIView):
+    """The document as YAML, or as `format` or Accept say."""
+
+    known = frozenset({"format"})
+
+
+class ViewerView(KnownParameters, SpectacularSwaggerSplitView):
+    """The viewer, and its script."""
+
+    content_negotiation_class = AcceptAlone
+    known = frozenset({"script"})

@@ -2,9 +2,8 @@
 
 from rest_framework import serializers
 
-from registry_app.api.body import StrictSerializer
-from registry_app.api.reference import ProviderFilterField, ProviderReference, with_provider
-from registry_app.api.row_serializer import RowSerializer
+from registry_app.api.fields import ProviderFilterField, ProviderReference, RowSerializer, with_provider
+from registry_app.api.request import StrictSerializer
 from registry_app.api.view_set import NounViewSet, describe
 from registry_app.models import SyncRun
 
@@ -25,27 +24,10 @@ class SyncRunAnswer(RowSerializer[SyncRun]):
     class Meta:
         model = SyncRun
         fields = (
-            "id",
-            "provider",
-            "trigger",
-            "requested_by",
-            "status",
-            "started_at",
-            "finished_at",
-            "fetch_milliseconds",
-            "store_milliseconds",
-            "body_bytes",
-            "seen",
-            "created",
-            "changed",
-            "vanished",
-            "returned",
-            "purged",
-            "set_aside",
-            "claims",
-            "error_code",
-            "error",
-        )
+            "id provider trigger requested_by status started_at finished_at fetch_milliseconds "
+            "store_milliseconds body_bytes seen created changed vanished returned purged set_aside claims "
+            "error_code error"
+        ).split()
 
 
 @describe(

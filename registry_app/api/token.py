@@ -7,12 +7,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from registry_app.api.authentication import user_pk_of
-from registry_app.api.body import StrictSerializer
-from registry_app.api.idempotency import idempotent
-from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
-from registry_app.api.reference import RowIdField
-from registry_app.api.row_serializer import RowSerializer
-from registry_app.api.view_set import NounViewSet, describe, read_body
+from registry_app.api.fields import RowIdField, RowSerializer
+from registry_app.api.idempotency import IDEMPOTENCY_KEY, LOCATION, idempotent
+from registry_app.api.request import StrictSerializer, read_body
+from registry_app.api.view_set import NounViewSet, describe
 from registry_app.inventory.token import issue_token, revoke_token
 from registry_app.models import ApiToken
 
@@ -33,20 +31,10 @@ class TokenAnswer(RowSerializer[ApiToken]):
 
     class Meta:
         model = ApiToken
-        fields: tuple[str, ...] = (
-            "id",
-            "public_id",
-            "name",
-            "user",
-            "issued_by",
-            "scopes",
-            "owners",
-            "networks",
-            "created_at",
-            "expires_at",
-            "last_used_at",
-            "revoked_at",
-        )
+        fields = (
+            "id public_id name user issued_by scopes owners networks created_at expires_at last_used_at "
+            "revoked_at"
+        ).split()
 
 
 class IssuedTokenAnswer(TokenAnswer):
@@ -55,7 +43,7 @@ class IssuedTokenAnswer(TokenAnswer):
     token = serializers.CharField(help_text="To be sent as `Bearer`. Shown this once; empty in a replay.")
 
     class Meta(TokenAnswer.Meta):
-        fields = (*TokenAnswer.Meta.fields, "token")
+        fields = [*TokenAnswer.Meta.fields, "token"]
 
 
 class TokenBody(StrictSerializer):

@@ -1,4 +1,4 @@
-"""Transfers: preview, request, and what people and programs say about them afterwards."""
+"""Transfers: preview, request, approve, undo and decide."""
 
 from typing import Any
 from uuid import UUID
@@ -10,13 +10,16 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from registry_app.api.body import ReasonBody, StrictSerializer
-from registry_app.api.idempotency import idempotent
+from registry_app.api.fields import OwnerFilterField, ProviderFilterField, with_provider
+from registry_app.api.idempotency import IDEMPOTENCY_KEY, LOCATION, idempotent
 from registry_app.api.pagination import Keyset, parse_limit
-from registry_app.api.parameters import IDEMPOTENCY_KEY, LOCATION
-from registry_app.api.path_parameter import identify_transfer
-from registry_app.api.query_string import read_parameters
-from registry_app.api.reference import OwnerFilterField, ProviderFilterField, with_provider
+from registry_app.api.request import (
+    ReasonBody,
+    StrictSerializer,
+    identify_transfer,
+    read_body,
+    read_parameters,
+)
 from registry_app.api.transfer_answer import (
     AddedAnswer,
     PreviewAnswer,
@@ -35,7 +38,7 @@ from registry_app.api.transfer_body import (
     UndoPreviewBody,
     build_transfer_request,
 )
-from registry_app.api.view_set import NounViewSet, describe, find_row, read_body
+from registry_app.api.view_set import NounViewSet, describe, find_row, post_action
 from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
 from registry_app.queries.transfer import find_added
 from registry_app.transfer.decisions import (
@@ -48,7 +51,7 @@ from registry_app.transfer.plan.preview import preview_transfer
 from registry_app.transfer.request_transfer import UndoRequest, preview_undo, request_transfer, request_undo
 
 _PREVIEW_LIMIT = OpenApiParameter(
-    "limit", int, description="Items shown of each plan, 50 unless told, 1000 at most."
+    "limit", int, description="Items shown of each plan: 50 by default, 1000 at most."
 )
 
 
@@ -148,29 +151,20 @@ class TransferViews(NounViewSet):
         location = request.build_absolute_uri(f"/api/v1/transfers/{where}")
         return Response(answer, status=201, headers={"Location": location})
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ApprovalBody, responses=TransferDetail)
-    @action(detail=True, methods=["post"])
-    @idempotent()
-    def approve(self, request: Request, public_id: UUID | int) -> Response:
+    @post_action(ApprovalBody, TransferDetail)
+    def approve(self, body: dict[str, Any], public_id: UUID | int) -> None:
         """Approve exactly the plan you reviewed. A worker sends it."""
-        approve_transfer(self.actor, public_id, fingerprint=read_body(ApprovalBody, request)["fingerprint"])
-        return self.retrieve(request)
+        approve_transfer(self.actor, public_id, **body)
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=TransferDetail)
-    @action(detail=True, methods=["post"])
-    @idempotent()
-    def reject(self, request: Request, public_id: UUID | int) -> Response:
+    @post_action(ReasonBody, TransferDetail)
+    def reject(self, body: dict[str, Any], public_id: UUID | int) -> None:
         """Reject a requested transfer."""
-        reject_transfer(self.actor, public_id, reason=read_body(ReasonBody, request)["reason"])
-        return self.retrieve(request)
+        reject_transfer(self.actor, public_id, **body)
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=ReasonBody, responses=TransferDetail)
-    @action(detail=True, methods=["post"])
-    @idempotent()
-    def cancel(self, request: Request, public_id: UUID | int) -> Response:
+    @post_action(ReasonBody, TransferDetail)
+    def cancel(self, body: dict[str, Any], public_id: UUID | int) -> None:
         """Cancel a transfer of which nothing was sent."""
-        cancel_transfer(self.actor, public_id, reason=read_body(ReasonBody, request)["reason"])
-        return self.retrieve(request)
+        cancel_transfer(self.actor, public_id, **body)
 
     @extend_schema(parameters=[_PREVIEW_LIMIT], request=UndoPreviewBody, responses=PreviewAnswer)
     @action(detail=True, methods=["post"], url_path="undo/preview")
@@ -180,20 +174,16 @@ class TransferViews(NounViewSet):
         plan = preview_undo(self.actor, public_id, **read_body(UndoPreviewBody, request))
         return Response({"plans": ProviderPlanAnswer([plan], many=True, context={"limit": limit}).data})
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION], request=UndoBody, responses={201: TransferDetail})
-    @action(detail=True, methods=["post"])
-    @idempotent()
-    def undo(self, request: Request, public_id: UUID | int) -> Response:
+    @post_action(UndoBody, {201: TransferDetail}, headers=[LOCATION])
+    def undo(self, body: dict[str, Any], public_id: UUID | int) -> Response:
         """Request the undo of a transfer: a transfer of its own, reviewed like any other."""
-        asked = UndoRequest(**read_body(UndoBody, request))
-        row = find_row(self.get_queryset(), pk=request_undo(self.actor, public_id, asked).pk)
+        undo = request_undo(self.actor, public_id, UndoRequest(**body))
+        row = find_row(self.get_queryset(), pk=undo.pk)
         headers = {"Location": self.reverse_action("detail", [row.public_id])}
         return Response(self.show(row), status=201, headers=headers)
 
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=DecisionBody, responses=TransferDetail)
-    @action(detail=True, methods=["post"])
-    @idempotent()
-    def decide(self, request: Request, public_id: UUID | int) -> Response:
-        """Decide on a transfer that needs an operator. `allowed_actions` tells what follows from what."""
-        decide_transfer(self.actor, public_id, **read_body(DecisionBody, request))
-        return self.retrieve(request)
+    @post_action(DecisionBody, TransferDetail)
+    def decide(self, body: dict[str, Any], public_id: UUID | int) -> None:
+        """Decide on a transfer that needs an operator. `allowed_actions` gives the consequence of each
+        decision."""
+        decide_transfer(self.actor, public_id, **body)

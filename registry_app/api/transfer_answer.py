@@ -5,8 +5,14 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from registry_app.api.reference import OwnerIdField, ProviderReference
-from registry_app.api.row_serializer import ObjectOrNullField, ObjectsOrNullField, RowSerializer
+from registry_app.api.fields import (
+    EndpointKeyAnswer,
+    ObjectOrNullField,
+    ObjectsOrNullField,
+    OwnerIdField,
+    ProviderReference,
+    RowSerializer,
+)
 from registry_app.models import Transfer, TransferItem, TransferStep
 from registry_app.queries.actor import actor_of
 from registry_app.queries.transfer import allowed_actions, progress
@@ -28,33 +34,11 @@ class TransferAnswer(RowSerializer[Transfer]):
 
     class Meta:
         model = Transfer
-        fields: tuple[str, ...] = (
-            "id",
-            "number",
-            "group",
-            "kind",
-            "provider",
-            "source_owner",
-            "target_owner",
-            "undo_of",
-            "undo_of_number",
-            "status",
-            "status_reason",
-            "target_intent",
-            "reason",
-            "ticket",
-            "plan_fingerprint",
-            "approval_policy",
-            "requested_by",
-            "approved_by",
-            "approved_at",
-            "item_count",
-            "created_at",
-            "updated_at",
-            "expires_at",
-            "started_at",
-            "finished_at",
-        )
+        fields = (
+            "id number group kind provider source_owner target_owner undo_of undo_of_number status "
+            "status_reason target_intent reason ticket plan_fingerprint approval_policy requested_by "
+            "approved_by approved_at item_count created_at updated_at expires_at started_at finished_at"
+        ).split()
 
 
 class AllowedActionAnswer(serializers.Serializer[Any]):
@@ -95,7 +79,7 @@ class TransferDetail(TransferAnswer):
     allowed_actions = serializers.SerializerMethodField()
 
     class Meta(TransferAnswer.Meta):
-        fields = (*TransferAnswer.Meta.fields, "left_out", "progress", "allowed_actions")
+        fields = [*TransferAnswer.Meta.fields, "left_out", "progress", "allowed_actions"]
 
     @extend_schema_field(ProgressAnswer)
     def get_progress(self, row: Transfer) -> Any:
@@ -137,20 +121,9 @@ class TransferItemAnswer(RowSerializer[TransferItem]):
     class Meta:
         model = TransferItem
         fields = (
-            "ordinal",
-            "batch",
-            "name",
-            "record_type",
-            "set_identifier",
-            "record_before",
-            "before",
-            "after",
-            "is_added",
-            "verdict",
-            "verdict_reason",
-            "status",
-            "status_reason",
-        )
+            "ordinal batch name record_type set_identifier record_before before after is_added verdict "
+            "verdict_reason status status_reason"
+        ).split()
 
 
 class TransferStepAnswer(RowSerializer[TransferStep]):
@@ -162,19 +135,9 @@ class TransferStepAnswer(RowSerializer[TransferStep]):
     class Meta:
         model = TransferStep
         fields = (
-            "id",
-            "phase",
-            "registry_profile",
-            "batch",
-            "attempt",
-            "status",
-            "change_set",
-            "stored_at",
-            "answered_at",
-            "answer",
-            "read_back",
-            "read_back_at",
-        )
+            "id phase registry_profile batch attempt status change_set stored_at answered_at answer "
+            "read_back read_back_at"
+        ).split()
 
 
 class RefusalAnswer(serializers.Serializer[Any]):
@@ -187,12 +150,9 @@ class RefusalAnswer(serializers.Serializer[Any]):
     is_warning = serializers.BooleanField()
 
 
-class PlannedItemAnswer(serializers.Serializer[Any]):
+class PlannedItemAnswer(EndpointKeyAnswer):
     """What would become of the claims of one record set. With a `problem` it is left out."""
 
-    name = serializers.CharField()
-    record_type = serializers.CharField()
-    set_identifier = serializers.CharField()
     record_before = ObjectOrNullField(read_only=True)
     before = serializers.ListField(child=serializers.DictField())
     after = serializers.ListField(child=serializers.DictField())

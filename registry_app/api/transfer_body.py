@@ -1,11 +1,11 @@
-"""What a program says when it asks for a transfer, and what it says about one."""
+"""The bodies of requests for transfers, and of decisions about them."""
 
 from typing import Any
 
 from rest_framework import serializers
 
-from registry_app.api.body import StrictSerializer
-from registry_app.api.reference import OneOrMoreWordsField, ProviderIdField, RowIdField
+from registry_app.api.fields import OneOrMoreWordsField, ProviderIdField, RowIdField
+from registry_app.api.request import StrictSerializer
 from registry_app.models import Transfer
 from registry_app.transfer.plan.transfer_request import MOST_NAMED, Selection, TransferRequest
 
@@ -101,7 +101,7 @@ class ApprovalBody(StrictSerializer):
 
 
 class UndoPreviewBody(StrictSerializer):
-    """What is known of the former owner's wish."""
+    """What the former owner's ExternalDNS wants, as far as it is known."""
 
     target_intent = serializers.ChoiceField(
         choices=Transfer.TargetIntent.choices,
@@ -127,14 +127,14 @@ class UndoBody(UndoPreviewBody):
 
 
 class DecisionBody(StrictSerializer):
-    """What to do with a transfer nobody but a person can end."""
+    """What to do with a transfer that needs an operator."""
 
     decision = serializers.ChoiceField(choices=[(name, name) for name in _DECISIONS])
     reason = serializers.CharField(max_length=5000)
 
 
 def build_transfer_request(values: dict[str, Any]) -> TransferRequest:
-    """The request in the words of the transfer room."""
+    """The request as the transfer package takes it."""
     chosen = values["selection"]
     selection = Selection(
         record_set_ids=tuple(chosen["record_set_ids"]),

@@ -4,8 +4,8 @@ from django.urls import path, re_path
 from rest_framework.routers import SimpleRouter
 
 from registry_app.api.audit_entry import AuditEntryViews
+from registry_app.api.authentication import RequestThrottle
 from registry_app.api.cluster import ClusterViews
-from registry_app.api.document_views import DocumentView, ViewerView
 from registry_app.api.finding import FindingViews
 from registry_app.api.freeze import FreezeViews
 from registry_app.api.held_snapshot import HeldSnapshotViews
@@ -13,14 +13,14 @@ from registry_app.api.instance import InstanceViews
 from registry_app.api.loop import LoopViews
 from registry_app.api.loop_run import LoopRunViews
 from registry_app.api.owner import OwnerViews
+from registry_app.api.problem import UnknownAddress
 from registry_app.api.provider import ProviderViews
 from registry_app.api.record_set import RecordSetViews
 from registry_app.api.registry_profile import RegistryProfileViews
+from registry_app.api.schema import DocumentView, ViewerView
 from registry_app.api.sync_run import SyncRunViews
-from registry_app.api.throttle import RequestThrottle
 from registry_app.api.token import TokenViews
 from registry_app.api.transfer import TransferViews
-from registry_app.api.unknown_address import UnknownAddress
 
 _router = SimpleRouter(use_regex_path=False)
 _router.register("record-sets", RecordSetViews)

@@ -1,38 +1,49 @@
-"""What every noun of the API shares: who asks, what their token may do, pages, strict parameters."""
+"""What every noun of the API shares: actor, scopes, pages and strict parameters; and If-Match for
+configuration."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass
+from datetime import datetime
+from functools import wraps
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from django.db import models
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import serializers
-from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from registry_app.actor import Actor
-from registry_app.api.body import StrictJsonParser
+from registry_app.api.authentication import RequestThrottle
 from registry_app.api.dry_run import DryRuns, is_dry_run, mark_dry_run, raise_if_not_possible
-from registry_app.api.pagination import NEWEST_FIRST, Keyset, KeysetPagination
-from registry_app.api.precondition import prepare_condition, raise_if_unreadable
-from registry_app.api.query_string import raise_if_unknown, read_parameters
+from registry_app.api.idempotency import IDEMPOTENCY_KEY, LOCATION, idempotent
+from registry_app.api.pagination import BY_NAME, NEWEST_FIRST, Keyset, KeysetPagination
+from registry_app.api.precondition import (
+    ETAG,
+    IF_MATCH,
+    build_etag,
+    prepare_condition,
+    raise_if_unreadable,
+    read_expected_version,
+    version_moved,
+)
+from registry_app.api.request import (
+    AcceptAlone,
+    StrictJsonParser,
+    raise_if_unknown,
+    read_body,
+    read_parameters,
+)
 from registry_app.api.schema import NounSchema, known_parameters
-from registry_app.api.throttle import RequestThrottle
-from registry_app.errors import InvalidRequest, NotAllowed, NotFound
+from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
 from registry_app.queries.access import may_read
 from registry_app.queries.actor import actor_of, request_id_of
 from registry_app.queries.named_row import find_named_row
 
 Row = TypeVar("Row", bound=models.Model)
 Views = TypeVar("Views", bound="type[NounViewSet]")
-
-
-class AcceptAlone(DefaultContentNegotiation):
-    """`format` in the query string chooses nothing: it is a parameter like any other, and unknown."""
-
-    def filter_renderers(self, renderers: Any, format: str) -> Any:  # noqa: A002  # its name there
-        return renderers
 
 
 class NounViewSet(DryRuns, GenericViewSet[Any]):
@@ -90,7 +101,7 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
     def handle_exception(self, exc: Exception) -> Response:
         """A refusal names the fields as the request did."""
         if isinstance(exc, InvalidRequest):
-            exc.fields = {self.field_names.get(name, name): told for name, told in exc.fields.items()}
+            exc.fields = {self.field_names.get(name, name): texts for name, texts in exc.fields.items()}
         return super().handle_exception(exc)
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
@@ -104,7 +115,7 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
         return finalized
 
     def get_object(self) -> Any:
-        """The row that the address names, or NotFound in the words of its noun."""
+        """The row that the address names. Raises NotFound."""
         rows, place = self.get_queryset(), self.kwargs[self.lookup_url_kwarg or self.lookup_field]
         if self.name_field:
             return _raise_if_none(find_named_row(rows, self.name_field, place), rows)
@@ -154,18 +165,34 @@ def describe(**sentences: str) -> Callable[[Views], Views]:
     return extend_schema_view(**{name: extend_schema(description=text) for name, text in sentences.items()})
 
 
-def read_body(
-    shape: type[serializers.BaseSerializer[Any]], request: Request, **options: Any
-) -> dict[str, Any]:
-    """The body as `shape` has it. Raises ValidationError, which is answered with the fields."""
-    serializer = shape(data=request.data, **options)
-    serializer.is_valid(raise_exception=True)
-    values: dict[str, Any] = serializer.validated_data
-    return values
+def post_action(
+    body: type[serializers.BaseSerializer[Any]],
+    answer: Any,
+    *,
+    detail: bool = True,
+    path: str | None = None,
+    headers: Sequence[OpenApiParameter] = (),
+    deprecated: bool | None = None,
+) -> Callable[[Callable[..., Response | None]], Callable[..., Response]]:
+    """Make a method a POST action that writes once for each Idempotency-Key. The method gets the values of
+    the body and what the address names. Where it returns nothing, the response is the row."""
+
+    def decorate(method: Callable[..., Response | None]) -> Callable[..., Response]:
+        @wraps(method)
+        def answer_post(view: NounViewSet, request: Request, /, **place: Any) -> Response:
+            return method(view, read_body(body, request), **place) or view.retrieve(request)
+
+        post = action(detail=detail, methods=["post"], url_path=path)(idempotent()(answer_post))
+        describe_post = extend_schema(
+            parameters=[IDEMPOTENCY_KEY, *headers], request=body, responses=answer, deprecated=deprecated
+        )
+        return describe_post(post)
+
+    return decorate
 
 
 def find_row(rows: models.QuerySet[Row], **identity: Any) -> Row:
-    """The one row, or NotFound in the words of its noun."""
+    """The one row. Raises NotFound."""
     return _raise_if_none(rows.filter(**identity).first(), rows)
 
 
@@ -174,3 +201,90 @@ def _raise_if_none(row: Row | None, rows: models.QuerySet[Row]) -> Row:
         noun = rows.model._meta.verbose_name
         raise NotFound(f"There is no such {noun}.", todo="Look it up in the list.")
     return row
+
+
+class Change(Protocol):
+    """A `change_...` function of the inventory."""
+
+    def __call__(
+        self,
+        actor: Actor,
+        row_id: int,
+        changes: dict[str, Any],
+        /,
+        *,
+        expected_updated_at: datetime | None = None,
+    ) -> Any: ...
+
+
+class Delete(Protocol):
+    """A `delete_...` function of the inventory."""
+
+    def __call__(
+        self, actor: Actor, row_id: int, /, *, expected_updated_at: datetime | None = None
+    ) -> None: ...
+
+
+@dataclass(frozen=True)
+class Mutations:
+    """The functions of the inventory that write rows of one noun."""
+
+    register: Callable[[Actor, dict[str, Any]], Any]
+    change: Change
+    delete: Delete
+
+
+class ConfigurationViewSet(NounViewSet):
+    """Rows people register and change, each with a version."""
+
+    keyset = BY_NAME
+    scopes: ClassVar = {
+        "create": "admin",
+        "partial_update": "admin",
+        "destroy": "admin",
+        "connection_tests": "admin",
+    }
+    contacting = frozenset({"connection_tests"})
+    body_class: ClassVar[type[serializers.BaseSerializer[Any]]]
+    mutations: ClassVar[Mutations]
+
+    def answer_row(self, row: Any, status: int = 200) -> Response:
+        """One row with its ETag, and where it is if it is new."""
+        headers = {"ETag": build_etag(row)}
+        if status == 201:
+            headers["Location"] = self.reverse_action("detail", [row.pk])
+        return Response(self.show(row), status=status, headers=headers)
+
+    def answer_saved(self, row_id: int, values: Mapping[str, Any], status: int = 200) -> Response:
+        """One row after it was registered or changed with these values."""
+        return self.answer_row(find_row(self.get_queryset(), pk=row_id), status)
+
+    def retrieve(self, request: Request, **_place: Any) -> Response:
+        return self.answer_row(self.get_object())
+
+    @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION])
+    @idempotent()
+    def create(self, request: Request) -> Response:
+        values = read_body(self.body_class, request)
+        return self.answer_saved(self.mutations.register(self.actor, values).pk, values, status=201)
+
+    @extend_schema(parameters=[IF_MATCH, ETAG])
+    def partial_update(self, request: Request, **_place: Any) -> Response:
+        row = self.get_object()
+        expected = read_expected_version(request, row)
+        changes = read_body(self.body_class, request, instance=row, partial=True)
+        try:
+            self.mutations.change(self.actor, row.pk, changes, expected_updated_at=expected)
+        except StateMoved as error:
+            raise version_moved(error) from error
+        return self.answer_saved(row.pk, changes)
+
+    @extend_schema(parameters=[IF_MATCH], request=None, responses={204: None})
+    def destroy(self, request: Request, **_place: Any) -> Response:
+        row = self.get_object()
+        expected = read_expected_version(request, row)
+        try:
+            self.mutations.delete(self.actor, row.pk, expected_updated_at=expected)
+        except StateMoved as error:
+            raise version_moved(error) from error
+        return Response(status=204)

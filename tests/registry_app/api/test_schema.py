@@ -16,7 +16,7 @@ from drf_spectacular.validation import validate_schema
 from rest_framework.exceptions import ValidationError
 from rest_framework.fields import Field, empty
 
-from registry_app.api.body import StrictFields, StrictModelSerializer, StrictSerializer
+from registry_app.api.request import StrictFields, StrictModelSerializer, StrictSerializer
 from tests.registry_app.api.client import API
 
 pytestmark = pytest.mark.one_database

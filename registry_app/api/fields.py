@@ -1,5 +1,4 @@
-"""How other objects are named in answers, bodies, filters and paths: owners by owner id, providers by id or
-name."""
+"""Serializers of rows, and fields that name other objects: owners by owner id, providers by id or name."""
 
 from typing import Any, TypeVar
 
@@ -8,13 +7,45 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from providers.wire.canonical_name import InvalidName, canonical_name
-from registry_app.api.row_serializer import RowSerializer
 from registry_app.models import PROVIDER_SECRETS, Owner, Provider
 from registry_app.queries.named_row import find_named_provider, parse_row_id
 
+Row = TypeVar("Row", bound=models.Model)
+
+_LARGEST_INTEGER = 2**31 - 1
 _MAX_ID = 2**63 - 1
 _MOST_WORDS, _LONGEST_WORD = 50, 20
 _Rows = TypeVar("_Rows", bound=models.Model)
+_ID_OR_NAME = {
+    "oneOf": [
+        {"type": "integer", "format": "int64", "minimum": 1, "maximum": _MAX_ID},
+        {"type": "string", "minLength": 1},
+    ]
+}
+
+
+@extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
+class ObjectOrNullField(serializers.JSONField):
+    """An object as it was stored, null where there is none. Declared read-only, without `allow_null`: the
+    document would then say null twice, and of two ways to read a value a strict reader takes neither."""
+
+
+@extend_schema_field({"type": ["array", "null"], "items": {"type": "object", "additionalProperties": True}})
+class ObjectsOrNullField(serializers.JSONField):
+    """Objects as they were stored, null where there are none. As above."""
+
+
+class RowSerializer(serializers.ModelSerializer[Row]):
+    """A model serializer whose ranges are those of PostgreSQL, also where SQLite would take more."""
+
+    def build_standard_field(
+        self, field_name: str, model_field: "models.Field[Any, Any]"
+    ) -> tuple[type[serializers.Field[Any, Any, Any, Any]], dict[str, Any]]:
+        shape, options = super().build_standard_field(field_name, model_field)
+        is_wide = isinstance(model_field, models.BigIntegerField | models.PositiveBigIntegerField)
+        if isinstance(model_field, models.IntegerField) and not is_wide and "max_value" in options:
+            options["max_value"] = min(options["max_value"], _LARGEST_INTEGER)
+        return shape, options
 
 
 def with_provider(rows: models.QuerySet[_Rows]) -> models.QuerySet[_Rows]:
@@ -23,9 +54,21 @@ def with_provider(rows: models.QuerySet[_Rows]) -> models.QuerySet[_Rows]:
     return rows.select_related("provider").defer(*PROVIDER_SECRETS)
 
 
-def is_set(column: str) -> "models.ExpressionWrapper[models.Q]":
-    """Whether a secret is stored, asked without decrypting it."""
-    return models.ExpressionWrapper(~models.Q(**{column: ""}), output_field=models.BooleanField())
+class EndpointKeyAnswer(serializers.Serializer[Any]):
+    """What identifies a record set at a provider."""
+
+    name = serializers.CharField()
+    record_type = serializers.CharField()
+    set_identifier = serializers.CharField()
+
+
+class ReportAnswer(serializers.Serializer[Any]):
+    """What a test of a connection found."""
+
+    is_ok = serializers.BooleanField()
+    error_code = serializers.CharField()
+    error = serializers.CharField()
+    hint = serializers.CharField()
 
 
 class ProviderReference(RowSerializer[Provider]):
@@ -64,14 +107,6 @@ class RowIdField(serializers.IntegerField):
         super().__init__(min_value=1, max_value=_MAX_ID, **options)
 
 
-_ID_OR_NAME = {
-    "oneOf": [
-        {"type": "integer", "format": "int64", "minimum": 1, "maximum": _MAX_ID},
-        {"type": "string", "minLength": 1},
-    ]
-}
-
-
 @extend_schema_field(_ID_OR_NAME)
 class ProviderField(serializers.RelatedField[Provider, int | str, Any]):
     """A provider in a body, by id or name."""
@@ -101,7 +136,7 @@ class ProviderIdField(RowIdField):
 
 
 class OwnerFilterField(serializers.CharField):
-    """An owner id in a filter. One nobody has heard of is a typing error, not an empty list."""
+    """An owner id in a filter. An unknown one is a typing error, not an empty list."""
 
     def to_internal_value(self, data: Any) -> Owner:  # type: ignore[override]  # the stubs fix it to str
         text = super().to_internal_value(data)
