@@ -75,7 +75,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"dnsadmin": "registry_app.admin.template_tags"},
+            "libraries": {"dnsadmin": "registry_app.admin.wording"},
         },
     }
 ]

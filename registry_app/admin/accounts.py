@@ -41,7 +41,7 @@ admin.site.unregister(Group)
 
 
 class _Audited:
-    """Changes with their values before and after. A password never is among them, only that it changed."""
+    """Audits changes with their values before and after; of a password only that it changed."""
 
     def save_model(self, request: HttpRequest, obj: models.Model, form: Any, change: bool) -> None:  # noqa: FBT001 - a ModelAdmin's
         if change:
@@ -93,14 +93,14 @@ def _record(
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
 ) -> None:
-    said = {"what": message} if message else {}
+    what = {"what": message} if message else {}
     with transaction.atomic():
         record_audit(
             actor_of(request),
             f"{row._meta.model_name}.{verb}",
             row,
             before=before,
-            after={**said, **(after or {})},
+            after={**what, **(after or {})},
         )
 
 

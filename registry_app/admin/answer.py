@@ -1,4 +1,5 @@
-"""How a person's act is answered: done, or refused with what happened, what is true now and what to do."""
+"""How forms and buttons are answered: done, or refused with what happened, what is true now and what to
+do."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
@@ -13,7 +14,7 @@ from registry_app.admin.list_page import ListPage
 from registry_app.errors import DnsadminError, InvalidRequest, NotAllowed, NotFound
 from registry_app.queries.actor import actor_of
 
-# Refusals not named here are conflicts with how things stand.
+# Refusals not named here are conflicts with the current state (409).
 _STATUS = ((NotAllowed, 403), (NotFound, 404), (InvalidRequest, 422))
 
 
@@ -62,13 +63,38 @@ def answer_act(request: HttpRequest, act: Callable[[Actor], object], *, done: st
     return redirect(back)
 
 
+def build_act_view(
+    act: Callable[..., object],
+    done: str,
+    *,
+    read: Callable[[HttpRequest], dict[str, Any]] | None = None,
+    back: str = "change",
+) -> Callable[..., HttpResponse]:
+    """A view that does one thing with the row in the address, with what `read` takes from the form, and goes
+    back to the page of the row, or to the list."""
+
+    def view(page: ListPage[Any], request: HttpRequest, pk: int, **place: int) -> HttpResponse:
+        def act_on_row(actor: Actor) -> object:
+            return act(actor, pk, *place.values(), **(read(request) if read else {}))
+
+        address = page.url_of(back, *([pk] if back == "change" else []))
+        return answer_act(request, act_on_row, done=done, back=address)
+
+    return view
+
+
+def read_reason(request: HttpRequest) -> dict[str, str]:
+    """The posted reason."""
+    return {"reason": read_posted(request, "reason")}
+
+
 def read_posted(request: HttpRequest, name: str) -> str:
     """A posted text that no form reads, without the NULs no database takes."""
     return request.POST.get(name, "").replace("\0", "")
 
 
 def refuse(request: HttpRequest, error: DnsadminError, form: forms.BaseForm | None = None) -> int:
-    """Tell of a refusal, beside the fields it is about. Returns the HTTP status that fits it."""
+    """Show a refusal beside the fields it is about. Returns its HTTP status."""
     request_id = actor_of(request).request_id
     trailer = f" (Request {request_id}.)" if request_id else ""
     messages.error(request, f"{error}{trailer}")

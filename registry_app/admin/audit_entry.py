@@ -1,4 +1,4 @@
-"""The audit trail: who did what, when, why, from what to what; and whether the chain holds."""
+"""The audit trail: who did what, when, why, from what to what; and whether the chain is valid."""
 
 from typing import Any
 
@@ -6,11 +6,9 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
-from django.urls import URLPattern
-from django.utils.safestring import SafeString
 
 from registry_app.admin.filters import TextFilter, build_choice_filter
-from registry_app.admin.list_page import ListPage
+from registry_app.admin.list_page import ListPage, ago_column
 from registry_app.admin.wording import NOTHING, format_ago
 from registry_app.audit import verify_audit
 from registry_app.models import AuditEntry
@@ -58,15 +56,11 @@ class AuditEntryPageAdmin(ListPage[AuditEntry]):
         ObjectFilter,
         build_choice_filter("through", "through", _KINDS, column="actor_kind"),
     )
-    sortable_by = ()
     page_template = "dnsadmin/audit_entry.html"
+    pages = {"verify": "verify/"}
+    empty_text = "There are no entries yet."
     change_list_template = "dnsadmin/audit_list.html"
-
-    def empty_reason(self, request: HttpRequest) -> str:
-        return "There are no entries yet."
-
-    def urls_beside(self) -> list[URLPattern]:
-        return [self.page_path("verify/", self.verify_view, "verify")]
+    at_shown = ago_column("at", "when")
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -78,10 +72,6 @@ class AuditEntryPageAdmin(ListPage[AuditEntry]):
     @admin.display(description="entry")
     def sequence_shown(self, row: AuditEntry) -> str:
         return f"#{row.sequence}"
-
-    @admin.display(description="when")
-    def at_shown(self, row: AuditEntry) -> SafeString:
-        return format_ago(row.at)
 
     @admin.display(description="who")
     def actor_shown(self, row: AuditEntry) -> str:

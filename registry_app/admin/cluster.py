@@ -1,19 +1,14 @@
 """Clusters: where owners run."""
 
-from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern
 
-from registry_app.actor import Actor
 from registry_app.admin.answer import answer_probe
 from registry_app.admin.config_page import ConfigForm, ConfigPage
-from registry_app.admin.fields import SecretField
-from registry_app.admin.provider_form import AddressInput
+from registry_app.admin.fields import AddressInput, SecretField
 from registry_app.admin.wording import NOTHING
 from registry_app.inventory.cluster import (
     ClusterReport,
@@ -57,41 +52,26 @@ class ClusterForm(ConfigForm):
 @admin.register(Cluster)
 class ClusterPageAdmin(ConfigPage[Cluster]):
     list_display = ("name", "environment", "owners_shown", "description")
-    sortable_by = ()
     form_class = ClusterForm
+    register = staticmethod(register_cluster)
+    change = staticmethod(change_cluster)
+    delete = staticmethod(delete_cluster)
+    find_dependents = staticmethod(find_cluster_dependents)
     noun = "cluster"
     meaning_of_deletion = (
         "This deletes the cluster and its credentials from dnsadmin. Nothing changes in the cluster itself."
     )
     page_template = "dnsadmin/cluster.html"
+    pages = {**ConfigPage.pages, "test": "<int:pk>/test/"}
+    empty_text = "No cluster is registered. Register one to say where an owner runs."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Cluster]:
         rows = super().get_queryset(request).annotate(owner_count=Count("instances__owner", distinct=True))
         return rows.annotate(has_token=build_is_set("token"))
 
-    def empty_reason(self, request: HttpRequest) -> str:
-        return "No cluster is registered. Register one to say where an owner runs."
-
     @admin.display(description="owners")
     def owners_shown(self, row: Cluster) -> str:
         return str(getattr(row, "owner_count", 0))
-
-    def register(self, actor: Actor, values: Mapping[str, Any]) -> Cluster:
-        return register_cluster(actor, values)
-
-    def change(
-        self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
-    ) -> Cluster:
-        return change_cluster(actor, pk, changes, expected_updated_at=expected_updated_at)
-
-    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
-        delete_cluster(actor, pk, expected_updated_at=expected_updated_at)
-
-    def find_dependents(self, row: Cluster) -> list[str]:
-        return find_cluster_dependents(row)
-
-    def urls_beside(self) -> list[URLPattern]:
-        return [*super().urls_beside(), self.page_path("<int:pk>/test/", self.test_view, "test")]
 
     def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask the cluster's Kubernetes API for its version, and show the answer; nothing changes."""

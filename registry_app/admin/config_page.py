@@ -1,6 +1,6 @@
-"""Screens of what people tell us: a list, a page, and a form that registers or changes one row."""
+"""Pages of configuration: a list, a page, and a form that registers or changes one row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Generic
 
@@ -11,9 +11,8 @@ from django.urls import URLPattern
 
 from registry_app.actor import Actor
 from registry_app.admin.answer import answer_form
-from registry_app.admin.fields import SecretField, ThemedForm, dress
+from registry_app.admin.fields import NAME_OF, SecretField, ThemedForm, describe_suggestions, dress, suggest
 from registry_app.admin.list_page import ListPage
-from registry_app.admin.search_fields import NAME_OF, describe_suggestions, suggest
 from registry_app.admin.site import Row
 from registry_app.queries.access import may_administer
 from registry_app.queries.actor import actor_of
@@ -63,40 +62,27 @@ class ConfigForm(forms.ModelForm):  # type: ignore[type-arg]  # a runtime class,
 
 
 class ConfigPage(ListPage[Row], Generic[Row]):
-    """A noun of configuration. `register` and `change` are the mutations of the inventory."""
+    """A noun of configuration. `register`, `change` and `delete` are the mutations of the inventory;
+    `find_dependents` says why a row cannot be deleted now, one sentence each."""
 
     form_class: ClassVar[type[ConfigForm]]
     noun: ClassVar[str]
     meaning_of_deletion: ClassVar[str] = ""
     register_template: ClassVar[str] = "dnsadmin/form.html"
 
-    def register(self, actor: Actor, values: Mapping[str, Any]) -> Row:
-        raise NotImplementedError
+    register: ClassVar[Callable[..., Any]]
+    change: ClassVar[Callable[..., Any]]
+    delete: ClassVar[Callable[..., None]]
+    find_dependents: ClassVar[Callable[..., list[str]]]
+    pages = {"register": "register/", "edit": "<int:pk>/edit/", "remove": "<int:pk>/remove/"}
 
-    def change(
-        self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
-    ) -> Row:
-        raise NotImplementedError
-
-    def note_saved(self, request: HttpRequest, row: Row, said: Mapping[str, Any]) -> None:
-        """Say what whoever saved a row should know of what they said."""
-
-    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
-        raise NotImplementedError
-
-    def find_dependents(self, row: Row) -> list[str]:
-        """Why the row cannot be deleted now, one sentence each."""
-        raise NotImplementedError
-
-    def urls_beside(self) -> list[URLPattern]:
+    def get_urls(self) -> list[URLPattern]:
         # Rows that have no name of their own are chosen by no field: nothing searches for them.
-        search = [self.page_path("search/", self.search_view, "search")] if self.model in NAME_OF else []
-        return [
-            *search,
-            self.page_path("register/", self.register_view, "register"),
-            self.page_path("<int:pk>/edit/", self.edit_view, "edit"),
-            self.page_path("<int:pk>/remove/", self.remove_view, "remove"),
-        ]
+        search = [self.build_path("search/", "search")] if self.model in NAME_OF else []
+        return search + super().get_urls()
+
+    def note_saved(self, request: HttpRequest, row: Row, values: Mapping[str, Any]) -> None:
+        """Warn whoever saved a row with these values."""
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         if not may_administer(actor_of(request)):

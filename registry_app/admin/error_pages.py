@@ -169,7 +169,7 @@ def _describe(request: HttpRequest, trouble: Trouble) -> dict[str, object]:
 
 
 def _read_reason(exception: Exception | None, kind: type[Exception]) -> str:
-    """What we said ourselves when we refused; the resolver's own 404 carries a dump of all addresses."""
+    """The sentence of our own refusal; the resolver's own 404 lists all addresses."""
     if not isinstance(exception, kind) or not exception.args:
         return ""
     reason = exception.args[0]

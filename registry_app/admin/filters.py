@@ -8,7 +8,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from registry_app.admin.search_fields import NAME_OF, build_search_address, build_suggestions, is_id, suggest
+from registry_app.admin.fields import NAME_OF, build_search_address, build_suggestions, is_id, suggest
 
 
 class ListFilter(SimpleListFilter):

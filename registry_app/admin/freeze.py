@@ -7,19 +7,18 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
-from django.urls import URLPattern
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.answer import answer_act, answer_form, refuse
+from registry_app.admin.answer import answer_form, build_act_view, refuse
 from registry_app.admin.fields import MomentField, ThemedForm
 from registry_app.admin.filters import build_row_filter
-from registry_app.admin.list_page import ListPage
+from registry_app.admin.list_page import ListPage, ago_column
 from registry_app.admin.wording import format_ago, format_badge
 from registry_app.errors import DnsadminError
 from registry_app.inventory.freeze import delete_freeze, freeze, lift_freeze
-from registry_app.models import PROVIDER_SECRETS, Freeze, Grant, Provider
+from registry_app.models import Freeze, Grant, Provider
 from registry_app.queries.access import may_act_somewhere, may_administer, may_operate
 from registry_app.queries.actor import actor_of
 from registry_app.queries.freeze import FreezeState, compute_freeze_state
@@ -43,26 +42,18 @@ class FreezePageAdmin(ListPage[Freeze]):
     list_display = ("provider_shown", "state_shown", "starts_shown", "ends_shown", "reason", "created_by")
     list_filter = (build_row_filter("provider", "provider", Provider),)
     list_select_related = ("provider",)
-    sortable_by = ()
     page_template = "dnsadmin/freeze.html"
+    pages = {"start": "start/", "lift": "<int:pk>/lift/", "remove": "<int:pk>/remove/"}
+    empty_text = "There are no freezes."
+    starts_shown = ago_column("starts_at", "starts")
+    ends_shown = ago_column("ends_at", "ends", never="when lifted")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Freeze]:
-        rows = super().get_queryset(request).select_related("provider").defer(*PROVIDER_SECRETS)
-        return rows.annotate(read_at=Now())
-
-    def empty_reason(self, request: HttpRequest) -> str:
-        return "There are no freezes."
+        return super().get_queryset(request).annotate(read_at=Now())
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         may_freeze = may_act_somewhere(actor_of(request), Grant.Action.OPERATE)
         return [("Freeze", self.url_of("start"))] if may_freeze else []
-
-    def urls_beside(self) -> list[URLPattern]:
-        return [
-            self.page_path("start/", self.start_view, "start"),
-            self.page_path("<int:pk>/lift/", self.lift_view, "lift"),
-            self.page_path("<int:pk>/remove/", self.remove_view, "remove"),
-        ]
 
     @admin.display(description="frozen")
     def provider_shown(self, row: Freeze) -> str:
@@ -71,14 +62,6 @@ class FreezePageAdmin(ListPage[Freeze]):
     @admin.display(description="state")
     def state_shown(self, row: Freeze) -> SafeString:
         return _BADGES[_state_of(row)]
-
-    @admin.display(description="starts")
-    def starts_shown(self, row: Freeze) -> SafeString:
-        return format_ago(row.starts_at)
-
-    @admin.display(description="ends")
-    def ends_shown(self, row: Freeze) -> SafeString:
-        return format_ago(row.ends_at, never="when lifted")
 
     def page_context(self, request: HttpRequest, row: Freeze) -> dict[str, object]:
         actor = actor_of(request)
@@ -118,10 +101,7 @@ class FreezePageAdmin(ListPage[Freeze]):
         done = "Stored. Nothing is sent while the freeze is in force."
         return answer_form(self, request, form, act, title="Freeze", submit="Freeze", done=done)
 
-    def lift_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        back = self.url_of("change", pk)
-        done = "Lifted: transfers may be sent again."
-        return answer_act(request, lambda actor: lift_freeze(actor, pk), done=done, back=back)
+    lift_view = build_act_view(lift_freeze, "Lifted: transfers may be sent again.")
 
     def remove_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         if request.method != "POST":

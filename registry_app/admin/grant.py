@@ -6,17 +6,15 @@ from django import forms
 from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern
 
 from registry_app.actor import Actor
-from registry_app.admin.answer import answer_act, answer_form
+from registry_app.admin.answer import answer_form, build_act_view
 from registry_app.admin.fields import ThemedForm
 from registry_app.admin.filters import build_choice_filter, build_row_filter
 from registry_app.admin.list_page import ListPage
 from registry_app.inventory.grant import add_grant, remove_grant
-from registry_app.models import PROVIDER_SECRETS, Grant, Owner, Provider
+from registry_app.models import Grant, Owner, Provider
 from registry_app.queries.access import may_administer
 from registry_app.queries.actor import actor_of
 
@@ -42,24 +40,12 @@ class GrantPageAdmin(ListPage[Grant]):
         build_choice_filter("action", "action", Grant.Action.choices),
     )
     list_select_related = ("group", "provider", "owner")
-    sortable_by = ()
     page_template = "dnsadmin/grant.html"
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Grant]:
-        rows = super().get_queryset(request).select_related("group", "provider", "owner")
-        return rows.defer(*PROVIDER_SECRETS)
-
-    def empty_reason(self, request: HttpRequest) -> str:
-        return "There are no grants yet. Only administrators can change anything. Everybody can read."
+    pages = {"give": "give/", "take": "<int:pk>/take/"}
+    empty_text = "There are no grants yet. Only administrators can change anything. Everybody can read."
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         return [("Add a grant", self.url_of("give"))] if may_administer(actor_of(request)) else []
-
-    def urls_beside(self) -> list[URLPattern]:
-        return [
-            self.page_path("give/", self.give_view, "give"),
-            self.page_path("<int:pk>/take/", self.take_view, "take"),
-        ]
 
     @admin.display(description="may")
     def action_shown(self, row: Grant) -> str:
@@ -101,8 +87,4 @@ class GrantPageAdmin(ListPage[Grant]):
 
         return answer_form(self, request, form, act, title="Add a grant", submit="Add", done="Added.")
 
-    def take_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        done = "The grant was removed."
-        return answer_act(
-            request, lambda actor: remove_grant(actor, pk), done=done, back=self.url_of("changelist")
-        )
+    take_view = build_act_view(remove_grant, "The grant was removed.", back="changelist")

@@ -1,4 +1,4 @@
-"""Held snapshots: what was not believed, why, and a person's decision."""
+"""Held snapshots: why each is implausible, and a person's decision."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,17 +6,13 @@ from typing import Any, Final
 from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern
-from django.utils.safestring import SafeString
+from django.http import HttpRequest
 
-from registry_app.actor import Actor
-from registry_app.admin.answer import answer_act
+from registry_app.admin.answer import build_act_view
 from registry_app.admin.filters import build_choice_filter, build_row_filter
-from registry_app.admin.list_page import ListPage
-from registry_app.admin.wording import format_ago, format_badge
+from registry_app.admin.list_page import ListPage, ago_column, badge_column, number_column
 from registry_app.errors import InvalidRequest
-from registry_app.models import PROVIDER_SECRETS, HeldSnapshot, Provider
+from registry_app.models import HeldSnapshot, Provider
 from registry_app.queries.access import may_operate
 from registry_app.queries.actor import actor_of
 from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot, reject_held_snapshot
@@ -39,15 +35,17 @@ class DecisionForm(forms.Form):
     reason = forms.CharField(required=False, max_length=4000)
     seen = forms.CharField(max_length=64)
 
-    def read(self) -> tuple[str, str]:
-        """Reason and digest. Raises InvalidRequest for a form that is not ours."""
-        if not self.is_valid():
-            raise InvalidRequest(
-                "The form is not valid.",
-                fields={name: [str(text) for text in texts] for name, texts in self.errors.items()},
-                todo="Open the page again.",
-            )
-        return str(self.cleaned_data["reason"]), str(self.cleaned_data["seen"])
+
+def read_decision(request: HttpRequest) -> dict[str, Any]:
+    """Reason and digest. Raises InvalidRequest for a form that is not ours."""
+    form = DecisionForm(request.POST)
+    if not form.is_valid():
+        raise InvalidRequest(
+            "The form is not valid.",
+            fields={name: [str(text) for text in texts] for name, texts in form.errors.items()},
+            todo="Open the page again.",
+        )
+    return form.cleaned_data
 
 
 @admin.register(HeldSnapshot)
@@ -66,37 +64,17 @@ class HeldSnapshotPageAdmin(ListPage[HeldSnapshot]):
         build_row_filter("provider", "provider", Provider),
     )
     list_select_related = ("provider",)
-    sortable_by = ()
     page_template = "dnsadmin/held_snapshot.html"
+    pages = {"accept": "<int:pk>/accept/", "reject": "<int:pk>/reject/"}
+    empty_text = "No snapshot was held: every response of the providers was plausible."
+    id_shown = number_column("snapshot")
+    status_shown = badge_column("status", "status")
+    created_shown = ago_column("created_at", "first seen")
+    last_shown = ago_column("last_seen_at", "last seen")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[HeldSnapshot]:
         # The body may be tens of megabytes; nobody reads it here.
-        return super().get_queryset(request).select_related("provider").defer("body", *PROVIDER_SECRETS)
-
-    def empty_reason(self, request: HttpRequest) -> str:
-        return "No snapshot was held: every response of the providers was plausible."
-
-    def urls_beside(self) -> list[URLPattern]:
-        return [
-            self.page_path("<int:pk>/accept/", self.accept_view, "accept"),
-            self.page_path("<int:pk>/reject/", self.reject_view, "reject"),
-        ]
-
-    @admin.display(description="snapshot")
-    def id_shown(self, row: HeldSnapshot) -> str:
-        return f"#{row.pk}"
-
-    @admin.display(description="status")
-    def status_shown(self, row: HeldSnapshot) -> SafeString:
-        return format_badge(row.status, row.get_status_display())
-
-    @admin.display(description="first seen")
-    def created_shown(self, row: HeldSnapshot) -> SafeString:
-        return format_ago(row.created_at)
-
-    @admin.display(description="last seen")
-    def last_shown(self, row: HeldSnapshot) -> SafeString:
-        return format_ago(row.last_seen_at)
+        return super().get_queryset(request).defer("body")
 
     def page_context(self, request: HttpRequest, row: HeldSnapshot) -> dict[str, Any]:
         may_decide = may_operate(actor_of(request), row.provider)
@@ -113,22 +91,14 @@ class HeldSnapshotPageAdmin(ListPage[HeldSnapshot]):
             "reject_url": self.url_of("reject", row.pk),
         }
 
-    def accept_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        def act(actor: Actor) -> object:
-            reason, seen = DecisionForm(request.POST).read()
-            return accept_held_snapshot(actor, pk, reason=reason, seen=seen)
-
-        done = "Accepted. The next sync compares with this snapshot and stores what it reads."
-        return answer_act(request, act, done=done, back=self.url_of("change", pk))
-
-    def reject_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        def act(actor: Actor) -> object:
-            reason, seen = DecisionForm(request.POST).read()
-            return reject_held_snapshot(actor, pk, reason=reason, seen=seen)
-
-        return answer_act(
-            request, act, done="Rejected. The mirror stays as it was.", back=self.url_of("change", pk)
-        )
+    accept_view = build_act_view(
+        accept_held_snapshot,
+        "Accepted. The next sync compares with this snapshot and stores what it reads.",
+        read=read_decision,
+    )
+    reject_view = build_act_view(
+        reject_held_snapshot, "Rejected. The mirror stays as it was.", read=read_decision
+    )
 
     @staticmethod
     def _is_rejected_and_held(row: HeldSnapshot) -> bool:

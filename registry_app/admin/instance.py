@@ -1,7 +1,5 @@
 """Instances: each running ExternalDNS, and what is known of its flags."""
 
-from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -9,7 +7,6 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from registry_app.actor import Actor
 from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import LinesField
 from registry_app.admin.filters import TextFilter, build_row_filter
@@ -77,25 +74,26 @@ class InstancePageAdmin(ConfigPage[Instance]):
         build_row_filter("provider", "provider", Provider),
     )
     list_select_related = False
-    sortable_by = ()
     form_class = InstanceForm
+    register = staticmethod(register_instance)
+    change = staticmethod(change_instance)
+    delete = staticmethod(delete_instance)
+    find_dependents = staticmethod(find_instance_dependents)
     noun = "instance"
     meaning_of_deletion = (
         "Delete an instance that no longer runs. Its owner and the owner's record sets stay. This "
         "deletes only the entry in dnsadmin: an ExternalDNS that still runs continues. Approvals "
-        "that depend on the instance become void."
+        "that depend on the instance are cancelled."
     )
     page_template = "dnsadmin/config.html"
+    empty_text = (
+        "No instance is registered. Register one to say where an owner runs and with which "
+        "flags. The verdicts of a transfer depend on them."
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Instance]:
         rows = super().get_queryset(request).select_related("owner")
         return rows.prefetch_related("cluster", "provider", "registry_profile")
-
-    def empty_reason(self, request: HttpRequest) -> str:
-        return (
-            "No instance is registered. Register one to say where an owner runs and with which "
-            "flags. The verdicts of a transfer depend on them."
-        )
 
     def register_initial(self, request: HttpRequest) -> dict[str, Any]:
         return {"policy": Instance._meta.get_field("policy").default, **super().register_initial(request)}
@@ -118,20 +116,6 @@ class InstancePageAdmin(ConfigPage[Instance]):
     @admin.display(description="domain filter")
     def filter_shown(self, row: Instance) -> str:
         return describe_filter(row)
-
-    def register(self, actor: Actor, values: Mapping[str, Any]) -> Instance:
-        return register_instance(actor, values)
-
-    def change(
-        self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
-    ) -> Instance:
-        return change_instance(actor, pk, changes, expected_updated_at=expected_updated_at)
-
-    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
-        delete_instance(actor, pk, expected_updated_at=expected_updated_at)
-
-    def find_dependents(self, row: Instance) -> list[str]:
-        return find_instance_dependents(row)
 
     def facts(self, row: Instance) -> list[tuple[str, object]]:
         return [

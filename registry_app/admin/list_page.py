@@ -1,6 +1,6 @@
-"""What every screen of ours shares: a list that only shows, and pages beside it."""
+"""What every page of ours shares: a list that only shows, and pages beside it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Generic
 
@@ -14,18 +14,24 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.functional import cached_property
+from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from registry_app.admin.site import Row, ThemedAdmin
-from registry_app.admin.wording import NOTHING
+from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_look_alike
+from registry_app.models import PROVIDER_SECRETS, Owner
 from registry_app.queries.access import may_read
 from registry_app.queries.actor import actor_of
+from registry_app.queries.owner import find_look_alikes
+
+# The admin calls a column of a page with the page and a row.
+Column = Callable[[Any, Any], Any]
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]  # a runtime class, not generic
     """Counts and pages through at most `most_counted` rows; beyond them the list asks for a filter.
 
-    A count over a million rows costs more than the page it stands under, and nobody turns to page 20,000.
+    Counting a million rows costs more than the page itself, and nobody turns to page 20,000.
     """
 
     most_counted: ClassVar[int] = 10_000
@@ -33,7 +39,7 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]  # a runtime class, 
 
     @cached_property
     def found(self) -> int:
-        """How many rows there are; `most_counted` + 1 stands for more than that."""
+        """How many rows there are; `most_counted` + 1 means more than that."""
         rows = self.object_list
         if isinstance(rows, QuerySet):
             return rows.order_by()[: self.most_counted + 1].count()
@@ -55,6 +61,30 @@ def build_column(field: str, title: str) -> Callable[[models.Model], Any]:
         return getattr(row, field)
 
     shown.__name__ = field
+    return admin.display(shown, description=title)
+
+
+def badge_column(field: str, title: str) -> Column:
+    """A column with the label of a choice on its colour."""
+    return _describe_column(
+        title, lambda row: format_badge(getattr(row, field), getattr(row, f"get_{field}_display")())
+    )
+
+
+def ago_column(field: str, title: str, *, never: str = "never") -> Column:
+    """A column with the distance of a time."""
+    return _describe_column(title, lambda row: format_ago(getattr(row, field), never=never))
+
+
+def number_column(title: str) -> Column:
+    """A column with the number that people know a row by."""
+    return _describe_column(title, lambda row: f"#{row.pk}")
+
+
+def _describe_column(title: str, format_row: Callable[[Any], Any]) -> Column:
+    def shown(_page: Any, row: Any) -> Any:
+        return format_row(row)
+
     return admin.display(shown, description=title)
 
 
@@ -85,8 +115,13 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
     actions_on_top = True
     list_disable_select_all = True
     list_fullwidth = True
+    sortable_by = ()
     empty_value_display = NOTHING
     page_template: ClassVar[str] = "dnsadmin/page.html"
+    # Why an unfiltered list shows nothing, and what to do about it.
+    empty_text: ClassVar[str] = ""
+    # More pages under the address of the list: a route for each name; `NAME_view` answers it.
+    pages: ClassVar[Mapping[str, str]] = {}
 
     # --- who
 
@@ -107,6 +142,14 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
 
     # --- the list
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Row]:
+        """The rows with what the list names of others, and without secrets."""
+        related = self.list_select_related
+        rows = super().get_queryset(request)
+        if not isinstance(related, tuple):
+            return rows
+        return rows.select_related(*related).defer(*(PROVIDER_SECRETS if "provider" in related else ()))
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return FilteredList
 
@@ -116,8 +159,7 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
         return lookup.removesuffix("_name") in names
 
     def empty_reason(self, request: HttpRequest) -> str:
-        """Why an unfiltered list shows nothing, and what to do about it."""
-        return f"There are no {self.opts.verbose_name_plural} yet."
+        return self.empty_text
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -136,14 +178,12 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
 
     # --- pages
 
-    def urls_beside(self) -> list[URLPattern]:
-        """More pages under the address of the list; see `page_path`."""
-        return []
-
     def get_urls(self) -> list[URLPattern]:
-        return self.urls_beside() + super().get_urls()
+        return [self.build_path(route, name) for name, route in self.pages.items()] + super().get_urls()
 
-    def page_path(self, route: str, view: Callable[..., HttpResponseBase], name: str) -> URLPattern:
+    def build_path(self, route: str, name: str) -> URLPattern:
+        view: Callable[..., HttpResponseBase] = getattr(self, f"{name}_view")
+
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not self.has_view_permission(request):
                 raise PermissionDenied
@@ -195,3 +235,28 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
             **context,
         }
         return TemplateResponse(request, template, values, status=status)
+
+
+class OwnerList(ListPage[Row], Generic[Row]):
+    """A list whose rows name owners."""
+
+    def owners_of(self, row: Row) -> Iterable[Owner | None]:
+        """Whom a row names. They must be loaded with the row."""
+        raise NotImplementedError
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changes = super().get_changelist_instance(request)
+        # One query for the whole page: what is found rides on the rows that are shown.
+        rows = list(changes.result_list)
+        named = (owner for row in rows for owner in self.owners_of(row))
+        look_alikes = find_look_alikes(owner.owner_id for owner in named if owner)
+        for row in rows:
+            row.look_alikes = look_alikes
+        changes.result_list = rows
+        return changes
+
+    @staticmethod
+    def mark(row: Row, owner: Owner | None) -> SafeString | str:
+        """The mark of an owner that a row names; empty for none."""
+        found: Mapping[str, str] = getattr(row, "look_alikes", {})
+        return format_look_alike(found, owner.owner_id) if owner else ""

@@ -1,24 +1,24 @@
-"""Loops: owners that dnsadmin runs itself, what they are to keep, and what a run would do."""
+"""Loops: owners that dnsadmin runs itself, their declared endpoints, and what a run would do."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
+from django import forms
 from django.contrib import admin
+from django.core.validators import ProhibitNullCharactersValidator
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from providers.wire.endpoint import KNOWN_RECORD_TYPES
 from registry_app.actor import Actor
-from registry_app.admin.answer import answer_act, answer_form, read_posted, refuse
+from registry_app.admin.answer import answer_form, build_act_view, read_posted, refuse
 from registry_app.admin.config_page import ConfigForm, ConfigPage
-from registry_app.admin.fields import LinesField
+from registry_app.admin.fields import LinesField, ThemedForm
 from registry_app.admin.filters import build_row_filter
-from registry_app.admin.loop_forms import DeclaredEndpointForm
 from registry_app.admin.record_set import link_to
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due
 from registry_app.errors import DnsadminError, NotAllowed
@@ -27,7 +27,6 @@ from registry_app.inventory.loop import change_loop, delete_loop, register_loop
 from registry_app.loop.loop_request import build_request, find_loop, request_loop_run
 from registry_app.loop.run_loop import preview_loop
 from registry_app.models import (
-    PROVIDER_SECRETS,
     DeclaredEndpoint,
     Loop,
     LoopConfirmation,
@@ -39,9 +38,59 @@ from registry_app.queries.actor import actor_of
 from registry_app.queries.dependents import find_loop_dependents
 from registry_app.queries.loop import may_ask_for_run, may_declare_somewhere, may_plan_loop
 
+_MAX_TTL = 2**31 - 1
 _SHOWN_ENDPOINTS = 200
 _SHOWN_RUNS = 20
 _SETTINGS = ("policy", "managed_types", "interval_seconds", "is_enabled")
+
+
+class WholeLinesField(forms.CharField):
+    """Several texts, one a line, spaces inside them kept."""
+
+    widget = forms.Textarea
+
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value) or ""
+        ProhibitNullCharactersValidator()(text)
+        return [line.strip() for line in text.splitlines() if line.strip()]
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, (list, tuple)) else value
+
+
+class DeclaredEndpointForm(ThemedForm):
+    name = forms.CharField(max_length=1024)
+    record_type = forms.ChoiceField(choices=[(kind, kind) for kind in KNOWN_RECORD_TYPES])
+    targets = WholeLinesField(help_text="One a line.")
+    ttl = forms.IntegerField(
+        label="TTL (seconds)", min_value=0, max_value=_MAX_TTL, initial=0, help_text="0: not configured."
+    )
+    set_identifier = forms.CharField(max_length=255, required=False)
+    provider_specific = WholeLinesField(required=False, help_text="One a line: name=value.")
+    resource = forms.CharField(max_length=500, required=False, help_text="The label `resource` of its claim.")
+
+    def clean_provider_specific(self) -> list[list[str]]:
+        lines: list[str] = self.cleaned_data["provider_specific"]
+        if any("=" not in line for line in lines):
+            raise forms.ValidationError("Each line is name=value.")
+        return [list(line.split("=", 1)) for line in lines]
+
+    def values(self) -> dict[str, Any]:
+        """As the mutation takes them."""
+        return dict(self.cleaned_data)
+
+    @staticmethod
+    def initial_of(row: DeclaredEndpoint) -> dict[str, Any]:
+        """What the form of a declared endpoint begins with."""
+        return {
+            "name": row.name,
+            "record_type": row.record_type,
+            "targets": row.targets,
+            "ttl": row.ttl,
+            "set_identifier": row.set_identifier,
+            "provider_specific": ["=".join(pair) for pair in row.provider_specific],
+            "resource": row.resource,
+        }
 
 
 class LoopForm(ConfigForm):
@@ -59,34 +108,32 @@ class LoopPageAdmin(ConfigPage[Loop]):
     list_display = ("owner", "provider", "state_shown", "policy", "last_shown", "next_shown")
     list_filter = (build_row_filter("provider", "provider", Provider),)
     list_select_related = ("owner", "provider")
-    sortable_by = ()
     form_class = LoopForm
+    register = staticmethod(register_loop)
+    change = staticmethod(change_loop)
+    delete = staticmethod(delete_loop)
+    find_dependents = staticmethod(find_loop_dependents)
     noun = "loop"
     meaning_of_deletion = (
         "This deletes the loop and its declared endpoints from dnsadmin. The record sets that it "
         "created stay in the zone and keep their owner."
     )
     page_template = "dnsadmin/loop.html"
+    pages = {
+        **ConfigPage.pages,
+        "plan": "<int:pk>/plan/",
+        "run": "<int:pk>/run/",
+        "declare": "<int:pk>/declare/",
+        "withdraw": "<int:pk>/withdraw/<int:endpoint_pk>/",
+    }
+    empty_text = (
+        "No loop is registered. Register one to have dnsadmin itself manage record sets, for "
+        "example while they are parked between two clusters."
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Loop]:
-        rows = super().get_queryset(request).select_related("owner", "provider").defer(*PROVIDER_SECRETS)
         runs = LoopRun.objects.filter(loop=OuterRef("pk")).order_by("-pk")
-        return rows.annotate(last_status=Subquery(runs.values("status")[:1]))
-
-    def empty_reason(self, request: HttpRequest) -> str:
-        return (
-            "No loop is registered. Register one to have dnsadmin itself manage record sets, for "
-            "example while they are parked between two clusters."
-        )
-
-    def urls_beside(self) -> list[URLPattern]:
-        return [
-            *super().urls_beside(),
-            self.page_path("<int:pk>/plan/", self.plan_view, "plan"),
-            self.page_path("<int:pk>/run/", self.run_view, "run"),
-            self.page_path("<int:pk>/declare/", self.declare_view, "declare"),
-            self.page_path("<int:pk>/withdraw/<int:endpoint_pk>/", self.withdraw_view, "withdraw"),
-        ]
+        return super().get_queryset(request).annotate(last_status=Subquery(runs.values("status")[:1]))
 
     @admin.display(description="state")
     def state_shown(self, row: Loop) -> SafeString:
@@ -100,20 +147,6 @@ class LoopPageAdmin(ConfigPage[Loop]):
     @admin.display(description="next run")
     def next_shown(self, row: Loop) -> SafeString | str:
         return format_due(row.next_run_at) if row.is_enabled else NOTHING
-
-    def register(self, actor: Actor, values: Mapping[str, Any]) -> Loop:
-        return register_loop(actor, values)
-
-    def change(
-        self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
-    ) -> Loop:
-        return change_loop(actor, pk, changes, expected_updated_at=expected_updated_at)
-
-    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
-        delete_loop(actor, pk, expected_updated_at=expected_updated_at)
-
-    def find_dependents(self, row: Loop) -> list[str]:
-        return find_loop_dependents(row)
 
     def page_context(self, request: HttpRequest, row: Loop) -> dict[str, Any]:
         actor = actor_of(request)
@@ -165,16 +198,14 @@ class LoopPageAdmin(ConfigPage[Loop]):
         }
         return self.show(request, "dnsadmin/loop_plan.html", f"Plan: {row}", context)
 
-    def run_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        confirmation = read_posted(request, "confirmation")
-        done = "Run requested. It starts within seconds. Reload the page to see it."
-        back = self.url_of("change", pk)
-        return answer_act(
-            request,
-            lambda actor: request_loop_run(actor, pk, confirmation=confirmation),
-            done=done,
-            back=back,
-        )
+    run_view = build_act_view(
+        request_loop_run,
+        "Run requested. It starts within seconds. Reload the page to see it.",
+        read=lambda request: {"confirmation": read_posted(request, "confirmation")},
+    )
+    withdraw_view = build_act_view(
+        withdraw_endpoint, "Withdrawn. The next run deletes its record set if the policy allows it."
+    )
 
     def declare_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Declare one endpoint, or change the one that `endpoint` names."""
@@ -194,13 +225,6 @@ class LoopPageAdmin(ConfigPage[Loop]):
             submit="Declare",
             done="Declared. The next run creates or updates the record set.",
             context={"back": self.url_of("change", pk)},
-        )
-
-    def withdraw_view(self, request: HttpRequest, pk: int, endpoint_pk: int) -> HttpResponse:
-        done = "Withdrawn. The next run deletes its record set if the policy allows it."
-        back = self.url_of("change", pk)
-        return answer_act(
-            request, lambda actor: withdraw_endpoint(actor, pk, endpoint_pk), done=done, back=back
         )
 
     def _initial(self, row: Loop, request: HttpRequest) -> dict[str, Any]:

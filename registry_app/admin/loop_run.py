@@ -3,16 +3,14 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 
 from registry_app.admin.filters import build_choice_filter, build_row_filter
-from registry_app.admin.list_page import ListPage, build_column
+from registry_app.admin.list_page import ListPage, ago_column, badge_column, build_column, number_column
 from registry_app.admin.record_set import link_to
-from registry_app.admin.wording import NOTHING, describe_trigger, format_ago, format_badge
+from registry_app.admin.wording import NOTHING, describe_trigger, format_ago
 from registry_app.loop.step_changes import parse_items
-from registry_app.models import PROVIDER_SECRETS, Loop, LoopRun, Provider
+from registry_app.models import Loop, LoopRun, Provider
 from registry_app.queries.transfer import SHOWN_CHARACTERS
 
 _SHOWN_STEPS = 50
@@ -41,26 +39,11 @@ class LoopRunPageAdmin(ListPage[LoopRun]):
         build_choice_filter("status", "status", LoopRun.Status.choices),
     )
     list_select_related = ("owner", "provider")
-    sortable_by = ()
     page_template = "dnsadmin/loop_run.html"
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[LoopRun]:
-        return super().get_queryset(request).select_related("owner", "provider").defer(*PROVIDER_SECRETS)
-
-    def empty_reason(self, request: HttpRequest) -> str:
-        return "No loop ran yet. Runs begin when a loop is registered and the scheduler runs."
-
-    @admin.display(description="run")
-    def id_shown(self, row: LoopRun) -> str:
-        return f"#{row.pk}"
-
-    @admin.display(description="status")
-    def status_shown(self, row: LoopRun) -> SafeString:
-        return format_badge(row.status, row.get_status_display())
-
-    @admin.display(description="started")
-    def started_shown(self, row: LoopRun) -> SafeString:
-        return format_ago(row.started_at)
+    empty_text = "No loop ran yet. Runs begin when a loop is registered and the scheduler runs."
+    id_shown = number_column("run")
+    status_shown = badge_column("status", "status")
+    started_shown = ago_column("started_at", "started")
 
     def page_context(self, request: HttpRequest, row: LoopRun) -> dict[str, Any]:
         steps = row.steps.order_by("ordinal")

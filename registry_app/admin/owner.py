@@ -1,7 +1,5 @@
-"""Owners: who signs claims, where they run, and what they hold."""
+"""Owners: who signs claims, where they run, and what they own."""
 
-from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -9,7 +7,7 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
@@ -19,7 +17,7 @@ from registry_app.admin.config_page import ConfigForm, ConfigPage, read_moment
 from registry_app.admin.fields import LinesField, ThemedForm
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
 from registry_app.admin.instance import DEFAULTS, describe_instance
-from registry_app.admin.look_alikes import OwnerList
+from registry_app.admin.list_page import OwnerList, badge_column
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
 from registry_app.inventory.owner import INSTANCE_FIELDS, change_owner, delete_owner, register_owner
 from registry_app.models import (
@@ -97,21 +95,27 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
         build_row_filter("cluster", "cluster", Cluster, column="instances__cluster"),
     )
     list_select_related = False
-    sortable_by = ()
     form_class = OwnerForm
+    register = staticmethod(register_owner)
+    change = staticmethod(change_owner)
+    delete = staticmethod(delete_owner)
+    find_dependents = staticmethod(find_owner_dependents)
     noun = "owner"
     meaning_of_deletion = (
         "This deletes the owner and its grants from dnsadmin. Nothing changes at any provider. "
         "Finished transfers keep the owner id."
     )
     page_template = "dnsadmin/owner.html"
+    pages = {**ConfigPage.pages, "decommission": "<int:pk>/decommission/"}
+    empty_text = "No owner was seen in a claim yet, and none is registered."
+    status_shown = badge_column("status", "status")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Owner]:
         # An owner with several instances in the cluster of a filter is one owner.
         return super().get_queryset(request).prefetch_related(WITH_PROFILES, "instances__cluster").distinct()
 
     def register_initial(self, request: HttpRequest) -> dict[str, Any]:
-        # Discovered is what nobody said anything of.
+        # Discovered is for owners that nobody registered.
         return {"status": Owner.Status.REGISTERED, **super().register_initial(request)}
 
     def owners_of(self, row: Owner) -> tuple[Owner]:
@@ -127,21 +131,14 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
         changes.result_list = rows
         return changes
 
-    def empty_reason(self, request: HttpRequest) -> str:
-        return "No owner was seen in a claim yet, and none is registered."
-
     @admin.display(description="owner id")
     def owner_id_shown(self, row: Owner) -> SafeString:
         mark = self.mark(row, row)
         return format_html('<bdi class="dn-name">{}</bdi> {}', format_foreign(row.owner_id), mark)
 
-    @admin.display(description="status")
-    def status_shown(self, row: Owner) -> SafeString:
-        return format_badge(row.status, row.get_status_display())
-
     @admin.display(description="policy")
     def policy_shown(self, row: Owner) -> str:
-        # As in --policy; what each does stands on the owner's page.
+        # As in --policy; the owner's page says what each does.
         found = {instance.policy for instance in row.instances.all()} or {InstancePolicy.UNKNOWN.value}
         return found.pop() if len(found) == 1 else _SEVERAL
 
@@ -160,20 +157,6 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
     def counts_shown(self, row: Owner) -> SafeString | str:
         counts: SafeString | str = getattr(row, "counts_text", NOTHING)
         return counts
-
-    def register(self, actor: Actor, values: Mapping[str, Any]) -> Owner:
-        return register_owner(actor, values)
-
-    def change(
-        self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
-    ) -> Owner:
-        return change_owner(actor, pk, changes, expected_updated_at=expected_updated_at)
-
-    def urls_beside(self) -> list[URLPattern]:
-        return [
-            *super().urls_beside(),
-            self.page_path("<int:pk>/decommission/", self.decommission_view, "decommission"),
-        ]
 
     def decommission_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Say what the owner still owns, and what can become of it; leave it with the owner when sent."""
@@ -204,12 +187,6 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
             context=context,
             template="dnsadmin/owner_decommission.html",
         )
-
-    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
-        delete_owner(actor, pk, expected_updated_at=expected_updated_at)
-
-    def find_dependents(self, row: Owner) -> list[str]:
-        return find_owner_dependents(row)
 
     def page_context(self, request: HttpRequest, row: Owner) -> dict[str, Any]:
         counts = count_by_provider([row.pk]).get(row.pk, [])
@@ -285,6 +262,6 @@ def describe_counts(owner_pks: list[int]) -> dict[int, SafeString]:
 
 
 def list_record_sets(owner_pk: int, provider_pk: int) -> str:
-    """Where what an owner holds at a provider is listed."""
+    """The list of what an owner has at a provider."""
     query = urlencode({"owner": owner_pk, "provider": provider_pk})
     return f"{reverse('admin:registry_app_recordset_changelist')}?{query}"

@@ -1,24 +1,23 @@
 """Providers: the list, the page of one, its form, and what can be asked of it."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.answer import answer_act, read_posted, refuse
-from registry_app.admin.config_page import ConfigPage
+from registry_app.admin.answer import answer_act, build_act_view, read_reason, refuse
+from registry_app.admin.config_page import ConfigForm, ConfigPage
+from registry_app.admin.fields import AddressInput, SecretField
 from registry_app.admin.filters import build_choice_filter
 from registry_app.admin.list_page import build_column
-from registry_app.admin.provider_form import ProviderForm
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due
 from registry_app.errors import DnsadminError
 from registry_app.inventory.approval_change import cancel_looser_approval, confirm_looser_approval
@@ -43,12 +42,60 @@ from registry_app.queries.provider import (
 from registry_app.reconcile.request_sync import request_sync
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored, find_reason_to_wait
 
+_WHERE = ("name", "url", "protocol", "description", "is_enabled")
+_SHOWN_CREDENTIALS = ("authentication", "username", "ca_certificate", "client_certificate")
+_QUERY = ("url_query", "forget_url_query")
+_CERTIFICATES = ("ca_certificate", "client_certificate", "client_key", "forget_client_key")
+_SYNCS = (
+    "interval_seconds",
+    "deadline_seconds",
+    "max_body_bytes",
+    "max_items",
+    "allow_empty",
+    "hold_missing_percent",
+    "hold_owners_changed_percent",
+)
+_WRITES = (
+    "approval_policy",
+    "max_transfer_count",
+    "max_transfer_percent",
+    "write_mode",
+    "batch_size",
+    "read_back_seconds",
+    "capitalized_changes",
+)
 _FILTER_WORDS = {
     "include": "only at or below",
     "exclude": "not at or below",
     "regex_include": "only names that match",
     "regex_exclude": "not names that match",
 }
+
+
+class ProviderForm(ConfigForm):
+    secret = SecretField(
+        label="secret",
+        help_text="Password or token, or env:NAME or file:NAME. Never shown again. Leave it empty to keep "
+        "the stored one. A URL at another host deletes it.",
+    )
+    url_query = SecretField(
+        label="URL query",
+        help_text="The part of the URL after the ?, if it has one. Never shown again. A URL at another host "
+        "deletes it.",
+    )
+    client_key = SecretField(label="client key (PEM)", lines=True, help_text="Never shown again.")
+
+    sections = (
+        ("Where it is", _WHERE),
+        ("Credentials", ("authentication", "username", "secret", "forget_secret", *_QUERY, *_CERTIFICATES)),
+        ("How it is read", _SYNCS),
+        ("How it is written to", _WRITES),
+    )
+
+    class Meta:
+        model = Provider
+        fields = (*_WHERE, *_SHOWN_CREDENTIALS, *_SYNCS, *_WRITES)
+        widgets = {"url": AddressInput}
 
 
 @admin.register(Provider)
@@ -63,8 +110,11 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         "approval_shown",
     )
     list_filter = (build_choice_filter("status", "status", Provider.Status.choices),)
-    sortable_by = ()
     form_class = ProviderForm
+    register = staticmethod(register_provider)
+    change = staticmethod(change_provider)
+    delete = staticmethod(delete_provider)
+    find_dependents = staticmethod(find_provider_dependents)
     noun = "provider"
     meaning_of_deletion = (
         "This deletes the provider's mirror (record sets, claims, history and findings), its secrets "
@@ -72,27 +122,23 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         "name."
     )
     page_template = "dnsadmin/provider.html"
+    pages = {
+        **ConfigPage.pages,
+        "sync": "<int:pk>/sync/",
+        "test": "<int:pk>/test/",
+        "accept_restored": "<int:pk>/accept-restored/",
+        "accept_all_restored": "accept-restored/",
+        "approval_confirm": "<int:pk>/approval/confirm/",
+        "approval_cancel": "<int:pk>/approval/cancel/",
+        "directory": "directory/",
+    }
+    empty_text = (
+        "No provider is registered. Register the address of the first webhook server to see its records."
+    )
     register_template = "dnsadmin/provider_register.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
         return providers_for_display()
-
-    def empty_reason(self, request: HttpRequest) -> str:
-        return (
-            "No provider is registered. Register the address of the first webhook server to see its records."
-        )
-
-    def urls_beside(self) -> list[URLPattern]:
-        return [
-            *super().urls_beside(),
-            self.page_path("<int:pk>/sync/", self.sync_view, "sync"),
-            self.page_path("<int:pk>/test/", self.test_view, "test"),
-            self.page_path("<int:pk>/accept-restored/", self.accept_restored_view, "accept_restored"),
-            self.page_path("accept-restored/", self.accept_all_view, "accept_all_restored"),
-            self.page_path("<int:pk>/approval/confirm/", self.confirm_approval_view, "approval_confirm"),
-            self.page_path("<int:pk>/approval/cancel/", self.cancel_approval_view, "approval_cancel"),
-            self.page_path("directory/", self.directory_view, "directory"),
-        ]
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         return [*super().list_links(request), ("Known providers", self.url_of("directory"))]
@@ -135,42 +181,29 @@ class ProviderPageAdmin(ConfigPage[Provider]):
 
     # --- mutations
 
-    def register(self, actor: Actor, values: Mapping[str, Any]) -> Provider:
-        return register_provider(actor, values)
-
-    def change(
-        self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
-    ) -> Provider:
-        return change_provider(actor, pk, changes, expected_updated_at=expected_updated_at)
-
-    def note_saved(self, request: HttpRequest, row: Provider, said: Mapping[str, Any]) -> None:
-        for warning in list_warnings(row, said):
+    def note_saved(self, request: HttpRequest, row: Provider, values: Mapping[str, Any]) -> None:
+        for warning in list_warnings(row, values):
             messages.warning(request, warning)
 
-    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
-        delete_provider(actor, pk, expected_updated_at=expected_updated_at)
+    sync_view = build_act_view(
+        request_sync, "Sync requested. It starts within seconds. Reload the page to see it."
+    )
+    accept_restored_view = build_act_view(
+        accept_restored, "Accepted. dnsadmin may write to this provider again.", read=read_reason
+    )
+    approval_confirm_view = build_act_view(
+        confirm_looser_approval,
+        "Confirmed. The looser approval policy applies to transfers that are requested from now on.",
+    )
+    approval_cancel_view = build_act_view(
+        cancel_looser_approval, "Cancelled. The approval policy does not change."
+    )
 
-    def find_dependents(self, row: Provider) -> list[str]:
-        return find_provider_dependents(row)
-
-    def sync_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        back = self.url_of("change", pk)
-        done = "Sync requested. It starts within seconds. Reload the page to see it."
-        return answer_act(request, lambda actor: request_sync(actor, pk), done=done, back=back)
-
-    def accept_restored_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        reason = read_posted(request, "reason")
-        done = "Accepted. dnsadmin may write to this provider again."
-        back = self.url_of("change", pk)
-        return answer_act(
-            request, lambda actor: accept_restored(actor, pk, reason=reason), done=done, back=back
-        )
-
-    def accept_all_view(self, request: HttpRequest) -> HttpResponse:
+    def accept_all_restored_view(self, request: HttpRequest) -> HttpResponse:
         """Accept all providers that gave a snapshot since the restore; the others are named."""
 
         def act(actor: Actor) -> None:
-            _, left = accept_all_restored(actor, reason=read_posted(request, "reason"))
+            _, left = accept_all_restored(actor, **read_reason(request))
             for provider, reason in left:
                 messages.warning(request, f"{provider.name} is not accepted yet. {reason}")
 
@@ -178,16 +211,6 @@ class ProviderPageAdmin(ConfigPage[Provider]):
             "Accepted. dnsadmin may write again to every provider that returned a snapshot since the restore."
         )
         return answer_act(request, act, done=done, back=reverse("admin:index"))
-
-    def confirm_approval_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        done = "Confirmed. The looser approval policy applies to transfers that are requested from now on."
-        back = self.url_of("change", pk)
-        return answer_act(request, lambda actor: confirm_looser_approval(actor, pk), done=done, back=back)
-
-    def cancel_approval_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        done = "Cancelled. The approval policy does not change."
-        back = self.url_of("change", pk)
-        return answer_act(request, lambda actor: cancel_looser_approval(actor, pk), done=done, back=back)
 
     def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask the provider what ExternalDNS would ask, and show the answer; nothing changes."""

@@ -12,8 +12,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
-from registry_app.admin.look_alikes import OwnerList
-from registry_app.admin.transfer_draft import sign_selection
+from registry_app.admin.list_page import OwnerList
+from registry_app.admin.transfer_form import sign_selection
 from registry_app.admin.wording import (
     NOTHING,
     format_badge,
@@ -21,7 +21,6 @@ from registry_app.admin.wording import (
     format_targets,
 )
 from registry_app.models import (
-    PROVIDER_SECRETS,
     Cluster,
     Grant,
     Owner,
@@ -106,7 +105,6 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
         MissingFilter,
     )
     list_select_related = ("provider", "owner")
-    sortable_by = ()
     list_per_page = 100  # so many fit one preview page too: what is picked at once is seen at once
     actions = ("transfer_picked", "adopt_picked", "release_picked", "reformat_picked")
     page_template = "dnsadmin/record_set.html"
@@ -120,9 +118,6 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
             query.setlistdefault("name_suffix", old)
             return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
         return super().changelist_view(request, extra_context)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[RecordSet]:
-        return super().get_queryset(request).defer(*PROVIDER_SECRETS)
 
     def owners_of(self, row: RecordSet) -> tuple[Owner | None]:
         return (row.owner,)

@@ -1,19 +1,14 @@
 """Registry profiles: how instances write their claims. The encryption key goes in and never comes out."""
 
-from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern
 
-from registry_app.actor import Actor
 from registry_app.admin.answer import answer_probe
 from registry_app.admin.config_page import ConfigForm, ConfigPage
-from registry_app.admin.fields import SecretField
-from registry_app.admin.provider_form import AddressInput
+from registry_app.admin.fields import AddressInput, SecretField
 from registry_app.admin.wording import NOTHING
 from registry_app.inventory.registry_profile import (
     RegistryReport,
@@ -74,11 +69,16 @@ class RegistryProfileForm(ConfigForm):
 @admin.register(RegistryProfile)
 class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
     list_display = ("name", "kind", "prefix_shown", "suffix_shown", "wildcard_shown", "encrypts_shown")
-    sortable_by = ()
     form_class = RegistryProfileForm
+    register = staticmethod(register_registry_profile)
+    change = staticmethod(change_registry_profile)
+    delete = staticmethod(delete_registry_profile)
+    find_dependents = staticmethod(find_profile_dependents)
     noun = "registry profile"
     meaning_of_deletion = "This deletes the registry profile and its secrets from dnsadmin. No claim changes."
     page_template = "dnsadmin/config.html"
+    pages = {**ConfigPage.pages, "test": "<int:pk>/test/"}
+    empty_text = "No registry profile is registered: claims are read in ExternalDNS's default format."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RegistryProfile]:
         rows = super().get_queryset(request).prefetch_related("cluster")
@@ -87,9 +87,6 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
             has_access_key=build_is_set("secret_access_key"),
             has_session_token=build_is_set("session_token"),
         )
-
-    def empty_reason(self, request: HttpRequest) -> str:
-        return "No registry profile is registered: claims are read in ExternalDNS's default format."
 
     @admin.display(description="prefix")
     def prefix_shown(self, row: RegistryProfile) -> str:
@@ -106,20 +103,6 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
     @admin.display(description="encryption key")
     def encrypts_shown(self, row: RegistryProfile) -> str:
         return "set" if getattr(row, "has_key", False) else "not set"
-
-    def register(self, actor: Actor, values: Mapping[str, Any]) -> RegistryProfile:
-        return register_registry_profile(actor, values)
-
-    def change(
-        self, actor: Actor, pk: int, changes: Mapping[str, Any], *, expected_updated_at: datetime | None
-    ) -> RegistryProfile:
-        return change_registry_profile(actor, pk, changes, expected_updated_at=expected_updated_at)
-
-    def delete(self, actor: Actor, pk: int, *, expected_updated_at: datetime | None) -> None:
-        delete_registry_profile(actor, pk, expected_updated_at=expected_updated_at)
-
-    def find_dependents(self, row: RegistryProfile) -> list[str]:
-        return find_profile_dependents(row)
 
     def facts(self, row: RegistryProfile) -> list[tuple[str, object]]:
         providers = ", ".join(row.providers.values_list("name", flat=True)) or "all"
@@ -154,9 +137,6 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
             shown = rebuilt if row.kind == _KIND.CONFIGMAP else []
             return [("Cluster", row.cluster.name), ("Namespace", row.namespace), *shown]
         return []
-
-    def urls_beside(self) -> list[URLPattern]:
-        return [*super().urls_beside(), self.page_path("<int:pk>/test/", self.test_view, "test")]
 
     def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Read the store's claims once, and show what was found; nothing changes."""

@@ -1,4 +1,4 @@
-"""The admin theme, behind one door: nothing else imports it, so that it can be swapped."""
+"""The only module that imports the admin theme, so that it can be replaced."""
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 

@@ -3,15 +3,13 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 
 from registry_app.admin.filters import build_choice_filter, build_row_filter
-from registry_app.admin.list_page import ListPage, build_column
+from registry_app.admin.list_page import ListPage, ago_column, badge_column, build_column, number_column
 from registry_app.admin.record_set import link_to
-from registry_app.admin.wording import NOTHING, describe_trigger, format_ago, format_badge
-from registry_app.models import PROVIDER_SECRETS, Provider, SyncRun
+from registry_app.admin.wording import NOTHING, describe_trigger, format_ago
+from registry_app.models import Provider, SyncRun
 
 
 @admin.register(SyncRun)
@@ -35,26 +33,13 @@ class SyncRunPageAdmin(ListPage[SyncRun]):
         build_choice_filter("status", "status", SyncRun.Status.choices),
     )
     list_select_related = ("provider",)
-    sortable_by = ()
     page_template = "dnsadmin/facts.html"
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[SyncRun]:
-        return super().get_queryset(request).defer(*PROVIDER_SECRETS)
-
-    def empty_reason(self, request: HttpRequest) -> str:
-        return "No provider was synced yet. Syncs start when a provider is registered and the scheduler runs."
-
-    @admin.display(description="sync")
-    def id_shown(self, row: SyncRun) -> str:
-        return f"#{row.pk}"
-
-    @admin.display(description="status")
-    def status_shown(self, row: SyncRun) -> SafeString:
-        return format_badge(row.status, row.get_status_display())
-
-    @admin.display(description="started")
-    def started_shown(self, row: SyncRun) -> SafeString:
-        return format_ago(row.started_at)
+    empty_text = (
+        "No provider was synced yet. Syncs start when a provider is registered and the scheduler runs."
+    )
+    id_shown = number_column("sync")
+    status_shown = badge_column("status", "status")
+    started_shown = ago_column("started_at", "started")
 
     @admin.display(description="took")
     def took_shown(self, row: SyncRun) -> str:

@@ -6,14 +6,14 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from registry_app.admin.answer import answer_act, refuse
+from registry_app.admin.answer import build_act_view, refuse
 from registry_app.admin.fields import LinesField, MomentField, ThemedForm
-from registry_app.admin.list_page import ListPage
-from registry_app.admin.wording import format_ago, format_badge
+from registry_app.admin.list_page import ListPage, ago_column
+from registry_app.admin.wording import format_badge
 from registry_app.errors import DnsadminError
 from registry_app.inventory.token import issue_token, revoke_token
 from registry_app.models import ApiToken, Owner
@@ -51,25 +51,20 @@ class ApiTokenPageAdmin(ListPage[ApiToken]):
         "created_shown",
     )
     list_select_related = ("user",)
-    sortable_by = ()
     page_template = "dnsadmin/token.html"
+    pages = {"issue": "issue/", "revoke": "<int:pk>/revoke/"}
+    empty_text = "You have no API tokens."
+    expires_shown = ago_column("expires_at", "expires")
+    used_shown = ago_column("last_used_at", "last use")
+    created_shown = ago_column("created_at", "issued")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiToken]:
         actor = actor_of(request)
-        rows = super().get_queryset(request).select_related("user").defer("secret_hash")
+        rows = super().get_queryset(request).defer("secret_hash")
         return rows if may_administer(actor) else rows.filter(user=actor.user_id)
-
-    def empty_reason(self, request: HttpRequest) -> str:
-        return "You have no API tokens."
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         return [("Issue a token", self.url_of("issue")), ("How to use the API", reverse("api-docs"))]
-
-    def urls_beside(self) -> list[URLPattern]:
-        return [
-            self.page_path("issue/", self.issue_view, "issue"),
-            self.page_path("<int:pk>/revoke/", self.revoke_view, "revoke"),
-        ]
 
     @admin.display(description="state")
     def state_shown(self, row: ApiToken) -> SafeString:
@@ -82,18 +77,6 @@ class ApiTokenPageAdmin(ListPage[ApiToken]):
     @admin.display(description="scopes")
     def scopes_shown(self, row: ApiToken) -> str:
         return ", ".join(map(str, row.scopes))
-
-    @admin.display(description="expires")
-    def expires_shown(self, row: ApiToken) -> SafeString:
-        return format_ago(row.expires_at)
-
-    @admin.display(description="last use")
-    def used_shown(self, row: ApiToken) -> SafeString:
-        return format_ago(row.last_used_at)
-
-    @admin.display(description="issued")
-    def created_shown(self, row: ApiToken) -> SafeString:
-        return format_ago(row.created_at)
 
     def page_context(self, request: HttpRequest, row: ApiToken) -> dict[str, Any]:
         owners = ", ".join(row.owners.values_list("owner_id", flat=True)[:100])
@@ -141,6 +124,4 @@ class ApiTokenPageAdmin(ListPage[ApiToken]):
         context = {"row": token, "text": text, "back": self.url_of("changelist")}
         return self.show(request, "dnsadmin/token_issued.html", f"Token {token}", context)
 
-    def revoke_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        back = self.url_of("changelist")
-        return answer_act(request, lambda actor: revoke_token(actor, pk), done="Revoked.", back=back)
+    revoke_view = build_act_view(revoke_token, "Revoked.", back="changelist")

@@ -11,7 +11,6 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -19,11 +18,9 @@ from registry_app.actor import Actor
 from registry_app.admin.answer import refuse
 from registry_app.admin.fields import ThemedForm
 from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
-from registry_app.admin.list_page import build_column
-from registry_app.admin.look_alikes import OwnerList
-from registry_app.admin.transfer_request_page import answer_transfer_request
-from registry_app.admin.transfer_undo_page import answer_undo
-from registry_app.admin.wording import NOTHING, format_ago, format_badge
+from registry_app.admin.list_page import OwnerList, ago_column, badge_column, build_column, number_column
+from registry_app.admin.transfer_request import answer_transfer_request, answer_undo
+from registry_app.admin.wording import NOTHING
 from registry_app.errors import DnsadminError
 from registry_app.models import Grant, Owner, Provider, Transfer
 from registry_app.queries.access import may_act_somewhere
@@ -137,44 +134,34 @@ class TransferPageAdmin(OwnerList[Transfer]):
         build_row_filter("to owner", "target_owner", Owner),
         GroupFilter,
     )
-    sortable_by = ()
     page_template = "dnsadmin/transfer.html"
+    pages = {
+        "request": "request/",
+        "undo": "<int:pk>/undo/",
+        "progress": "<int:pk>/progress/",
+        "step": "<int:pk>/steps/<int:step_pk>/<str:part>/",
+        "act": "<int:pk>/<str:action>/act/",
+    }
+    empty_text = "There are no transfers yet. Select record sets in their list, or choose “New transfer”."
+    id_shown = number_column("transfer")
+    status_shown = badge_column("status", "status")
+    created_shown = ago_column("created_at", "requested")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Transfer]:
         return transfers_for_display()
 
-    def empty_reason(self, request: HttpRequest) -> str:
-        return "There are no transfers yet. Select record sets in their list, or choose “New transfer”."
-
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         may_request = may_act_somewhere(actor_of(request), Grant.Action.REQUEST)
         return [("New transfer", self.url_of("request"))] if may_request else []
-
-    def urls_beside(self) -> list[URLPattern]:
-        return [
-            self.page_path("request/", self.request_view, "request"),
-            self.page_path("<int:pk>/undo/", self.undo_view, "undo"),
-            self.page_path("<int:pk>/progress/", self.progress_view, "progress"),
-            self.page_path("<int:pk>/steps/<int:step_pk>/<str:part>/", self.step_view, "step"),
-            self.page_path("<int:pk>/<str:action>/act/", self.act_view, "act"),
-        ]
 
     def owners_of(self, row: Transfer) -> tuple[Owner | None, ...]:
         return row.source_owner, row.target_owner
 
     # --- columns
 
-    @admin.display(description="transfer")
-    def id_shown(self, row: Transfer) -> str:
-        return f"#{row.pk}"
-
     @admin.display(description="what")
     def kind_shown(self, row: Transfer) -> str:
         return f"Undo of #{row.undo_of_id}" if row.undo_of_id else row.get_kind_display()
-
-    @admin.display(description="status")
-    def status_shown(self, row: Transfer) -> SafeString:
-        return format_badge(row.status, row.get_status_display())
 
     @admin.display(description="from")
     def from_shown(self, row: Transfer) -> SafeString:
@@ -183,10 +170,6 @@ class TransferPageAdmin(OwnerList[Transfer]):
     @admin.display(description="to")
     def to_shown(self, row: Transfer) -> SafeString:
         return format_html("{} {}", row.target_owner or NOTHING, self.mark(row, row.target_owner))
-
-    @admin.display(description="requested")
-    def created_shown(self, row: Transfer) -> SafeString:
-        return format_ago(row.created_at)
 
     # --- pages
 

@@ -1,4 +1,5 @@
-"""Values as people read them: times, states, targets, and text that somebody else wrote."""
+"""Values as people read them: times, states, targets, and text that somebody else wrote. Templates: `{% load
+dnsadmin %}`."""
 
 import json
 import unicodedata
@@ -6,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from django import template
+from django.contrib.admin.views.main import PAGE_VAR, ChangeList
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -82,6 +85,8 @@ _TONES: Final = {
     "20": "warn",
     "10": "plain",
 }
+_ARROW: Final = " \N{RIGHTWARDS ARROW} "
+register = template.Library()
 
 
 def format_badge(value: object, label: object = None) -> SafeString:
@@ -142,7 +147,7 @@ def format_targets(targets: Sequence[str]) -> str:
 
 
 def describe_trigger(run: SyncRun | LoopRun) -> str:
-    """What began a sync or a run, and who, if it was a person's word."""
+    """What started a sync or a run, and the person who requested it, if any."""
     trigger = run.get_trigger_display()
     return f"{trigger} ({format_foreign(run.requested_by)})" if run.requested_by else trigger
 
@@ -155,7 +160,7 @@ def format_json(value: Any) -> str:
 
 
 def format_json_text(text: str) -> str:
-    """JSON text for people; the beginning of a longer one as it stands."""
+    """JSON text for people; the beginning of a longer one as it is."""
     try:
         return format_json(json.loads(text))
     except ValueError:
@@ -198,7 +203,8 @@ def _label_place(endpoint: dict[str, Any]) -> str:
 
 
 def _shorten_claim(target: object) -> str:
-    """The owner in a heritage text, and that there is more around it; what is not plain text is said so."""
+    """The owner in a heritage text, and that there is more around it; a claim that is not plain text is
+    marked."""
     text = format_foreign(target)
     _before, found, rest = text.partition(_OWNER)
     if not found:
@@ -223,3 +229,49 @@ def _say_store(endpoint: dict[str, Any]) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_TARGET else text[: _LONGEST_TARGET - 1] + "…"
+
+
+register.filter("ago", format_ago)
+register.filter("due", format_due)
+register.filter("foreign", format_foreign)
+register.filter("targets", format_targets)
+register.filter("as_json", format_json)
+register.filter("json_text", format_json_text)
+register.filter("look_alike", format_look_alike)
+register.filter("claim_lines", format_claim_endpoints)
+
+
+@register.filter
+def badge(value: object, label: object = None) -> str:
+    """`{{ row.state|badge:row.get_state_display }}`."""
+    return format_badge(value, label)
+
+
+@register.filter
+def claim_change(item: object) -> list[list[str]]:
+    """The claims of a transfer item in short: a line each, in the parts between which it may break."""
+    lines = describe_claim_change(getattr(item, "before", []), getattr(item, "after", []))
+    return [_split(line) for line in lines]
+
+
+def _split(line: str) -> list[str]:
+    old, arrow, new = line.partition(_ARROW)
+    subject, quote, claim = old.partition(' "')
+    parts = (subject, quote.strip() + claim, arrow.lstrip() + new)
+    return [part for part in parts if part]
+
+
+@register.filter
+def before_and_after(item: object) -> list[tuple[str, str]]:
+    """The claims of a transfer item as signed lines: what goes, what stays, what comes."""
+    before = format_claim_endpoints(getattr(item, "before", []))
+    after = format_claim_endpoints(getattr(item, "after", []))
+    gone = [("-", line) for line in before if line not in after]
+    kept = [(" ", line) for line in before if line in after]
+    return gone + kept + [("+", line) for line in after if line not in before]
+
+
+@register.simple_tag
+def page_address(changes: ChangeList, number: int, step: int) -> str:
+    """The address of the page `step` away, under the same filter."""
+    return changes.get_query_string({PAGE_VAR: str(number + step)})

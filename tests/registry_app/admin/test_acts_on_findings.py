@@ -6,7 +6,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from registry_app.admin.transfer_draft import read_selection
+from registry_app.admin.transfer_form import read_selection
 from registry_app.models import AuditEntry, Claim, Finding, Grant, Owner, Provider, RecordSet
 from tests.factories import make_administrator, make_finding, make_owner, make_record_set, make_user
 from tests.registry_app.admin.world import (

@@ -4,7 +4,7 @@ import pytest
 from django import forms
 from django.contrib.auth.models import Group
 
-from registry_app.admin.search_fields import MOST_SUGGESTED
+from registry_app.admin.fields import MOST_SUGGESTED
 from registry_app.models import Freeze, Grant, Loop, Owner, Provider, RegistryProfile
 from tests.factories import (
     make_administrator,

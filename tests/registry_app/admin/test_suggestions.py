@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from registry_app.admin.transfer_draft import read_selection
+from registry_app.admin.transfer_form import read_selection
 from registry_app.models import Claim, LoopRun
 from tests.factories import make_administrator, make_finding, make_owner
 from tests.registry_app.admin.world import address, make_claimed, make_fresh_provider, read_text, sign_in

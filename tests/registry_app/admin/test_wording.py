@@ -9,8 +9,8 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry_app.admin.template_tags import claim_change
 from registry_app.admin.wording import (
+    claim_change,
     describe_claim_change,
     format_ago,
     format_claim_endpoints,

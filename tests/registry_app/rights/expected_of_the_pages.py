@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from registry_app.admin.transfer_draft import Draft, sign_draft
+from registry_app.admin.transfer_form import Draft, sign_draft
 from registry_app.models import Owner
 from registry_app.transfer.plan.transfer_request import Selection
 from tests.registry_app.rights.callers import Caller

@@ -1,4 +1,4 @@
-"""The transfer form in three steps: pick, look, ask. The server keeps nothing between them."""
+"""The transfer form in three steps (select, preview, request), and the undo."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,21 +13,23 @@ from django.urls import reverse
 
 from registry_app.admin.answer import read_posted, refuse
 from registry_app.admin.list_page import ListPage
-from registry_app.admin.transfer_draft import (
+from registry_app.admin.transfer_form import (
     Draft,
+    TransferForm,
+    build_initial,
+    build_initial_from_draft,
     compute_item_digest,
     read_draft,
     read_selection,
     sign_draft,
 )
-from registry_app.admin.transfer_form import TransferForm, build_initial, build_initial_from_draft
 from registry_app.errors import DnsadminError
 from registry_app.models import Owner, Transfer, TransferItem
 from registry_app.queries.actor import actor_of
 from registry_app.queries.transfer import find_already_requested
 from registry_app.transfer.plan.preview import ProviderPlan, preview_transfer
 from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan
-from registry_app.transfer.request_transfer import request_transfer
+from registry_app.transfer.request_transfer import UndoRequest, preview_undo, request_transfer, request_undo
 
 ITEMS_A_PAGE = 100
 _FORM = "dnsadmin/transfer_form.html"
@@ -211,3 +213,39 @@ def read_number(text: str) -> int:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def answer_undo(page: ListPage[Any], request: HttpRequest, row: Transfer) -> HttpResponse:
+    """Show what an undo would write; on POST, request it."""
+    actor, back, status = actor_of(request), page.url_of("change", row.pk), 200
+    typed = {name: read_posted(request, name) for name in ("reason", "confirmation", "fingerprint")}
+    intent = _read_intent(request)
+    if request.method == "POST" and request.POST.get("step") != "preview":
+        try:
+            undo = request_undo(actor, row.public_id, UndoRequest(**typed, target_intent=intent))
+        except DnsadminError as error:
+            status = refuse(request, error)
+        else:
+            messages.success(request, "The undo was requested. It is a separate transfer.")
+            return redirect(page.url_of("change", undo.pk))
+    try:
+        plan = preview_undo(actor, row.public_id, target_intent=intent)
+    except DnsadminError as error:
+        if status == 200:
+            refuse(request, error)
+        return redirect(back)
+    context = {
+        **build_plan_context([plan], read_number(request.GET.get("page", ""))),
+        "row": row,
+        "typed": typed,
+        "intent": intent,
+        "intents": Transfer.TargetIntent.choices,
+        "back": back,
+    }
+    return page.show(request, "dnsadmin/transfer_undo.html", f"Undo of #{row.pk}", context, status=status)
+
+
+def _read_intent(request: HttpRequest) -> str:
+    """What the form, or a link to another page of the preview, says that the former owner wants."""
+    values = request.POST if request.method == "POST" else request.GET
+    return values.get("target_intent", Transfer.TargetIntent.UNKNOWN)
