@@ -1,9 +1,10 @@
-"""What the dnsadmin commands share: --json, --as, exit codes, and what they print, errors included."""
+"""What the dnsadmin commands share: --json, --as, acts, exit codes, and what they print, errors included."""
 
 import getpass
 import json
 import sys
-from collections.abc import Mapping
+from argparse import SUPPRESS
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Any, ClassVar
 
@@ -19,8 +20,11 @@ from registry_app.errors import (
     DatabaseUnusable,
     DnsadminError,
     InvalidRequest,
+    NotFound,
     RefusedBySafety,
 )
+from registry_app.models import Provider
+from registry_app.queries.named_row import find_named_provider
 
 
 class ExitCode(IntEnum):
@@ -29,13 +33,14 @@ class ExitCode(IntEnum):
     OK = 0
     ERROR = 1
     CHANGES = 2  # findings, changes, or something broken was found
-    REFUSED = 3  # a safety rule said no
+    REFUSED = 3  # by a safety rule
 
 
 class DnsadminCommand(BaseCommand):
-    """A command whose work is in `run`, which gives the exit code.
+    """A command whose work is in `run`, which returns the exit code; a command with acts has a method `_ACT`
+    for each instead.
 
-    `options_of_names` says how it calls what the use cases call otherwise.
+    `options_of_names` has its options for the names that the use cases use.
     """
 
     options_of_names: ClassVar[Mapping[str, str]] = {}
@@ -65,11 +70,24 @@ class DnsadminCommand(BaseCommand):
             sys.exit(int(code))
 
     def run(self, options: dict[str, Any]) -> ExitCode:
-        """Do the work."""
-        raise NotImplementedError
+        """Do the work: that of the act that was named."""
+        act: Callable[[dict[str, Any]], ExitCode] = getattr(self, f"_{options['act']}")
+        return act(options)
+
+    def report(self, options: Mapping[str, Any], document: Any, lines: Iterable[str]) -> None:
+        """Print the document under --json, and the lines otherwise."""
+        if options["json"]:
+            write_json(self.stdout, document)
+            return
+        for line in lines:
+            self.stdout.write(printable(line))
+
+    def report_values(self, options: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        """Print a few values, by name."""
+        self.report(options, values, [", ".join(f"{name} {value}" for name, value in values.items())])
 
     def name_option(self, name: str) -> str:
-        """How somebody at the shell calls what the use cases call `name`."""
+        """The option that sets what the use cases call `name`."""
         if name in self.options_of_names or name.startswith("-"):
             return self.options_of_names.get(name, name)
         return f"--{name.replace('_', '-')}"
@@ -85,9 +103,17 @@ class DnsadminCommand(BaseCommand):
         if as_json:
             problem = {"code": error.code, "happened": error.happened, "now": error.now, "todo": error.todo}
             write_json(self.stdout, {"error": {**problem, "fields": fields}})
-        told = [_describe(error), *(f"{name}: {' '.join(texts)}" for name, texts in fields.items())]
+        parts = [_describe(error), *(f"{name}: {' '.join(texts)}" for name, texts in fields.items())]
         code = ExitCode.REFUSED if isinstance(error, RefusedBySafety) else ExitCode.ERROR
-        return CommandError(printable(" ".join(told)), returncode=int(code))
+        return CommandError(printable(" ".join(parts)), returncode=int(code))
+
+
+def add_act(acts: Any, name: str, text: str) -> CommandParser:
+    """The parser of an act. It takes --json as well, so that it may be at the end of the line."""
+    act: CommandParser = acts.add_parser(name, help=text)
+    # SUPPRESS keeps the value of a --json before the act.
+    act.add_argument("--json", action="store_true", default=SUPPRESS, help="Print one JSON document.")
+    return act
 
 
 def write_json(stream: OutputWrapper, document: Any) -> None:
@@ -119,12 +145,33 @@ def actor_named(username: str, noun: str = "--as") -> Actor:
 
 
 def actor_of_shell() -> Actor:
-    """Who is at the shell, for what needs no right: looking, syncing, going on with approved work."""
+    """Who is at the shell, for what needs no right: to look, to sync, to continue approved work."""
     return Actor(kind="command", name=f"{getpass.getuser()} (shell)")
 
 
 def _describe(error: DnsadminError) -> str:
-    """The error in the words of a command: what is typed in the web admin is an option here."""
+    """The error as a command prints it: the text to type in the web admin is an option here."""
     if not isinstance(error, ConfirmationNeeded):
         return str(error)
     return f"{error.happened} {error.now} To do it anyway, add: --confirm {error.confirmation_text!r}"
+
+
+def find_providers(named: list[str], *, want_all: bool) -> list[Provider]:
+    """The named providers, each once. Raises NotFound or InvalidRequest."""
+    if want_all == bool(named):
+        raise InvalidRequest(
+            "No provider is named." if not named else "Provider names were given together with --all.",
+            now="Nothing was synced.",
+            todo="Name providers, or give --all.",
+        )
+    if want_all:
+        return list(Provider.objects.filter(is_enabled=True).only("id", "name"))
+    return list({provider.pk: provider for provider in map(find_provider, named)}.values())
+
+
+def find_provider(text: str) -> Provider:
+    """A provider by id or by name. Raises NotFound."""
+    provider = find_named_provider(text)
+    if provider is None:
+        raise NotFound(f"There is no provider {text!r}.", now="Nothing was done.", todo="See the list.")
+    return provider

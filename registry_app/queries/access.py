@@ -27,12 +27,7 @@ def may_read(actor: Actor) -> bool:
 
 
 def may_act(
-    actor: Actor,
-    action: Grant.Action,
-    *,
-    provider: Provider,
-    owner: Owner | None,
-    names: Iterable[str],
+    actor: Actor, action: Grant.Action, *, provider: Provider, owner: Owner | None, names: Iterable[str]
 ) -> bool:
     """Whether the actor's grants cover `action` on every one of `names` at `provider`; no for no names.
 

@@ -118,7 +118,7 @@ def export_audit(first: int = 1, last: int | None = None) -> Iterator[str]:
 
 
 def verify_export(lines: Iterable[str]) -> tuple[int, AuditFault | None]:
-    """How many entries there are, and the first thing that does not hold, if anything."""
+    """How many entries there are, and the first fault, if any."""
     count, begun, ended, ended_hash = 0, 0, 0, ""
     closing: dict[str, Any] | None = None
     for line in lines:

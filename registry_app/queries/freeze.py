@@ -12,7 +12,7 @@ from registry_app.outside_copy import find_copy_ahead
 
 
 class FreezeState(StrEnum):
-    """Where a freeze stands at one moment. Not a column: time alone changes it."""
+    """The state of a freeze at one moment. Not a column: time alone changes it."""
 
     PLANNED = "planned"
     ACTIVE = "active"

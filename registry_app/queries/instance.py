@@ -15,10 +15,10 @@ WITH_ALL = (WITH_PROFILES, "instances__cluster", "instances__provider")
 
 @dataclass(frozen=True)
 class InstanceFacts:
-    """One instance, as far as anybody said: see the model for what an empty value means.
+    """One instance, as far as it is known: see the model for what an empty value means.
 
     `profile` is the primary key of its registry profile as text, empty for ExternalDNS's defaults. A loop
-    has the settings of its row; how it writes claims, the instances without a cluster say.
+    has the settings of its row; the instances without a cluster say how it writes claims.
     """
 
     owner_id: str
@@ -47,11 +47,11 @@ class InstanceFacts:
         return self.domain_filter.matches(name)
 
     def manages(self, record_type: str) -> bool:
-        """Whether it looks at record sets of this type, as far as anybody said."""
+        """Whether it manages record sets of this type, as far as it is known."""
         return not self.managed_types or record_type in self.managed_types
 
     def shares_types_with(self, other: "InstanceFacts") -> bool:
-        """Whether both look at record sets of one type, as far as anybody said."""
+        """Whether both manage record sets of one type, as far as it is known."""
         if not self.managed_types or not other.managed_types:
             return True
         return not set(self.managed_types).isdisjoint(other.managed_types)

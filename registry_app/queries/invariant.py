@@ -10,7 +10,7 @@ SAMPLE = 20
 
 @dataclass(frozen=True)
 class Violation:
-    """Where an invariant does not hold: how many rows, and the first of them."""
+    """The rows that violate an invariant: how many, and the first of them."""
 
     count: int
     sample: tuple[str, ...]
@@ -19,7 +19,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Invariant:
-    """What must always hold, and how the rows are asked. Asking reads only."""
+    """What must always be true, and the reads that find violations."""
 
     id: str
     title: str

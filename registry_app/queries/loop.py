@@ -24,12 +24,7 @@ from registry_app.models import (
     Transfer,
     TransferItem,
 )
-from registry_app.queries.access import (
-    fetch_reach,
-    find_names_out_of_reach,
-    may_act,
-    may_act_everywhere,
-)
+from registry_app.queries.access import fetch_reach, find_names_out_of_reach, may_act, may_act_everywhere
 from registry_app.queries.instance import list_instances_at
 from registry_app.queries.named_row import build_suffix_query
 from registry_app.queries.provider import build_due_query, build_free_query
@@ -59,9 +54,7 @@ def unfinished_loop_runs() -> list[int]:
 def names_of_open_transfers(provider_id: int) -> frozenset[str]:
     """The names that transfers lock that are not over."""
     locked = TransferItem.objects.filter(
-        transfer__provider_id=provider_id,
-        transfer__status__in=Transfer.OPEN_STATUSES,
-        lock_key__isnull=False,
+        transfer__provider_id=provider_id, transfer__status__in=Transfer.OPEN_STATUSES, lock_key__isnull=False
     )
     return frozenset(locked.order_by().values_list("name", flat=True))
 

@@ -40,7 +40,7 @@ def build_suffix_query(name: str, *, column: str = "name_reversed") -> Q:
     """Rows at `name` or below it, in any spelling."""
     start = reversed_name(read_name(name))
     exact = Q(**{column: start}) | build_prefix_query(column, start + ".")
-    # An OR alone is answered by reading and sorting all of it; within one range that holds it all and
+    # An OR alone is answered by reading and sorting all of it; within one range that contains it all and
     # little else, the index is walked in the order of the page.
     return Q(**{f"{column}__gte": start, f"{column}__lt": start + _AFTER_THE_DOT}) & exact
 

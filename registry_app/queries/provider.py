@@ -118,10 +118,9 @@ def find_duplicates() -> dict[int, tuple[str, list[str]]]:
     }
 
 
-def list_warnings(row: Provider, said: Mapping[str, Any]) -> list[str]:
-    """Warnings for whoever registered or changed a provider, one text each. `said` are the values they
-    sent."""
-    if "url" not in said and not said.get("is_enabled"):
+def list_warnings(row: Provider, values: Mapping[str, Any]) -> list[str]:
+    """Warnings for whoever registered or changed a provider with these values, one text each."""
+    if "url" not in values and not values.get("is_enabled"):
         return []
     others = [other.name for other in find_namesakes(row.url, besides=row.pk)]
     return [describe_duplicate(row.name, others)] if others else []
@@ -174,7 +173,7 @@ def fetch_provider_page(provider: Provider, now: datetime) -> ProviderPage:
 
 
 def active_freezes(now: datetime) -> QuerySet[Freeze]:
-    """Freezes that hold now or later."""
+    """Freezes that apply now or later."""
     return (
         Freeze.objects.filter(Q(ends_at=None) | Q(ends_at__gt=now))
         .select_related("provider")

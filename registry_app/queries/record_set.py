@@ -75,7 +75,7 @@ class ProfileOwner:
     source: str
     place: str
 
-    def to_told(self) -> Told:
+    def for_explanation(self) -> Told:
         """The same for `explain_ownership`."""
         profile = f"the profile {self.profile}" if self.profile else "ExternalDNS's default settings"
         by_label = "the label owner of the provider"
@@ -140,7 +140,7 @@ def _explain(
         owner.owner_id if owner else "",
         claims,
         label_owner=_label_owner(record_set),
-        told=[belief.to_told() for belief in beliefs],
+        told=[belief.for_explanation() for belief in beliefs],
     )
 
 

@@ -140,8 +140,7 @@ def find_watched(now: datetime) -> QuerySet[Transfer]:
     """Failed transfers whose provider had a good sync since they were last checked for late arrivals."""
     watched = Transfer.objects.filter(status=Transfer.Status.FAILED, watch_until__gt=now)
     due = watched.filter(
-        provider__is_enabled=True,
-        provider__accepted_at__gt=Coalesce(F("watched_at"), F("finished_at")),
+        provider__is_enabled=True, provider__accepted_at__gt=Coalesce(F("watched_at"), F("finished_at"))
     )
     return due.select_related("provider", "source_owner", "target_owner")
 

@@ -7,9 +7,9 @@ from typing import IO, Any
 
 from django.core.management.base import CommandParser, OutputWrapper
 
-from registry_app.audit import AuditFault, verify_audit
+from registry_app.audit import verify_audit
 from registry_app.errors import InvalidRequest
-from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, printable, write_json
+from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, add_act
 from registry_app.outside_copy import fetch_knowledge
 from registry_app.queries.audit_entry import (
     default_checkpoint_file,
@@ -30,22 +30,19 @@ class Command(DnsadminCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         acts = parser.add_subparsers(dest="act", required=True)
-        verify = acts.add_parser("verify", help="Verify the chain and the checkpoints.")
+        verify = add_act(acts, "verify", "Verify the chain and the checkpoints.")
         verify.add_argument("file", nargs="?", type=Path, help="An export instead of the database.")
         verify.add_argument("--checkpoints", type=Path, help="A file of checkpoints.")
-        export = acts.add_parser("export", help="One line of JSON for each entry, and a closing line.")
+        export = add_act(acts, "export", "One line of JSON for each entry, and a closing line.")
         export.add_argument("--from", dest="first", type=int, default=1, metavar="SEQUENCE")
         export.add_argument("--to", dest="last", type=int, metavar="SEQUENCE")
         export.add_argument("--file", type=Path, help="A new file instead of standard output.")
-        checkpoint = acts.add_parser("checkpoint", help="Append the end of the trail to a file.")
+        checkpoint = add_act(acts, "checkpoint", "Append the end of the trail to a file.")
         checkpoint.add_argument("--file", type=Path, help="Default: in the state folder.")
-        for each in (verify, export, checkpoint):
-            each.add_argument("--json", action="store_true", default=False)
 
     def run(self, options: dict[str, Any]) -> ExitCode:
-        acts = {"verify": self._verify, "export": self._export, "checkpoint": self._checkpoint}
         try:
-            return acts[options["act"]](options)
+            return super().run(options)
         except OSError as error:
             raise InvalidRequest(f"{error.filename}: {error.strerror}.", todo="Name another file.") from error
 
@@ -56,17 +53,12 @@ class Command(DnsadminCommand):
         else:
             fault = verify_audit() or find_fault_of_checkpoints(options["checkpoints"])
             count = fetch_knowledge().sequence
-        self._report(options, count, fault)
+        found, line = None, f"Valid: {count} entries."
+        if fault is not None:
+            found = {"sequence": fault.sequence, "problem": fault.problem}
+            line = f"Not valid at entry {fault.sequence}: {fault.problem}."
+        self.report(options, {"entries": count, "holds": fault is None, "fault": found}, [line])
         return ExitCode.OK if fault is None else ExitCode.CHANGES
-
-    def _report(self, options: dict[str, Any], count: int, fault: AuditFault | None) -> None:
-        if options["json"]:
-            found = None if fault is None else {"sequence": fault.sequence, "problem": fault.problem}
-            write_json(self.stdout, {"entries": count, "holds": fault is None, "fault": found})
-        elif fault is None:
-            self.stdout.write(f"Valid: {count} entries.")
-        else:
-            self.stdout.write(f"Not valid at entry {fault.sequence}: {fault.problem}.")
 
     def _export(self, options: dict[str, Any]) -> ExitCode:
         count = -1
@@ -75,7 +67,7 @@ class Command(DnsadminCommand):
                 stream.write(f"{line}\n")
                 count += 1
         if options["file"] is not None:
-            self._tell(options, {"file": str(options["file"]), "entries": count})
+            self.report_values(options, {"file": str(options["file"]), "entries": count})
         return ExitCode.OK
 
     @contextmanager
@@ -90,11 +82,6 @@ class Command(DnsadminCommand):
     def _checkpoint(self, options: dict[str, Any]) -> ExitCode:
         known = store_checkpoint(options["file"])
         path = options["file"] or default_checkpoint_file()
-        self._tell(options, {"file": str(path), "sequence": known.sequence, "hash": known.hash})
+        values = {"file": str(path), "sequence": known.sequence, "hash": known.hash}
+        self.report_values(options, values)
         return ExitCode.OK
-
-    def _tell(self, options: dict[str, Any], said: dict[str, object]) -> None:
-        if options["json"]:
-            write_json(self.stdout, said)
-        else:
-            self.stdout.write(", ".join(f"{name} {printable(value)}" for name, value in said.items()))

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, printable, write_json
+from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode
 from registry_app.restore.back_up import back_up
 
 
@@ -24,11 +24,9 @@ class Command(DnsadminCommand):
         path: Path = options["file"]
         manifest = back_up(path)
         size = path.stat().st_size
-        if options["json"]:
-            write_json(self.stdout, {"file": str(path), "bytes": size, "manifest": asdict(manifest)})
-        else:
-            self.stdout.write(
-                f"Backed up to {printable(path)}: {size} bytes, generation {manifest.generation}, "
-                f"audit entries to {manifest.audit_sequence}."
-            )
+        line = (
+            f"Backed up to {path}: {size} bytes, generation {manifest.generation}, "
+            f"audit entries to {manifest.audit_sequence}."
+        )
+        self.report(options, {"file": str(path), "bytes": size, "manifest": asdict(manifest)}, [line])
         return ExitCode.OK

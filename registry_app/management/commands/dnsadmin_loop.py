@@ -19,16 +19,9 @@ from registry_app.management.dnsadmin_command import (
     ExitCode,
     actor_named,
     actor_of_shell,
-    printable,
-    write_json,
+    find_provider,
 )
-from registry_app.management.find_provider import find_provider
-from registry_app.management.loop_report import (
-    build_plan_report,
-    build_run_report,
-    describe_plan,
-    describe_run,
-)
+from registry_app.management.loop import build_plan_report, build_run_report, describe_plan, describe_run
 from registry_app.models import Loop, LoopRun, Owner, Provider
 from registry_app.queries.loop import may_declare_somewhere
 
@@ -74,16 +67,13 @@ class Command(DnsadminCommand):
             # Each name that the plan changes is asked about once it is known.
             _raise_if_not_allowed(actor, request)
             request = replace(request, on_behalf_of=actor)
-        if not options["json"]:
-            self._write_lines([_describe_request(request)])
+        self._write_lines(options, [_describe_request(request)])
         return self._preview(options, request) if options["dry_run"] else self._apply(options, request, actor)
 
     def _preview(self, options: dict[str, Any], request: LoopRequest) -> ExitCode:
         plan, refusals = preview_loop(request)
-        if options["json"]:
-            write_json(self.stdout, {"plan": build_plan_report(plan, refusals), "run": None})
-        else:
-            self._write_lines(describe_plan(plan, refusals))
+        document = {"plan": build_plan_report(plan, refusals), "run": None}
+        self.report(options, document, describe_plan(plan, refusals))
         if plan.changes.is_empty():
             return ExitCode.OK
         return ExitCode.REFUSED if refusals else ExitCode.CHANGES
@@ -93,21 +83,18 @@ class Command(DnsadminCommand):
 
         def show(plan: LoopPlan) -> None:
             shown.append(plan)
-            if not options["json"]:
-                is_meant = is_confirmed(plan.confirmation_text, options["confirm"])
-                self._write_lines(describe_plan(plan, is_confirmed=is_meant))
+            is_meant = is_confirmed(plan.confirmation_text, options["confirm"])
+            self._write_lines(options, describe_plan(plan, is_confirmed=is_meant))
 
         run = run_request(request, actor=actor, trigger=LoopRun.Trigger.PERSON, show=show)
-        if options["json"]:
-            plans = [build_plan_report(plan) for plan in shown]
-            write_json(self.stdout, {"plan": plans[0] if plans else None, "run": build_run_report(run)})
-        else:
-            self._write_lines(describe_run(run))
+        plan = build_plan_report(shown[0]) if shown else None
+        self.report(options, {"plan": plan, "run": build_run_report(run)}, describe_run(run))
         return compute_exit_code(run)
 
-    def _write_lines(self, lines: list[str]) -> None:
-        for line in lines:
-            self.stdout.write(printable(line))
+    def _write_lines(self, options: dict[str, Any], lines: list[str]) -> None:
+        """Lines before the document, which is the only thing on standard output under --json."""
+        if not options["json"]:
+            self.report(options, None, lines)
 
 
 def compute_exit_code(run: LoopRun) -> ExitCode:
@@ -176,10 +163,10 @@ def _build_declared(
 
 def _describe_reading(reading: ManifestReading) -> str:
     counts = [(reading.files, "file"), (len(reading.endpoints), "endpoint")]
-    told = [f"{count} {noun if count == 1 else noun + 's'}" for count, noun in counts]
+    parts = [f"{count} {noun if count == 1 else noun + 's'}" for count, noun in counts]
     if reading.ignored:
-        told.append(f"{len(reading.ignored)} without endpoints ignored")
-    return ", ".join(told)
+        parts.append(f"{len(reading.ignored)} without endpoints ignored")
+    return ", ".join(parts)
 
 
 def _read(directory: Path) -> ManifestReading:

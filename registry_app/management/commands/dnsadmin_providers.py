@@ -1,5 +1,6 @@
 """List providers, and ask any webhook provider whether it keeps the protocol."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -15,10 +16,9 @@ from registry_app.management.dnsadmin_command import (
     DnsadminCommand,
     ExitCode,
     actor_named,
-    printable,
-    write_json,
+    add_act,
+    find_provider,
 )
-from registry_app.management.find_provider import find_provider
 from registry_app.mirror.client import build_address_policy
 from registry_app.models import Provider
 
@@ -34,8 +34,8 @@ class Command(DnsadminCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         commands = parser.add_subparsers(dest="act", required=True, metavar="list|conformance")
-        listing = commands.add_parser("list", help="The registered providers and their status.")
-        asking = commands.add_parser("conformance", help="Check whether a provider follows the protocol.")
+        add_act(commands, "list", "The registered providers and their status.")
+        asking = add_act(commands, "conformance", "Check whether a provider follows the protocol.")
         asking.add_argument("provider", metavar="URL|PROVIDER", help="An address, or a name or id.")
         asking.add_argument("--protocol", choices=("webhook", "plugin"), default="webhook")
         asking.add_argument(
@@ -47,11 +47,6 @@ class Command(DnsadminCommand):
         asking.add_argument(
             "--as", dest="username", metavar="USER", help="The user who writes, for a registered provider."
         )
-        for each in (listing, asking):
-            each.add_argument("--json", action="store_true", help="Print one JSON document.")
-
-    def run(self, options: dict[str, Any]) -> ExitCode:
-        return self._list(options) if options["act"] == "list" else self._ask(options)
 
     def _list(self, options: dict[str, Any]) -> ExitCode:
         rows = list(
@@ -59,25 +54,23 @@ class Command(DnsadminCommand):
                 "name", "url", "status", "is_enabled", "record_set_count", "accepted_at", "last_error"
             )
         )
-        if options["json"]:
-            write_json(self.stdout, {"providers": rows})
-        else:
-            for row in rows:
-                told = printable(row["last_error"]) or f"{row['record_set_count']} record sets"
-                self.stdout.write(f"{printable(row['name'])}  {row['status']}  {row['url']}  {told}")
+        lines = (
+            f"{row['name']}  {row['status']}  {row['url']}  "
+            + (row["last_error"] or f"{row['record_set_count']} record sets")
+            for row in rows
+        )
+        self.report(options, {"providers": rows}, lines)
         is_failing = any(row["status"] == Provider.Status.FAILING for row in rows)
         return ExitCode.CHANGES if is_failing else ExitCode.OK
 
-    def _ask(self, options: dict[str, Any]) -> ExitCode:
+    def _conformance(self, options: dict[str, Any]) -> ExitCode:
         self.show_progress("Checking. This takes as long as the provider takes.")
         try:
             report = self._fetch_report(options)
         except ProviderError as error:
             raise InvalidRequest(str(error), now="Nothing was checked.", todo=error.hint) from error
-        if options["json"]:
-            write_json(self.stdout, {"report": msgspec.to_builtins(report), "counts": report.counts()})
-        else:
-            self._write_report(report)
+        document = {"report": msgspec.to_builtins(report), "counts": report.counts()}
+        self.report(options, document, _describe_report(report))
         return ExitCode.OK if report.is_conformant else ExitCode.CHANGES
 
     def _fetch_report(self, options: dict[str, Any]) -> Report:
@@ -94,16 +87,17 @@ class Command(DnsadminCommand):
             )
         return check_conformance(actor_named(options["username"]), provider.pk, zone=options["write"])
 
-    def _write_report(self, report: Report) -> None:
-        self.stdout.write(f"{report.origin}, {report.protocol} protocol, {report.seconds:.1f} s")
-        area = ""
-        for each in report.observations:
-            if each.area != area:
-                area = each.area
-                self.stdout.write(f"\n{area}")
-            told = " ".join(part for part in (each.detail, each.advice) if part)
-            self.stdout.write(f"  {each.verdict.value:7} {each.title}{': ' if told else ''}{printable(told)}")
-        counts = report.counts()
-        self.stdout.write("\n" + ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict))
-        if not report.wrote:
-            self.stdout.write("Nothing was written. Add --write ZONE to check how changes are applied.")
+
+def _describe_report(report: Report) -> Iterator[str]:
+    yield f"{report.origin}, {report.protocol} protocol, {report.seconds:.1f} s"
+    area = ""
+    for each in report.observations:
+        if each.area != area:
+            area = each.area
+            yield from ("", area)
+        text = " ".join(part for part in (each.detail, each.advice) if part)
+        yield f"  {each.verdict.value:7} {each.title}{': ' if text else ''}{text}"
+    counts = report.counts()
+    yield from ("", ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict))
+    if not report.wrote:
+        yield "Nothing was written. Add --write ZONE to check how changes are applied."

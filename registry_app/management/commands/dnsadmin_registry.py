@@ -8,13 +8,7 @@ from django.core.management.base import CommandParser
 from providers.registries.configmap.export import MAX_EXPORT_BYTES
 from registry_app.errors import InvalidRequest, NotFound
 from registry_app.inventory.registry_document import export_registry, restore_registry
-from registry_app.management.dnsadmin_command import (
-    DnsadminCommand,
-    ExitCode,
-    actor_named,
-    printable,
-    write_json,
-)
+from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, actor_named, add_act
 from registry_app.models import RegistryProfile
 
 
@@ -29,14 +23,12 @@ class Command(DnsadminCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         commands = parser.add_subparsers(dest="act", required=True, metavar="export|restore")
-        taking = commands.add_parser("export", help="Write the registry of an owner into a file.")
-        taking.add_argument("--owner", required=True, metavar="OWNER_ID")
-        bringing = commands.add_parser("restore", help="Restore the registry of a file.")
-        for each in (taking, bringing):
+        export = add_act(commands, "export", "Write the registry of an owner into a file.")
+        export.add_argument("--owner", required=True, metavar="OWNER_ID")
+        for each in (export, add_act(commands, "restore", "Restore the registry of a file.")):
             each.add_argument("--profile", required=True, help="A registry profile of kind configmap.")
             each.add_argument("--file", required=True, type=Path)
             each.add_argument("--as", dest="username", metavar="USER", required=True, help="Who asks.")
-            each.add_argument("--json", action="store_true", help="Print one JSON document.")
 
     def run(self, options: dict[str, Any]) -> ExitCode:
         actor = actor_named(options["username"])
@@ -47,19 +39,16 @@ class Command(DnsadminCommand):
         if options["act"] == "export":
             document = export_registry(actor, profile, options["owner"])
             _write(path, document)
-            said = {"owner_id": options["owner"], "file": str(path), "bytes": len(document)}
+            values = {"owner_id": options["owner"], "file": str(path), "bytes": len(document)}
         else:
             export = restore_registry(actor, profile, _read(path))
-            said = {
+            values = {
                 "owner_id": export.owner_id,
                 "file": str(path),
                 "rows": len(export.rows),
                 "left_out": export.left_out,
             }
-        if options["json"]:
-            write_json(self.stdout, said)
-        else:
-            self.stdout.write(", ".join(f"{name} {printable(value)}" for name, value in said.items()))
+        self.report_values(options, values)
         return ExitCode.OK
 
 

@@ -12,10 +12,9 @@ from registry_app.management.dnsadmin_command import (
     ExitCode,
     actor_named,
     actor_of_shell,
-    printable,
-    write_json,
+    add_act,
+    find_providers,
 )
-from registry_app.management.find_provider import find_providers
 from registry_app.models import Provider
 from registry_app.restore.accept_restored import (
     accept_all_restored,
@@ -36,40 +35,31 @@ class Command(DnsadminCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         acts = parser.add_subparsers(dest="act", required=True)
-        file = acts.add_parser("backup", help="Restore a file of dnsadmin_backup.")
+        file = add_act(acts, "backup", "Restore a file of dnsadmin_backup.")
         file.add_argument("file", type=Path)
         file.add_argument("--replace", action="store_true", help="Delete what the database holds now.")
-        status = acts.add_parser("status", help="Which providers wait, and why.")
-        accept = acts.add_parser("accept", help="Accept the snapshots since the restore.")
+        add_act(acts, "status", "Which providers wait, and why.")
+        accept = add_act(acts, "accept", "Accept the snapshots since the restore.")
         accept.add_argument("providers", nargs="*", metavar="PROVIDER", help="Name or id.")
         accept.add_argument(
             "--all", action="store_true", help="All providers that wait and returned a snapshot."
         )
         accept.add_argument("--as", dest="username", required=True, help="Who accepts: a user name.")
         accept.add_argument("--reason", required=True)
-        for each in (file, status, accept):
-            # The default of the parser above stands where it is said before the act.
-            each.add_argument("--json", action="store_true", default=False)
 
-    def run(self, options: dict[str, Any]) -> ExitCode:
-        act = {"backup": self._restore, "status": self._show, "accept": self._accept}[options["act"]]
-        return act(options)
-
-    def _restore(self, options: dict[str, Any]) -> ExitCode:
+    def _backup(self, options: dict[str, Any]) -> ExitCode:
         Path(settings.DNSADMIN_STATE_DIR).mkdir(mode=0o700, parents=True, exist_ok=True)
         manifest, generation = restore_backup(actor_of_shell(), options["file"], replaces=options["replace"])
-        if options["json"]:
-            write_json(self.stdout, {"made_at": manifest.made_at, "generation": generation.number})
-        else:
-            self.stdout.write(
-                f"Restored what was backed up at {manifest.made_at}. This is generation "
-                f"{generation.number}. Open transfers and runs are void. Start dnsadmin, wait for a "
-                "sync of each provider, look at the differences, and accept: dnsadmin_restore accept "
-                "--all --as NAME --reason TEXT."
-            )
+        line = (
+            f"Restored what was backed up at {manifest.made_at}. This is generation "
+            f"{generation.number}. Open transfers and runs were ended. Start dnsadmin, wait for a "
+            "sync of each provider, look at the differences, and accept: dnsadmin_restore accept "
+            "--all --as NAME --reason TEXT."
+        )
+        self.report(options, {"made_at": manifest.made_at, "generation": generation.number}, [line])
         return ExitCode.OK
 
-    def _show(self, options: dict[str, Any]) -> ExitCode:
+    def _status(self, options: dict[str, Any]) -> ExitCode:
         waiting = [(provider, find_reason_to_wait(provider)) for provider in restored_providers()]
         self._write(options, [], [(each, str(why or "It waits to be accepted.")) for each, why in waiting])
         return ExitCode.CHANGES if waiting else ExitCode.OK
@@ -90,13 +80,8 @@ class Command(DnsadminCommand):
     def _write(
         self, options: dict[str, Any], accepted: list[Provider], left: list[tuple[Provider, str]]
     ) -> None:
-        if options["json"]:
-            waiting = [{"provider": each.name, "reason": reason} for each, reason in left]
-            write_json(self.stdout, {"accepted": [each.name for each in accepted], "waiting": waiting})
-            return
-        for provider in accepted:
-            self.stdout.write(f"{printable(provider.name)}: accepted")
-        for provider, reason in left:
-            self.stdout.write(f"{printable(provider.name)}: {printable(reason)}")
-        if not accepted and not left:
-            self.stdout.write("No provider waits.")
+        waiting = [{"provider": each.name, "reason": reason} for each, reason in left]
+        lines = [f"{each.name}: accepted" for each in accepted]
+        lines += [f"{each.name}: {reason}" for each, reason in left]
+        document = {"accepted": [each.name for each in accepted], "waiting": waiting}
+        self.report(options, document, lines or ["No provider waits."])

@@ -1,5 +1,6 @@
 """Sync providers now, in this process."""
 
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,10 +15,9 @@ from registry_app.management.dnsadmin_command import (
     DnsadminCommand,
     ExitCode,
     actor_of_shell,
+    find_providers,
     printable,
-    write_json,
 )
-from registry_app.management.find_provider import find_providers
 from registry_app.models import Provider, SyncRun
 from registry_app.reconcile.sync import sync_provider
 
@@ -69,22 +69,17 @@ class Command(DnsadminCommand):
                 results.append(_build_result(syncs[sync], sync))
                 self.show_progress(f"{len(results)} of {len(providers)}: {results[-1].provider}")
         results.sort(key=lambda result: result.provider)
-        if options["json"]:
-            rows = [asdict(result) for result in results]
-            write_json(self.stdout, {"syncs": rows, "visits": rows})  # "visits" is the old name
-        else:
-            self._write_table(results)
+        rows = [asdict(result) for result in results]
+        # "visits" is the old name.
+        self.report(options, {"syncs": rows, "visits": rows}, _describe_results(results))
         return compute_exit_code(results)
 
-    def _write_table(self, results: list[ProviderResult]) -> None:
-        width = max((len(printable(result.provider)) for result in results), default=0)
-        for result in results:
-            counts = (
-                f"{result.seen} seen, {result.created} new, {result.changed} changed, "
-                f"{result.vanished} vanished"
-            )
-            told = printable(result.error) or counts
-            self.stdout.write(f"{printable(result.provider):{width}}  {result.status:10}  {told}")
+
+def _describe_results(results: list[ProviderResult]) -> Iterator[str]:
+    width = max((len(printable(result.provider)) for result in results), default=0)
+    for each in results:
+        counts = f"{each.seen} seen, {each.created} new, {each.changed} changed, {each.vanished} vanished"
+        yield f"{printable(each.provider):{width}}  {each.status:10}  {each.error or counts}"
 
 
 def _sync(provider: Provider, actor: Actor) -> SyncRun | None:
@@ -95,7 +90,7 @@ def _sync(provider: Provider, actor: Actor) -> SyncRun | None:
 
 
 def _build_result(provider: Provider, sync: Future[SyncRun | None]) -> ProviderResult:
-    """One bad provider never stops the others (I17): what it raised becomes its line."""
+    """One bad provider never stops the others (I17): its error becomes its line."""
     error = sync.exception()
     if isinstance(error, ClockOff):
         return ProviderResult(provider.name, _BROKEN, error_code=error.code, error=str(error))

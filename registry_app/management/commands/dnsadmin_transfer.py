@@ -1,27 +1,19 @@
 """Plan, request, show, approve, reject, cancel, apply, resume and undo transfers."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from django.core.management.base import CommandParser
 
-from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest
-from registry_app.management.dnsadmin_command import (
-    DnsadminCommand,
-    ExitCode,
-    actor_named,
-    actor_of_shell,
-    printable,
-    write_json,
-)
-from registry_app.management.find_provider import find_provider
-from registry_app.management.transfer_arguments import add_subcommands, build_request
-from registry_app.management.transfer_report import (
+from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, actor_named, find_provider
+from registry_app.management.transfer import (
+    add_subcommands,
     build_plan_report,
+    build_request,
     build_transfer_report,
     describe_next_step,
     describe_plan,
@@ -64,31 +56,14 @@ class Command(DnsadminCommand):
         super().add_arguments(parser)
         add_subcommands(parser)
 
-    def run(self, options: dict[str, Any]) -> ExitCode:
-        acts: dict[str, Callable[[dict[str, Any]], ExitCode]] = {
-            "plan": self._plan,
-            "request": self._request,
-            "show": self._show,
-            "approve": self._approve,
-            "reject": self._reject,
-            "cancel": self._cancel,
-            "undo": self._undo,
-            "apply": self._apply,
-            "resume": self._resume,
-        }
-        return acts[options["act"]](options)
-
     def _plan(self, options: dict[str, Any]) -> ExitCode:
         return self._report_plans(
             options, preview_transfer(actor_named(options["person"]), _read_request(options))
         )
 
     def _report_plans(self, options: dict[str, Any], plans: Sequence[ProviderPlan]) -> ExitCode:
-        if options["json"]:
-            write_json(self.stdout, {"plans": [build_plan_report(plan) for plan in plans]})
-        else:
-            for plan in plans:
-                self._write_lines(describe_plan(plan))
+        document = {"plans": [build_plan_report(plan) for plan in plans]}
+        self.report(options, document, (line for plan in plans for line in describe_plan(plan)))
         if any(plan.refusals for plan in plans):
             return ExitCode.REFUSED
         return ExitCode.CHANGES if any(plan.included for plan in plans) else ExitCode.OK
@@ -98,15 +73,13 @@ class Command(DnsadminCommand):
         return self._report_requested(options, transfers)
 
     def _report_requested(self, options: dict[str, Any], transfers: list[Transfer]) -> ExitCode:
-        """What was stored and, for people, how to go on with what waits for an approval."""
-        code = self._report(options, transfers)
-        if not options["json"]:
-            self._write_lines([line for transfer in transfers for line in describe_next_step(transfer)])
-        return code
+        """What was stored and, for people, how to continue with what waits for an approval."""
+        steps = [line for transfer in transfers for line in describe_next_step(transfer)]
+        return self._report(options, transfers, more=steps)
 
     def _show(self, options: dict[str, Any]) -> ExitCode:
         transfer = find_transfer(options["transfer"])
-        self._report(options, [transfer], actor=actor_of_shell())
+        self._report(options, [transfer], with_items=True)
         return compute_exit_code([transfer])
 
     def _approve(self, options: dict[str, Any]) -> ExitCode:
@@ -154,19 +127,17 @@ class Command(DnsadminCommand):
         return compute_exit_code(transfers)
 
     def _report(
-        self, options: dict[str, Any], transfers: list[Transfer], actor: Actor | None = None
+        self,
+        options: dict[str, Any],
+        transfers: list[Transfer],
+        *,
+        with_items: bool = False,
+        more: Sequence[str] = (),
     ) -> ExitCode:
-        with_items = actor is not None
-        if options["json"]:
-            reports = [build_transfer_report(transfer, with_items=with_items) for transfer in transfers]
-            write_json(self.stdout, {"transfers": reports})
-        for transfer in [] if options["json"] else transfers:
-            self._write_lines(describe_transfer(transfer, with_items=with_items))
+        reports = [build_transfer_report(transfer, with_items=with_items) for transfer in transfers]
+        lines = [line for each in transfers for line in describe_transfer(each, with_items=with_items)]
+        self.report(options, {"transfers": reports}, [*lines, *more])
         return ExitCode.OK
-
-    def _write_lines(self, lines: list[str]) -> None:
-        for line in lines:
-            self.stdout.write(printable(line))
 
 
 def compute_exit_code(transfers: list[Transfer]) -> ExitCode:

@@ -8,13 +8,7 @@ from django.db import transaction
 
 from registry_app.audit import record_audit
 from registry_app.errors import NotFound
-from registry_app.management.dnsadmin_command import (
-    DnsadminCommand,
-    ExitCode,
-    actor_of_shell,
-    printable,
-    write_json,
-)
+from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, actor_of_shell
 
 
 class Command(DnsadminCommand):
@@ -38,8 +32,5 @@ class Command(DnsadminCommand):
                 }
                 record_audit(actor_of_shell(), "accessattempt.deleted", row, before=before)
             AccessAttempt.objects.filter(pk__in=[row.pk for row in rows]).delete()
-        if options["json"]:
-            write_json(self.stdout, {"username": name, "deleted": len(rows)})
-        else:
-            self.stdout.write(f"{printable(name)} is unlocked.")
+        self.report(options, {"username": name, "deleted": len(rows)}, [f"{name} is unlocked."])
         return ExitCode.OK

@@ -10,7 +10,7 @@ import pytest
 from providers.wire.change_set import ChangeSet
 from registry_app.actor import SYSTEM
 from registry_app.errors import DnsadminError
-from registry_app.management.transfer_arguments import parse_fingerprints
+from registry_app.management.transfer import parse_fingerprints
 from registry_app.models import AuditEntry, Provider, RecordSet, Transfer
 from registry_app.reconcile.sync import sync_provider
 from tests.factories import make_administrator, make_owner, make_provider, make_user

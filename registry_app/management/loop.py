@@ -1,4 +1,4 @@
-"""Plans and runs of loops as a command tells them: for people in lines, for programs as JSON values."""
+"""What `dnsadmin_loop` prints of plans and runs: lines for people, JSON values for programs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ def build_plan_report(plan: LoopPlan, refusals: Sequence[DnsadminError] = ()) ->
 def describe_plan(
     plan: LoopPlan, refusals: Sequence[DnsadminError] = (), *, is_confirmed: bool = False
 ) -> list[str]:
-    """A plan in lines. `is_confirmed`: the words it asks for were said already."""
+    """A plan in lines. `is_confirmed`: the confirmation that it needs was given."""
     changes = plan.changes
     lines = [f"  + {_describe(each)}" for each in changes.creates]
     lines += [
@@ -86,11 +86,11 @@ def describe_run(run: LoopRun) -> list[str]:
 
 def _count(plan: LoopPlan) -> str:
     changes = plan.changes
-    told = (
+    counts = (
         f"{len(changes.creates)} to create, {len(changes.updates)} to update, "
         f"{len(changes.deletes)} to delete, {len(changes.left_alone)} left alone."
     )
-    return told if any(list_keys(changes)) else f"Nothing to do. {told}"
+    return counts if any(list_keys(changes)) else f"Nothing to do. {counts}"
 
 
 def _build_endpoint(endpoint: Endpoint) -> dict[str, Any]:
