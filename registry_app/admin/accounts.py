@@ -1,4 +1,4 @@
-"""Users, groups and logins: Django's own screens in the theme, with their changes in our audit trail too."""
+"""Users, groups and logins: Django's own pages in the theme, with their changes in our audit trail too."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -117,8 +117,8 @@ def change_own_password(request: HttpRequest) -> HttpResponse:
 
 @admin.register(User)
 class UserPageAdmin(_Audited, ThemedUserAdmin):
-    """Who may log in, and in which groups. Grants say what a group may do; Django's own permissions are
-    asked nowhere, so they are not shown."""
+    """Who may log in, and in which groups. Grants say what a group may do; Django's own permissions have no
+    effect, so they are not shown."""
 
     list_display = ("username", "email", "first_name", "last_name", "is_staff", "is_superuser", "is_active")
     filter_horizontal = ()
@@ -158,7 +158,8 @@ class LockOutPageAdmin(_Audited, AccessAttemptAdmin):  # type: ignore[misc]  # u
 
 
 class LoginLimit:
-    """Beside the lock-out of one name from one address: many names are tried from one address as well."""
+    """Limits logins from one address, whatever the user names. The lock-out is for one name from one
+    address."""
 
     def __init__(self, answer: Callable[[HttpRequest], HttpResponse]) -> None:
         self._answer = answer

@@ -3,12 +3,12 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 
-from registry_app.admin.filters import TextFilter, build_choice_filter
-from registry_app.admin.list_page import ListPage, ago_column
+from registry_app.admin.filters import build_choice_filter, build_text_filter
+from registry_app.admin.list_page import ListPage, ago_column, column
 from registry_app.admin.wording import NOTHING, format_ago
 from registry_app.audit import verify_audit
 from registry_app.models import AuditEntry
@@ -17,43 +17,22 @@ from registry_app.queries.named_row import build_prefix_query
 _KINDS = [("user", "Person"), ("token", "Token"), ("command", "Command"), ("system", "System")]
 
 
-class ActorFilter(TextFilter):
-    title = "who"
-    parameter_name = "actor"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(actor_name=self.typed) if self.typed else queryset
-
-
-class ActionFilter(TextFilter):
-    title = "what begins with"
-    parameter_name = "action"
-    hint = "transfer."
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(build_prefix_query("action", self.typed)) if self.typed else queryset
-
-
-class ObjectFilter(TextFilter):
-    title = "object"
-    parameter_name = "object"
-    hint = "provider 3"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if not self.typed:
-            return queryset
-        kind, _space, object_id = self.typed.replace(":", " ").partition(" ")
-        narrowed = queryset.filter(object_type=kind.lower())
-        return narrowed.filter(object_id=object_id.strip()) if object_id.strip() else narrowed
+def _build_object_query(text: str) -> Q:
+    """`provider 3` or `provider:3` is one object, `provider` all of its kind."""
+    kind, _space, object_id = text.replace(":", " ").partition(" ")
+    query = Q(object_type=kind.lower())
+    return query & Q(object_id=object_id.strip()) if object_id.strip() else query
 
 
 @admin.register(AuditEntry)
 class AuditEntryPageAdmin(ListPage[AuditEntry]):
     list_display = ("sequence_shown", "at_shown", "actor_shown", "action", "object_shown", "reason_shown")
     list_filter = (
-        ActorFilter,
-        ActionFilter,
-        ObjectFilter,
+        build_text_filter("who", "actor", lambda text: Q(actor_name=text)),
+        build_text_filter(
+            "what begins with", "action", lambda text: build_prefix_query("action", text), hint="transfer."
+        ),
+        build_text_filter("object", "object", _build_object_query, hint="provider 3"),
         build_choice_filter("through", "through", _KINDS, column="actor_kind"),
     )
     page_template = "dnsadmin/audit_entry.html"
@@ -61,6 +40,13 @@ class AuditEntryPageAdmin(ListPage[AuditEntry]):
     empty_text = "There are no entries yet."
     change_list_template = "dnsadmin/audit_list.html"
     at_shown = ago_column("at", "when")
+    sequence_shown = column("entry", lambda row: f"#{row.sequence}")
+    actor_shown = column(
+        "who",
+        lambda row: row.actor_name if row.actor_kind == "user" else f"{row.actor_name} ({row.actor_kind})",
+    )
+    object_shown = column("object", lambda row: row.object_label or f"{row.object_type} {row.object_id}")
+    reason_shown = column("why", lambda row: row.reason or NOTHING)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -68,22 +54,6 @@ class AuditEntryPageAdmin(ListPage[AuditEntry]):
         return super().changelist_view(
             request, {"verify_url": self.url_of("verify"), **(extra_context or {})}
         )
-
-    @admin.display(description="entry")
-    def sequence_shown(self, row: AuditEntry) -> str:
-        return f"#{row.sequence}"
-
-    @admin.display(description="who")
-    def actor_shown(self, row: AuditEntry) -> str:
-        return row.actor_name if row.actor_kind == "user" else f"{row.actor_name} ({row.actor_kind})"
-
-    @admin.display(description="object")
-    def object_shown(self, row: AuditEntry) -> str:
-        return row.object_label or f"{row.object_type} {row.object_id}"
-
-    @admin.display(description="why")
-    def reason_shown(self, row: AuditEntry) -> str:
-        return row.reason or NOTHING
 
     def page_context(self, request: HttpRequest, row: AuditEntry) -> dict[str, Any]:
         return {

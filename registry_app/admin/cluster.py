@@ -6,9 +6,9 @@ from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from registry_app.admin.answer import answer_probe
-from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import AddressInput, SecretField
+from registry_app.admin.forms import ConfigForm, ConfigPage, answer_probe
+from registry_app.admin.list_page import column
 from registry_app.admin.wording import NOTHING
 from registry_app.inventory.cluster import (
     ClusterReport,
@@ -64,14 +64,11 @@ class ClusterPageAdmin(ConfigPage[Cluster]):
     page_template = "dnsadmin/cluster.html"
     pages = {**ConfigPage.pages, "test": "<int:pk>/test/"}
     empty_text = "No cluster is registered. Register one to say where an owner runs."
+    owners_shown = column("owners", lambda row: str(getattr(row, "owner_count", 0)))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Cluster]:
         rows = super().get_queryset(request).annotate(owner_count=Count("instances__owner", distinct=True))
         return rows.annotate(has_token=build_is_set("token"))
-
-    @admin.display(description="owners")
-    def owners_shown(self, row: Cluster) -> str:
-        return str(getattr(row, "owner_count", 0))
 
     def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask the cluster's Kubernetes API for its version, and show the answer; nothing changes."""
@@ -97,5 +94,5 @@ class ClusterPageAdmin(ConfigPage[Cluster]):
 
 
 def describe_report(report: ClusterReport) -> list[tuple[str, object]]:
-    """What the page of a test says when all went well."""
+    """The result of a successful test, as label and value."""
     return [("Kubernetes", report.version)]

@@ -48,5 +48,5 @@ def _address_of(line: Attention) -> str:
 
 
 def _list_findings(kind: str) -> str:
-    """Where the findings that were counted are listed."""
+    """The address of the list of the findings that were counted."""
     return f"{reverse('admin:registry_app_finding_changelist')}?kind={kind}&state={Finding.State.OPEN.value}"

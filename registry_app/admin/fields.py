@@ -31,7 +31,7 @@ _TEXT_WIDGETS = (forms.TextInput, forms.NumberInput, forms.PasswordInput, forms.
 
 
 class _Typed(str):
-    """What a person typed, as opposed to the primary key that a form begins with."""
+    """A text that a person typed, not the initial primary key of a form."""
 
     __slots__ = ()
 
@@ -133,7 +133,7 @@ class _Lines(forms.Textarea):
 
 
 def as_search_field(field: forms.Field) -> forms.Field:
-    """The same choice as a search, if it is one of rows that can be many; otherwise the field itself."""
+    """A search field for a choice among rows of which there can be many; any other field as it is."""
     if not isinstance(field, forms.ModelChoiceField) or isinstance(field, SearchField | SearchManyField):
         return field
     if field.queryset is None or field.queryset.model not in NAME_OF:
@@ -157,7 +157,7 @@ def suggest(rows: "QuerySet[Any]", column: str, containing: str = "") -> list[st
 
 
 def describe_suggestions(model: type[Model], names: Iterable[str]) -> dict[str, str]:
-    """What a person must know before they choose one of these names: which may be taken for another."""
+    """A note for each name that looks like another one."""
     if model is not Owner:
         return {}
     found = find_look_alikes(names)
@@ -173,14 +173,14 @@ def build_suggestions(list_id: str, model: type[Model], names: Sequence[str]) ->
 
 
 def build_search_address(model: type[Model]) -> str:
-    """Where suggestions are asked for; nothing for rows that have no list of ours."""
+    """The address that returns suggestions; empty for rows without a list of ours."""
     if model is Group:
         return ""
     return reverse(f"admin:registry_app_{model._meta.model_name}_search")
 
 
 def build_unknown_text(rows: "QuerySet[Any]", column: str, text: str) -> str:
-    """There is no such row, and which are alike."""
+    """The error for an unknown name, with names like it."""
     noun = rows.model._meta.verbose_name
     shown = text[:100]
     close = suggest(rows, column, text.strip())[:5] if text.strip() else []
@@ -203,7 +203,7 @@ def is_id(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= _LONGEST_ID
 
 
-def dress(form: forms.BaseForm) -> None:
+def apply_theme(form: forms.BaseForm) -> None:
     """Give every widget of `form` its classes, and tie its help and errors to it for screen readers."""
     for name, chosen in form.fields.items():
         form.fields[name] = as_search_field(chosen)
@@ -236,7 +236,7 @@ class ThemedForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        dress(self)
+        apply_theme(self)
 
 
 class LinesField(forms.CharField):
@@ -265,7 +265,7 @@ class MomentField(forms.DateTimeField):
 
 
 class SecretField(forms.CharField):
-    """A secret: it goes in and never comes back out. Left empty, what is stored stays."""
+    """A secret, which is never shown. Left empty, the stored one stays."""
 
     def __init__(self, *, lines: bool = False, **options: Any):
         widget = WriteOnlyTextarea() if lines else forms.PasswordInput(attrs={"autocomplete": "new-password"})

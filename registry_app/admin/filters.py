@@ -1,10 +1,10 @@
 """Filters of lists: each is one field of a plain form, and one parameter of the URL."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from django.contrib.admin import ModelAdmin, SimpleListFilter
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
@@ -12,7 +12,7 @@ from registry_app.admin.fields import NAME_OF, build_search_address, build_sugge
 
 
 class ListFilter(SimpleListFilter):
-    """A filter with a value of its own: shown even while there is nothing to choose."""
+    """A filter that is shown even if there is nothing to choose."""
 
     kind: ClassVar[str] = "select"
     hint: ClassVar[str] = ""
@@ -32,12 +32,16 @@ class ListFilter(SimpleListFilter):
 
 
 class TextFilter(ListFilter):
-    """A filter one types into."""
+    """A filter one types into. `narrow` makes a condition of the text."""
 
     kind = "text"
+    narrow: ClassVar[Callable[..., Q]]
 
     def lookups(self, request: HttpRequest, model_admin: "ModelAdmin[Any]") -> list[tuple[str, str]]:
         return []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(self.narrow(self.typed)) if self.typed else queryset
 
 
 class ChoiceFilter(ListFilter):
@@ -120,6 +124,14 @@ class RowFilter(ListFilter):
     def _filter_by_name(self, queryset: QuerySet[Any], name: str) -> QuerySet[Any]:
         named = self.rows._default_manager.filter(**{self.label_column: name})
         return queryset.filter(**{f"{self.column}__in": named.values("pk")})
+
+
+def build_text_filter(
+    title: str, parameter: str, narrow: Callable[[str], Q], *, hint: str = ""
+) -> type[TextFilter]:
+    """A filter class that one types into; `narrow` makes a condition of the text."""
+    values = {"title": title, "parameter_name": parameter, "narrow": staticmethod(narrow), "hint": hint}
+    return type(f"{parameter.title()}Filter", (TextFilter,), values)
 
 
 def build_choice_filter(

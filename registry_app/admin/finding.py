@@ -13,10 +13,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.answer import answer_form, refuse
 from registry_app.admin.fields import MomentField, ThemedForm
-from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
-from registry_app.admin.list_page import OwnerList, ago_column, badge_column, build_column
+from registry_app.admin.filters import build_choice_filter, build_row_filter, build_text_filter
+from registry_app.admin.forms import answer_form, refuse
+from registry_app.admin.list_page import OwnerList, ago_column, badge_column, build_column, column
 from registry_app.admin.transfer_form import sign_selection
 from registry_app.admin.wording import NOTHING, format_ago, format_foreign
 from registry_app.errors import DnsadminError, InvalidRequest
@@ -29,14 +29,14 @@ from registry_app.transfer.plan.transfer_request import Selection
 
 
 class Fix(NamedTuple):
-    """Where a suggestion leads."""
+    """The label and the address of a suggested fix."""
 
     label: str
     address: str
 
 
 def build_fix(finding: Finding) -> Fix | None:
-    """None where only a person can know what to do."""
+    """The fix; None where only a person can know what to do."""
     suggestion: Mapping[str, Any] = finding.suggestion or {}
     kind = str(suggestion.get("kind", ""))
     if kind in Transfer.Kind.values:
@@ -111,7 +111,7 @@ def _find_record_sets(finding: Finding) -> tuple[int, ...]:
 
 
 def _find_loop_run(public_id: object) -> int | None:
-    """None for one that was purged meanwhile."""
+    """None for a run that was purged."""
     if not isinstance(public_id, str) or not public_id:
         return None
     return LoopRun.objects.filter(public_id=public_id).values_list("pk", flat=True).first()
@@ -148,22 +148,14 @@ def _transfer_address(finding: Finding, suggestion: Mapping[str, Any]) -> str:
 
 
 def _find_claims(finding: Finding, references: Sequence[object]) -> tuple[int, ...]:
-    """Claims are named by their identity: rows come and go with syncs, what they say does not."""
+    """Claims are named by their identity, because a sync may give a claim another row."""
     identities = [bytes.fromhex(str(reference)) for reference in references]
     rows = Claim.objects.filter(provider=finding.provider_id, identity__in=identities)
     return tuple(rows.values_list("pk", flat=True))
 
 
-class FindingNameFilter(TextFilter):
-    title = "name begins with"
-    parameter_name = "name"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(build_prefix_query("name", read_name(self.typed))) if self.typed else queryset
-
-
 class StateFilter(build_choice_filter("state", "state", Finding.State.choices)):  # type: ignore[misc]  # a class made by a factory
-    """What is resolved is history: it is shown when asked for."""
+    """Resolved findings are shown only when they are chosen."""
 
     unchosen = "Not resolved"
 
@@ -202,7 +194,9 @@ class FindingPageAdmin(OwnerList[Finding]):
         StateFilter,
         build_row_filter("provider", "provider", Provider),
         build_row_filter("owner", "owner", Owner),
-        FindingNameFilter,
+        build_text_filter(
+            "name begins with", "name", lambda text: build_prefix_query("name", read_name(text))
+        ),
     )
     list_select_related = ("provider", "owner")
     actions = ("fix_picked", "acknowledge_picked")
@@ -212,6 +206,7 @@ class FindingPageAdmin(OwnerList[Finding]):
     state_shown = badge_column("state", "state")
     first_shown = ago_column("first_seen_at", "first seen")
     last_shown = ago_column("last_seen_at", "last seen")
+    kind_shown = column("finding", lambda row: row.get_kind_display())
 
     def empty_reason(self, request: HttpRequest) -> str:
         last = Provider.objects.order_by("-last_sync_at").values_list("last_sync_at", flat=True)
@@ -222,10 +217,6 @@ class FindingPageAdmin(OwnerList[Finding]):
 
     def owners_of(self, row: Finding) -> tuple[Owner | None]:
         return (row.owner,)
-
-    @admin.display(description="finding")
-    def kind_shown(self, row: Finding) -> str:
-        return row.get_kind_display()
 
     @admin.display(description="about")
     def about_shown(self, row: Finding) -> SafeString:

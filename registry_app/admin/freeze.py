@@ -8,13 +8,12 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.answer import answer_form, build_act_view, refuse
 from registry_app.admin.fields import MomentField, ThemedForm
 from registry_app.admin.filters import build_row_filter
-from registry_app.admin.list_page import ListPage, ago_column
+from registry_app.admin.forms import answer_form, build_act_view, refuse
+from registry_app.admin.list_page import ListPage, ago_column, column
 from registry_app.admin.wording import format_ago, format_badge
 from registry_app.errors import DnsadminError
 from registry_app.inventory.freeze import delete_freeze, freeze, lift_freeze
@@ -47,6 +46,8 @@ class FreezePageAdmin(ListPage[Freeze]):
     empty_text = "There are no freezes."
     starts_shown = ago_column("starts_at", "starts")
     ends_shown = ago_column("ends_at", "ends", never="when lifted")
+    provider_shown = column("frozen", lambda row: str(row.provider or "All providers"))
+    state_shown = column("state", lambda row: _BADGES[_state_of(row)])
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Freeze]:
         return super().get_queryset(request).annotate(read_at=Now())
@@ -54,14 +55,6 @@ class FreezePageAdmin(ListPage[Freeze]):
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         may_freeze = may_act_somewhere(actor_of(request), Grant.Action.OPERATE)
         return [("Freeze", self.url_of("start"))] if may_freeze else []
-
-    @admin.display(description="frozen")
-    def provider_shown(self, row: Freeze) -> str:
-        return str(row.provider or "All providers")
-
-    @admin.display(description="state")
-    def state_shown(self, row: Freeze) -> SafeString:
-        return _BADGES[_state_of(row)]
 
     def page_context(self, request: HttpRequest, row: Freeze) -> dict[str, object]:
         actor = actor_of(request)

@@ -9,10 +9,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 
 from registry_app.actor import Actor
-from registry_app.admin.answer import answer_form, build_act_view
 from registry_app.admin.fields import ThemedForm
 from registry_app.admin.filters import build_choice_filter, build_row_filter
-from registry_app.admin.list_page import ListPage
+from registry_app.admin.forms import answer_form, build_act_view
+from registry_app.admin.list_page import ListPage, column
 from registry_app.inventory.grant import add_grant, remove_grant
 from registry_app.models import Grant, Owner, Provider
 from registry_app.queries.access import may_administer
@@ -25,10 +25,7 @@ class GrantForm(ThemedForm):
     provider = forms.ModelChoiceField(Provider.objects.all(), required=False, empty_label="Any provider")
     owner = forms.ModelChoiceField(Owner.objects.all(), required=False, empty_label="Any owner")
     name_suffix = forms.CharField(
-        required=False,
-        max_length=253,
-        label="At or below",
-        help_text="Such as example.org. Empty: any name.",
+        required=False, max_length=253, label="At or below", help_text="Such as example.org. Empty: any name."
     )
 
 
@@ -43,25 +40,13 @@ class GrantPageAdmin(ListPage[Grant]):
     page_template = "dnsadmin/grant.html"
     pages = {"give": "give/", "take": "<int:pk>/take/"}
     empty_text = "There are no grants yet. Only administrators can change anything. Everybody can read."
+    action_shown = column("may", lambda row: row.get_action_display())
+    provider_shown = column("provider", lambda row: str(row.provider or "any"))
+    owner_shown = column("owner", lambda row: str(row.owner or "any"))
+    suffix_shown = column("at or below", lambda row: row.name_suffix or "any name")
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         return [("Add a grant", self.url_of("give"))] if may_administer(actor_of(request)) else []
-
-    @admin.display(description="may")
-    def action_shown(self, row: Grant) -> str:
-        return row.get_action_display()
-
-    @admin.display(description="provider")
-    def provider_shown(self, row: Grant) -> str:
-        return str(row.provider or "any")
-
-    @admin.display(description="owner")
-    def owner_shown(self, row: Grant) -> str:
-        return str(row.owner or "any")
-
-    @admin.display(description="at or below")
-    def suffix_shown(self, row: Grant) -> str:
-        return row.name_suffix or "any name"
 
     def page_context(self, request: HttpRequest, row: Grant) -> dict[str, Any]:
         return {

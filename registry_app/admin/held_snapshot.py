@@ -8,8 +8,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from registry_app.admin.answer import build_act_view
 from registry_app.admin.filters import build_choice_filter, build_row_filter
+from registry_app.admin.forms import build_act_view
 from registry_app.admin.list_page import ListPage, ago_column, badge_column, number_column
 from registry_app.errors import InvalidRequest
 from registry_app.models import HeldSnapshot, Provider
@@ -30,7 +30,7 @@ _COUNTS: Final = {
 
 
 class DecisionForm(forms.Form):
-    """The reason of a decision, and which answer the page showed."""
+    """The reason of a decision, and the digest of the snapshot that the page showed."""
 
     reason = forms.CharField(required=False, max_length=4000)
     seen = forms.CharField(max_length=64)
@@ -102,13 +102,13 @@ class HeldSnapshotPageAdmin(ListPage[HeldSnapshot]):
 
     @staticmethod
     def _is_rejected_and_held(row: HeldSnapshot) -> bool:
-        """A wrong rejection can be taken back while the provider still says the same."""
+        """A wrong rejection can be reversed while the provider still returns the same."""
         is_held = row.provider.status == Provider.Status.HELD
         return is_held and row.status == HeldSnapshot.Status.REJECTED
 
 
 def describe_counts(difference: Mapping[str, Any]) -> list[tuple[str, object]]:
-    """What the snapshot comes to beside the mirror, in figures; those of nothing are left out."""
+    """The numbers of the difference from the mirror, without those that are zero."""
     return [(label, difference[key]) for key, label in _COUNTS.items() if difference.get(key)]
 
 

@@ -7,9 +7,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import LinesField
-from registry_app.admin.filters import TextFilter, build_row_filter
+from registry_app.admin.filters import build_row_filter, build_text_filter
+from registry_app.admin.forms import ConfigForm, ConfigPage
+from registry_app.admin.list_page import column
 from registry_app.admin.record_set import link_to
 from registry_app.inventory.instance import change_instance, delete_instance, register_instance
 from registry_app.models import Cluster, Instance, Loop, Provider
@@ -28,14 +29,6 @@ _FLAGS = (
     "managed_types",
     "claim_cache_seconds",
 )
-
-
-class OwnerIdFilter(TextFilter):
-    title = "owner id begins with"
-    parameter_name = "owner_id"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(build_prefix_query("owner__owner_id", self.typed)) if self.typed else queryset
 
 
 class InstanceForm(ConfigForm):
@@ -65,11 +58,21 @@ class InstanceForm(ConfigForm):
             self.fields["name"].required = False
 
 
+def describe_filter(row: Instance) -> str:
+    """The domain filter in one line."""
+    included = ", ".join(map(str, row.domain_include[:5])) or "Every name"
+    more = f" and {len(row.domain_include) - 5} more" if len(row.domain_include) > 5 else ""
+    but = f", but not {', '.join(map(str, row.domain_exclude[:5]))}" if row.domain_exclude else ""
+    return f"{included}{more}{but}"
+
+
 @admin.register(Instance)
 class InstancePageAdmin(ConfigPage[Instance]):
     list_display = ("name", "owner", "cluster_shown", "provider_shown", "policy", "filter_shown")
     list_filter = (
-        OwnerIdFilter,
+        build_text_filter(
+            "owner id begins with", "owner_id", lambda text: build_prefix_query("owner__owner_id", text)
+        ),
         build_row_filter("cluster", "cluster", Cluster),
         build_row_filter("provider", "provider", Provider),
     )
@@ -90,6 +93,9 @@ class InstancePageAdmin(ConfigPage[Instance]):
         "No instance is registered. Register one to say where an owner runs and with which "
         "flags. The verdicts of a transfer depend on them."
     )
+    cluster_shown = column("cluster", lambda row: row.cluster.name if row.cluster else _UNKNOWN)
+    provider_shown = column("provider", lambda row: row.provider.name if row.provider else _UNKNOWN)
+    filter_shown = column("domain filter", describe_filter)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Instance]:
         rows = super().get_queryset(request).select_related("owner")
@@ -104,18 +110,6 @@ class InstancePageAdmin(ConfigPage[Instance]):
         if loops:
             links.append((f"Loops of dnsadmin's own: {loops}", reverse("admin:registry_app_loop_changelist")))
         return links
-
-    @admin.display(description="cluster")
-    def cluster_shown(self, row: Instance) -> str:
-        return row.cluster.name if row.cluster else _UNKNOWN
-
-    @admin.display(description="provider")
-    def provider_shown(self, row: Instance) -> str:
-        return row.provider.name if row.provider else _UNKNOWN
-
-    @admin.display(description="domain filter")
-    def filter_shown(self, row: Instance) -> str:
-        return describe_filter(row)
 
     def facts(self, row: Instance) -> list[tuple[str, object]]:
         return [
@@ -142,16 +136,8 @@ def describe_instance(row: Instance) -> dict[str, object]:
     }
 
 
-def describe_filter(row: Instance) -> str:
-    """The domain filter in one line."""
-    included = ", ".join(map(str, row.domain_include[:5])) or "Every name"
-    more = f" and {len(row.domain_include) - 5} more" if len(row.domain_include) > 5 else ""
-    but = f", but not {', '.join(map(str, row.domain_exclude[:5]))}" if row.domain_exclude else ""
-    return f"{included}{more}{but}"
-
-
 def describe_cache(row: Instance) -> str:
-    """For how long it acts on claims it read before."""
+    """For how long it uses claims that it read before."""
     if row.claim_cache_seconds is None:
         return _UNKNOWN
     return f"for {row.claim_cache_seconds} s" if row.claim_cache_seconds else "no"

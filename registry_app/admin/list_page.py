@@ -1,4 +1,4 @@
-"""What every page of ours shares: a list that only shows, and pages beside it."""
+"""What all pages share: a read-only list, and pages beside it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -55,7 +55,7 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]  # a runtime class, 
 
 
 def build_column(field: str, title: str) -> Callable[[models.Model], Any]:
-    """A plain column under a title of its own: the names of fields are not for people."""
+    """A plain column with a title for people instead of the name of the field."""
 
     def shown(row: models.Model) -> Any:
         return getattr(row, field)
@@ -66,22 +66,24 @@ def build_column(field: str, title: str) -> Callable[[models.Model], Any]:
 
 def badge_column(field: str, title: str) -> Column:
     """A column with the label of a choice on its colour."""
-    return _describe_column(
+    return column(
         title, lambda row: format_badge(getattr(row, field), getattr(row, f"get_{field}_display")())
     )
 
 
 def ago_column(field: str, title: str, *, never: str = "never") -> Column:
     """A column with the distance of a time."""
-    return _describe_column(title, lambda row: format_ago(getattr(row, field), never=never))
+    return column(title, lambda row: format_ago(getattr(row, field), never=never))
 
 
 def number_column(title: str) -> Column:
     """A column with the number that people know a row by."""
-    return _describe_column(title, lambda row: f"#{row.pk}")
+    return column(title, lambda row: f"#{row.pk}")
 
 
-def _describe_column(title: str, format_row: Callable[[Any], Any]) -> Column:
+def column(title: str, format_row: Callable[[Any], Any]) -> Column:
+    """A column of what `format_row` makes of a row."""
+
     def shown(_page: Any, row: Any) -> Any:
         return format_row(row)
 
@@ -104,7 +106,7 @@ class FilteredList(ChangeList):
 class ListPage(ThemedAdmin[Row], Generic[Row]):
     """A list and its pages. Nothing is added, changed or deleted here but through a mutation of the app.
 
-    Everybody who may read sees it, as in the API; acting is decided by the mutation.
+    Everybody who may read sees it, as in the API; the mutation decides who may act.
     """
 
     change_list_template = "dnsadmin/list.html"
@@ -143,7 +145,7 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
     # --- the list
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Row]:
-        """The rows with what the list names of others, and without secrets."""
+        """The rows with the related rows that the list shows, without secrets."""
         related = self.list_select_related
         rows = super().get_queryset(request)
         if not isinstance(related, tuple):
@@ -173,7 +175,7 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
         return super().changelist_view(request, context)
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Label and address of what can be begun from the list."""
+        """Label and address of the buttons above the list."""
         return []
 
     # --- pages
@@ -241,7 +243,7 @@ class OwnerList(ListPage[Row], Generic[Row]):
     """A list whose rows name owners."""
 
     def owners_of(self, row: Row) -> Iterable[Owner | None]:
-        """Whom a row names. They must be loaded with the row."""
+        """The owners that a row names, loaded with the row."""
         raise NotImplementedError
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:

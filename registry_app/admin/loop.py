@@ -15,10 +15,10 @@ from django.utils.safestring import SafeString
 
 from providers.wire.endpoint import KNOWN_RECORD_TYPES
 from registry_app.actor import Actor
-from registry_app.admin.answer import answer_form, build_act_view, read_posted, refuse
-from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import LinesField, ThemedForm
 from registry_app.admin.filters import build_row_filter
+from registry_app.admin.forms import ConfigForm, ConfigPage, answer_form, build_act_view, read_posted, refuse
+from registry_app.admin.list_page import column
 from registry_app.admin.record_set import link_to
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due
 from registry_app.errors import DnsadminError, NotAllowed
@@ -130,23 +130,20 @@ class LoopPageAdmin(ConfigPage[Loop]):
         "No loop is registered. Register one to have dnsadmin itself manage record sets, for "
         "example while they are parked between two clusters."
     )
+    state_shown = column(
+        "state",
+        lambda row: format_badge("ok", "Runs") if row.is_enabled else format_badge("off", "Switched off"),
+    )
+    next_shown = column("next run", lambda row: format_due(row.next_run_at) if row.is_enabled else NOTHING)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Loop]:
         runs = LoopRun.objects.filter(loop=OuterRef("pk")).order_by("-pk")
         return super().get_queryset(request).annotate(last_status=Subquery(runs.values("status")[:1]))
 
-    @admin.display(description="state")
-    def state_shown(self, row: Loop) -> SafeString:
-        return format_badge("ok", "Runs") if row.is_enabled else format_badge("off", "Switched off")
-
     @admin.display(description="last run")
     def last_shown(self, row: Loop) -> SafeString | str:
         status = getattr(row, "last_status", None)
         return NOTHING if status is None else format_badge(status, LoopRun.Status(status).label)
-
-    @admin.display(description="next run")
-    def next_shown(self, row: Loop) -> SafeString | str:
-        return format_due(row.next_run_at) if row.is_enabled else NOTHING
 
     def page_context(self, request: HttpRequest, row: Loop) -> dict[str, Any]:
         actor = actor_of(request)
@@ -236,7 +233,7 @@ class LoopPageAdmin(ConfigPage[Loop]):
 
 
 def _describe_approval(row: Loop) -> str:
-    """What binds its runs."""
+    """Which approval its runs need."""
     runs = "An administrator registered it. Its runs need no approval"
     if row.provider.approval_policy != Provider.ApprovalPolicy.OTHER_PERSON:
         return f"{runs}. A run beyond the thresholds needs the confirmation of one person."

@@ -12,10 +12,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.answer import answer_form
-from registry_app.admin.config_page import ConfigForm, ConfigPage, read_moment
 from registry_app.admin.fields import LinesField, ThemedForm
-from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
+from registry_app.admin.filters import build_choice_filter, build_row_filter, build_text_filter
+from registry_app.admin.forms import ConfigForm, ConfigPage, answer_form, read_moment, read_version
 from registry_app.admin.instance import DEFAULTS, describe_instance
 from registry_app.admin.list_page import OwnerList, badge_column
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
@@ -40,14 +39,6 @@ from registry_app.queries.owner import count_by_provider, describe_owned, find_l
 _OWN: Final = ("owner_id", "status", "team", "name_patterns", "description")
 _SEVERAL: Final = "several"
 _MOST_SHOWN = 200
-
-
-class OwnerIdFilter(TextFilter):
-    title = "owner id begins with"
-    parameter_name = "id"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(build_prefix_query("owner_id", self.typed)) if self.typed else queryset
 
 
 class OwnerForm(ConfigForm):
@@ -90,7 +81,7 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
         "counts_shown",
     )
     list_filter = (
-        OwnerIdFilter,
+        build_text_filter("owner id begins with", "id", lambda text: build_prefix_query("owner_id", text)),
         build_choice_filter("status", "status", Owner.Status.choices),
         build_row_filter("cluster", "cluster", Cluster, column="instances__cluster"),
     )
@@ -159,10 +150,10 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
         return counts
 
     def decommission_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Say what the owner still owns, and what can become of it; leave it with the owner when sent."""
+        """Show what the owner still owns, and the options; leave it with the owner when the form is sent."""
         self.refuse_to_show(request, "decommission")
         row = self.find_row(request, pk)
-        read_at = request.POST.get("read_at") or row.updated_at.isoformat()
+        read_at = read_version(request, row)
 
         def act(actor: Actor) -> str:
             changes = {"status": Owner.Status.DECOMMISSIONED, "keep_record_sets": True}
@@ -212,7 +203,7 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
         }
 
     def _instance_form(self, request: HttpRequest, row: Owner) -> str:
-        """Where another instance is registered; empty for who may not."""
+        """The address of the form for another instance; empty without the right to use it."""
         if not may_administer(actor_of(request)):
             return ""
         return f"{reverse('admin:registry_app_instance_register')}?{urlencode({'owner': row.pk})}"

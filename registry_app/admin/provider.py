@@ -13,11 +13,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.answer import answer_act, build_act_view, read_reason, refuse
-from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import AddressInput, SecretField
 from registry_app.admin.filters import build_choice_filter
-from registry_app.admin.list_page import build_column
+from registry_app.admin.forms import ConfigForm, ConfigPage, answer_act, build_act_view, read_reason, refuse
+from registry_app.admin.list_page import build_column, column
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due
 from registry_app.errors import DnsadminError
 from registry_app.inventory.approval_change import cancel_looser_approval, confirm_looser_approval
@@ -136,6 +135,9 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         "No provider is registered. Register the address of the first webhook server to see its records."
     )
     register_template = "dnsadmin/provider_register.html"
+    freshness_shown = column("mirror", lambda row: describe_freshness(row, timezone.now()))
+    next_shown = column("next sync", lambda row: format_due(row.next_sync_at) if row.is_enabled else NOTHING)
+    approval_shown = column("approval", lambda row: row.get_approval_policy_display())
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
         return providers_for_display()
@@ -152,7 +154,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         return {"known": known, "directory": self.url_of("directory")}
 
     def directory_view(self, request: HttpRequest) -> HttpResponse:
-        """The publicly known webhook providers, each a way to a form with its settings."""
+        """The publicly known webhook providers, each with a link to a form with its settings."""
         context = {
             "providers": list_known_providers(),
             "source": describe_source(),
@@ -166,18 +168,6 @@ class ProviderPageAdmin(ConfigPage[Provider]):
     def status_shown(self, row: Provider) -> SafeString:
         badge = format_badge(row.status, row.get_status_display())
         return badge if row.is_enabled else format_html("{} {}", badge, format_badge("off", "Sync off"))
-
-    @admin.display(description="mirror")
-    def freshness_shown(self, row: Provider) -> str:
-        return describe_freshness(row, timezone.now())
-
-    @admin.display(description="next sync")
-    def next_shown(self, row: Provider) -> SafeString | str:
-        return format_due(row.next_sync_at) if row.is_enabled else NOTHING
-
-    @admin.display(description="approval")
-    def approval_shown(self, row: Provider) -> str:
-        return row.get_approval_policy_display()
 
     # --- mutations
 
@@ -286,10 +276,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         return ", ".join(parts)
 
 
-def _join(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
 def _describe_filter(stored: Mapping[str, Any]) -> str:
-    parts = [f"{words} {_join(stored[key])}" for key, words in _FILTER_WORDS.items() if stored.get(key)]
+    given = [(words, stored[key]) for key, words in _FILTER_WORDS.items() if stored.get(key)]
+    parts = [f"{words} {', '.join(map(str, v)) if isinstance(v, list) else v}" for words, v in given]
     return "; ".join(parts) or "none: everything"

@@ -11,24 +11,11 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
-from registry_app.admin.list_page import OwnerList
+from registry_app.admin.filters import build_choice_filter, build_row_filter, build_text_filter
+from registry_app.admin.list_page import OwnerList, column
 from registry_app.admin.transfer_form import sign_selection
-from registry_app.admin.wording import (
-    NOTHING,
-    format_badge,
-    format_foreign,
-    format_targets,
-)
-from registry_app.models import (
-    Cluster,
-    Grant,
-    Owner,
-    OwnershipState,
-    Provider,
-    RecordSet,
-    Transfer,
-)
+from registry_app.admin.wording import NOTHING, format_badge, format_foreign, format_targets
+from registry_app.models import Cluster, Grant, Owner, OwnershipState, Provider, RecordSet, Transfer
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.actor import actor_of
 from registry_app.queries.named_row import build_prefix_query, build_suffix_query, read_name
@@ -49,26 +36,6 @@ _OF_STATE = {
     OwnershipState.CONFLICT: (Transfer.Kind.TRANSFER, Transfer.Kind.RELEASE),
     OwnershipState.UNKNOWN: (),
 }
-
-
-class NameFilter(TextFilter):
-    title = "name begins with"
-    parameter_name = "name"
-    hint = "www.example.org"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if not self.typed:
-            return queryset
-        return queryset.filter(build_prefix_query("name", read_prefix(self.typed)))
-
-
-class NameSuffixFilter(TextFilter):
-    title = "at or below"
-    parameter_name = "name_suffix"
-    hint = "example.org"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(build_suffix_query(self.typed)) if self.typed else queryset
 
 
 class MissingFilter(build_choice_filter("missing", "missing", [("yes", "Missing"), ("no", "Present")])):  # type: ignore[misc]  # a class made by a factory
@@ -96,8 +63,13 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
         "seen_shown",
     )
     list_filter = (
-        NameFilter,
-        NameSuffixFilter,
+        build_text_filter(
+            "name begins with",
+            "name",
+            lambda text: build_prefix_query("name", read_prefix(text)),
+            hint="www.example.org",
+        ),
+        build_text_filter("at or below", "name_suffix", build_suffix_query, hint="example.org"),
         build_row_filter("owner", "owner", Owner),
         build_row_filter("provider", "provider", Provider),
         build_choice_filter("type", "type", [(name, name) for name in _SHOWN_TYPES], column="record_type"),
@@ -108,6 +80,12 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
     list_per_page = 100  # so many fit one preview page too: what is picked at once is seen at once
     actions = ("transfer_picked", "adopt_picked", "release_picked", "reformat_picked")
     page_template = "dnsadmin/record_set.html"
+    type_shown = column("type", lambda row: format_foreign(row.record_type))
+    targets_shown = column(
+        "targets", lambda row: format_html('<bdi class="dn-targets">{}</bdi>', format_targets(row.targets))
+    )
+    ttl_shown = column("TTL", lambda row: str(row.ttl) if row.ttl else NOTHING)
+    provider_shown = column("provider", lambda row: link_to(row.provider))
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -156,18 +134,6 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
         identifier = f" ({format_foreign(row.set_identifier)})" if row.set_identifier else ""
         return format_html('<bdi class="dn-name">{}{}</bdi>', format_foreign(row.name), identifier)
 
-    @admin.display(description="type")
-    def type_shown(self, row: RecordSet) -> str:
-        return format_foreign(row.record_type)
-
-    @admin.display(description="targets")
-    def targets_shown(self, row: RecordSet) -> SafeString:
-        return format_html('<bdi class="dn-targets">{}</bdi>', format_targets(row.targets))
-
-    @admin.display(description="TTL")
-    def ttl_shown(self, row: RecordSet) -> str:
-        return str(row.ttl) if row.ttl else NOTHING
-
     @admin.display(description="owner")
     def owner_shown(self, row: RecordSet) -> SafeString | str:
         if row.owner is None:
@@ -180,10 +146,6 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
         if row.missing_since is None:
             return badge
         return format_html("{} {}", badge, format_badge("missing", "Missing"))
-
-    @admin.display(description="provider")
-    def provider_shown(self, row: RecordSet) -> SafeString:
-        return link_to(row.provider)
 
     @admin.display(description="mirror of")
     def seen_shown(self, row: RecordSet) -> SafeString:
@@ -244,7 +206,7 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
 
 
 def build_transfer_url(kind: str, selection: Selection) -> str:
-    """Where the form for a transfer of `selection` is."""
+    """The address of the form for a transfer of `selection`."""
     query = urlencode({"kind": kind, "picked": sign_selection(selection)})
     return f"{reverse('admin:registry_app_transfer_request')}?{query}"
 

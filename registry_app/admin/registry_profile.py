@@ -6,9 +6,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from registry_app.admin.answer import answer_probe
-from registry_app.admin.config_page import ConfigForm, ConfigPage
 from registry_app.admin.fields import AddressInput, SecretField
+from registry_app.admin.forms import ConfigForm, ConfigPage, answer_probe
 from registry_app.admin.wording import NOTHING
 from registry_app.inventory.registry_profile import (
     RegistryReport,

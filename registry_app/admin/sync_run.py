@@ -56,14 +56,8 @@ class SyncRunPageAdmin(ListPage[SyncRun]):
                 ("Begun by", describe_trigger(row)),
                 ("Started", format_ago(row.started_at)),
                 ("Finished", format_ago(row.finished_at, never="not yet")),
-                (
-                    "Fetched in",
-                    _format_milliseconds(row.fetch_milliseconds),
-                ),
-                (
-                    "Stored in",
-                    _format_milliseconds(row.store_milliseconds),
-                ),
+                ("Fetched in", _format_milliseconds(row.fetch_milliseconds)),
+                ("Stored in", _format_milliseconds(row.store_milliseconds)),
                 ("Answer", f"{row.body_bytes} bytes" if row.body_bytes is not None else NOTHING),
                 *((name.replace("_", " ").capitalize(), getattr(row, name)) for name in counts),
                 ("Error", f"{row.error_code}: {row.error}" if row.error_code else NOTHING),

@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from registry_app.admin.answer import build_act_view, refuse
 from registry_app.admin.fields import LinesField, MomentField, ThemedForm
-from registry_app.admin.list_page import ListPage, ago_column
+from registry_app.admin.forms import build_act_view, refuse
+from registry_app.admin.list_page import ListPage, ago_column, column
 from registry_app.admin.wording import format_badge
 from registry_app.errors import DnsadminError
 from registry_app.inventory.token import issue_token, revoke_token
@@ -57,6 +57,7 @@ class ApiTokenPageAdmin(ListPage[ApiToken]):
     expires_shown = ago_column("expires_at", "expires")
     used_shown = ago_column("last_used_at", "last use")
     created_shown = ago_column("created_at", "issued")
+    scopes_shown = column("scopes", lambda row: ", ".join(map(str, row.scopes)))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiToken]:
         actor = actor_of(request)
@@ -73,10 +74,6 @@ class ApiTokenPageAdmin(ListPage[ApiToken]):
         if row.expires_at is not None and row.expires_at <= timezone.now():
             return format_badge("over", "Expired")
         return format_badge("ok", "Valid")
-
-    @admin.display(description="scopes")
-    def scopes_shown(self, row: ApiToken) -> str:
-        return ", ".join(map(str, row.scopes))
 
     def page_context(self, request: HttpRequest, row: ApiToken) -> dict[str, Any]:
         owners = ", ".join(row.owners.values_list("owner_id", flat=True)[:100])
@@ -98,7 +95,7 @@ class ApiTokenPageAdmin(ListPage[ApiToken]):
         }
 
     def issue_view(self, request: HttpRequest) -> HttpResponse:
-        """The form; and once, in the answer to it alone, the token itself."""
+        """The form; the response to it is the only one that shows the token."""
         form = TokenForm(request.POST or None)
         status = 200 if request.method != "POST" else 422
         if request.method == "POST" and form.is_valid():

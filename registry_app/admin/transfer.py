@@ -2,23 +2,29 @@
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
-from registry_app.actor import Actor
-from registry_app.admin.answer import refuse
 from registry_app.admin.fields import ThemedForm
-from registry_app.admin.filters import TextFilter, build_choice_filter, build_row_filter
-from registry_app.admin.list_page import OwnerList, ago_column, badge_column, build_column, number_column
+from registry_app.admin.filters import build_choice_filter, build_row_filter, build_text_filter
+from registry_app.admin.forms import refuse
+from registry_app.admin.list_page import (
+    OwnerList,
+    ago_column,
+    badge_column,
+    build_column,
+    column,
+    number_column,
+)
 from registry_app.admin.transfer_request import answer_transfer_request, answer_undo
 from registry_app.admin.wording import NOTHING
 from registry_app.errors import DnsadminError
@@ -41,36 +47,19 @@ from registry_app.transfer.decisions import (
 
 ITEMS_A_PAGE = 100
 _SHOWN_STEPS = 50
-_Act = Callable[[Actor, Transfer, Mapping[str, str]], Transfer]
-
-
-def _approve(actor: Actor, transfer: Transfer, values: Mapping[str, str]) -> Transfer:
-    return approve_transfer(actor, transfer.public_id, fingerprint=values.get("fingerprint", ""))
-
-
-def _reject(actor: Actor, transfer: Transfer, values: Mapping[str, str]) -> Transfer:
-    return reject_transfer(actor, transfer.public_id, reason=values.get("reason", ""))
-
-
-def _cancel(actor: Actor, transfer: Transfer, values: Mapping[str, str]) -> Transfer:
-    return cancel_transfer(actor, transfer.public_id, reason=values.get("reason", ""))
-
-
-def _decide(decision: str) -> _Act:
-    def act(actor: Actor, transfer: Transfer, values: Mapping[str, str]) -> Transfer:
-        reason = values.get("reason", "")
-        return decide_transfer(actor, transfer.public_id, decision=decision, reason=reason)
-
-    return act
-
-
-_ACTS: Final[Mapping[str, tuple[_Act, str]]] = {
-    "approve": (_approve, "Approved. It is sent as soon as a worker is free."),
-    "reject": (_reject, "Rejected. Nothing was sent."),
-    "cancel": (_cancel, "Cancelled. Nothing was sent."),
-    "look_again": (_decide("look_again"), "A worker reads the provider again."),
-    "send_again": (_decide("send_again"), "A worker sends again what is not as wanted."),
-    "keep_as_is": (_decide("keep_as_is"), "Closed. Everything stays as the provider has it now."),
+_ACTS: Final[Mapping[str, tuple[Callable[..., Transfer], str]]] = {
+    "approve": (approve_transfer, "Approved. It is sent as soon as a worker is free."),
+    "reject": (reject_transfer, "Rejected. Nothing was sent."),
+    "cancel": (cancel_transfer, "Cancelled. Nothing was sent."),
+    "look_again": (partial(decide_transfer, decision="look_again"), "A worker reads the provider again."),
+    "send_again": (
+        partial(decide_transfer, decision="send_again"),
+        "A worker sends again what is not as wanted.",
+    ),
+    "keep_as_is": (
+        partial(decide_transfer, decision="keep_as_is"),
+        "Closed. Everything stays as the provider has it now.",
+    ),
 }
 
 
@@ -81,36 +70,22 @@ class ActForm(ThemedForm):
     fingerprint = forms.CharField(required=False, max_length=64)
 
 
-class NumberFilter(TextFilter):
-    title = "number or public id"
-    parameter_name = "transfer"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(**_identify(self.typed)) if self.typed else queryset
-
-
-def _identify(text: str) -> dict[str, Any]:
+def _build_number_query(text: str) -> Q:
     """The condition that finds a transfer by what somebody typed: `12`, `#12` or the id of the API."""
     number = text.strip().removeprefix("#")
     if number.isascii() and number.isdigit() and len(number) <= 18:
-        return {"pk": int(number)}
+        return Q(pk=int(number))
     try:
-        return {"public_id": UUID(number)}
+        return Q(public_id=UUID(number))
     except ValueError:
-        return {"pk": None}
+        return Q(pk=None)
 
 
-class GroupFilter(TextFilter):
-    title = "requested together"
-    parameter_name = "group"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if not self.typed:
-            return queryset
-        try:
-            return queryset.filter(group=UUID(self.typed))
-        except ValueError:
-            return queryset.none()
+def _build_group_query(text: str) -> Q:
+    try:
+        return Q(group=UUID(text))
+    except ValueError:
+        return Q(pk=None)
 
 
 @admin.register(Transfer)
@@ -127,12 +102,12 @@ class TransferPageAdmin(OwnerList[Transfer]):
         "created_shown",
     )
     list_filter = (
-        NumberFilter,
+        build_text_filter("number or public id", "transfer", _build_number_query),
         build_choice_filter("status", "status", Transfer.Status.choices),
         build_choice_filter("kind", "kind", Transfer.Kind.choices),
         build_row_filter("provider", "provider", Provider),
         build_row_filter("to owner", "target_owner", Owner),
-        GroupFilter,
+        build_text_filter("requested together", "group", _build_group_query),
     )
     page_template = "dnsadmin/transfer.html"
     pages = {
@@ -146,6 +121,17 @@ class TransferPageAdmin(OwnerList[Transfer]):
     id_shown = number_column("transfer")
     status_shown = badge_column("status", "status")
     created_shown = ago_column("created_at", "requested")
+    kind_shown = column(
+        "what", lambda row: f"Undo of #{row.undo_of_id}" if row.undo_of_id else row.get_kind_display()
+    )
+    from_shown = column(
+        "from",
+        lambda row: format_html("{} {}", row.source_owner or NOTHING, OwnerList.mark(row, row.source_owner)),
+    )
+    to_shown = column(
+        "to",
+        lambda row: format_html("{} {}", row.target_owner or NOTHING, OwnerList.mark(row, row.target_owner)),
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Transfer]:
         return transfers_for_display()
@@ -159,18 +145,6 @@ class TransferPageAdmin(OwnerList[Transfer]):
 
     # --- columns
 
-    @admin.display(description="what")
-    def kind_shown(self, row: Transfer) -> str:
-        return f"Undo of #{row.undo_of_id}" if row.undo_of_id else row.get_kind_display()
-
-    @admin.display(description="from")
-    def from_shown(self, row: Transfer) -> SafeString:
-        return format_html("{} {}", row.source_owner or NOTHING, self.mark(row, row.source_owner))
-
-    @admin.display(description="to")
-    def to_shown(self, row: Transfer) -> SafeString:
-        return format_html("{} {}", row.target_owner or NOTHING, self.mark(row, row.target_owner))
-
     # --- pages
 
     def request_view(self, request: HttpRequest) -> HttpResponse:
@@ -182,7 +156,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
     def find_row(self, request: HttpRequest, object_id: str | int) -> Transfer:
         """By row, or by the public id the API uses."""
         text = str(object_id)
-        row = self.get_queryset(request).filter(**_identify(text)).first()
+        row = self.get_queryset(request).filter(_build_number_query(text)).first()
         if row is None:
             raise Http404(f"There is no transfer {text[:40]}.")
         return row
@@ -211,7 +185,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
         }
 
     def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
-        """What the page asks for while it is open: how far the transfer is, nothing else."""
+        """What an open page polls: the progress of the transfer."""
         row = self.find_row(request, pk)
         state = progress(row)
         values = {
@@ -224,7 +198,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
         return JsonResponse(values)
 
     def step_view(self, request: HttpRequest, pk: int, step_pk: int, part: str) -> HttpResponse:
-        """The whole of what a step was about to send, or of what was read after it: plain text."""
+        """The whole stored change set of a step, or its read-back, as plain text."""
         step = self.find_row(request, pk).steps.filter(pk=step_pk).first()
         if step is None or part not in ("sent", "read-back"):
             raise Http404("There is no such step.")
@@ -240,8 +214,9 @@ class TransferPageAdmin(OwnerList[Transfer]):
         act, done = _ACTS[action]
         form = ActForm(request.POST)
         values = form.cleaned_data if form.is_valid() else {}
+        field = "fingerprint" if action == "approve" else "reason"
         try:
-            moved = act(actor_of(request), row, values)
+            moved = act(actor_of(request), row.public_id, **{field: values.get(field, "")})
         except DnsadminError as error:
             status = refuse(request, error)
             context = self.page_context(request, self.find_row(request, pk))

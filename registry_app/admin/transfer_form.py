@@ -22,18 +22,13 @@ _MOST_DIGESTS: Final = 2_000
 _Value = TypeVar("_Value")
 MOST_NAMES = 10_000
 _REQUESTABLE = [(kind.value, kind.label) for kind in Transfer.Kind if kind != Transfer.Kind.UNDO]
-_CLEANED = (
-    Claim.Verdict.ORPHAN,
-    Claim.Verdict.OBSOLETE,
-    Claim.Verdict.SUPERSEDED,
-    Claim.Verdict.OVERRULED,
-)
+_CLEANED = (Claim.Verdict.ORPHAN, Claim.Verdict.OBSOLETE, Claim.Verdict.SUPERSEDED, Claim.Verdict.OVERRULED)
 _NEEDS_TARGET = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT)
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A request on its way. `fingerprints` and `digests` are of the plans its author was shown last;
+    """A request between two steps. `fingerprints` and `digests` are those of the plans that were shown last;
     `digests` are kept for plans that are not too large, to say afterwards which lines changed."""
 
     kind: str
@@ -60,7 +55,7 @@ class Draft:
         )
 
     def seen(self, plans: Sequence[ProviderPlan]) -> "Draft":
-        """The same request, by somebody who has now seen `plans`."""
+        """The same request with the fingerprints and digests of `plans`."""
         items = [item for plan in plans for item in plan.items]
         digests = tuple(compute_item_digest(item) for item in items) if len(items) <= _MOST_DIGESTS else ()
         fingerprints = {plan.provider.pk: plan.fingerprint for plan in plans}
@@ -102,13 +97,12 @@ def _read(text: str, kind: type[_Value]) -> _Value:
         return msgspec.convert(stored, kind, str_keys=True)
     except (signing.BadSignature, msgspec.ValidationError, ValueError) as error:
         raise InvalidRequest(
-            "The form was incomplete or changed on its way.",
-            todo="Start again from the list of record sets.",
+            "The form was incomplete or changed on its way.", todo="Start again from the list of record sets."
         ) from error
 
 
 class TransferForm(ThemedForm):
-    """Everything a request says but the confirmation. What is allowed, the preview finds out."""
+    """A request without its confirmation. The preview checks what is allowed."""
 
     kind = forms.ChoiceField(label="What to do", choices=_REQUESTABLE)
     picked = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -128,10 +122,7 @@ class TransferForm(ThemedForm):
         "owner.",
     )
     provider = forms.ModelChoiceField(
-        Provider.objects.all(),
-        label="Only at provider",
-        required=False,
-        empty_label="Any",
+        Provider.objects.all(), label="Only at provider", required=False, empty_label="Any"
     )
     name_suffix = forms.CharField(
         label="Only at or below", required=False, max_length=253, help_text="For example example.org"
@@ -234,7 +225,7 @@ class TransferForm(ThemedForm):
 
 
 def build_initial(query: QueryDict) -> dict[str, Any]:
-    """What a link to the form fills in. Record lists link owners by row, findings by owner id."""
+    """The values that a link gives the form. Record lists link owners by row, findings by owner id."""
     initial: dict[str, Any] = {
         name: query[name]
         for name in (
@@ -261,7 +252,7 @@ def build_initial(query: QueryDict) -> dict[str, Any]:
 
 
 def build_initial_from_draft(draft: Draft) -> dict[str, Any]:
-    """The form as it was, from a draft: going back loses nothing."""
+    """The form as it was filled in, from a draft."""
     selection = draft.selection
     is_clean_up = draft.kind == Transfer.Kind.CLEAN_UP
     is_picked = bool(selection.record_set_ids or selection.claim_ids)

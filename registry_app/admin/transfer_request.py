@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from registry_app.admin.answer import read_posted, refuse
+from registry_app.admin.forms import read_posted, refuse
 from registry_app.admin.list_page import ListPage
 from registry_app.admin.transfer_form import (
     Draft,
@@ -89,7 +89,7 @@ def _request(page: ListPage[Any], request: HttpRequest, draft: Draft) -> HttpRes
 def _preview(
     page: ListPage[Any], request: HttpRequest, draft: Draft, form: TransferForm | None, *, status: int = 200
 ) -> HttpResponse:
-    """Show what the request comes to now. A refusal shows the form again, as it was filled in."""
+    """Show the plans of the request. A refusal shows the form again, as it was filled in."""
     try:
         plans = preview_transfer(actor_of(request), draft.to_request())
     except DnsadminError as error:
@@ -101,7 +101,7 @@ def _preview(
 
 
 def build_preview_context(draft: Draft, plans: Sequence[ProviderPlan], number: int) -> dict[str, Any]:
-    """What the preview shows: everything counted, the lines page by page."""
+    """The context of the preview: counts, and one page of lines."""
     return {
         **build_plan_context(plans, number, known=frozenset(draft.digests)),
         "draft": draft,
@@ -116,7 +116,7 @@ def build_preview_context(draft: Draft, plans: Sequence[ProviderPlan], number: i
 def build_plan_context(
     plans: Sequence[ProviderPlan], number: int, *, known: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
-    """Page `number` of the lines of some plans, and what speaks for and against them as a whole."""
+    """Page `number` of the lines of some plans, with their counts, confirmations and refusals."""
     lines = [(plan, item) for plan in plans for item in plan.items]
     shown = Paginator(lines, ITEMS_A_PAGE).get_page(number)
     confirmations = dict.fromkeys(plan.confirmation_text for plan in plans if plan.confirmation_text)
@@ -148,7 +148,7 @@ def _lines_of(
 
 
 def _describe_move(draft: Draft, plans: Sequence[ProviderPlan]) -> str:
-    """What changed since the plan was last looked at; empty if nothing did, or it was never looked at."""
+    """What changed since the plan was last shown; empty if nothing did, or it was never shown."""
     now = {plan.provider.pk: plan.fingerprint for plan in plans}
     if not draft.fingerprints or draft.fingerprints == now:
         return ""
@@ -246,6 +246,6 @@ def answer_undo(page: ListPage[Any], request: HttpRequest, row: Transfer) -> Htt
 
 
 def _read_intent(request: HttpRequest) -> str:
-    """What the form, or a link to another page of the preview, says that the former owner wants."""
+    """What the former owner wants, from the form or a link to another page of the preview."""
     values = request.POST if request.method == "POST" else request.GET
     return values.get("target_intent", Transfer.TargetIntent.UNKNOWN)

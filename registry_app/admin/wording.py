@@ -90,13 +90,13 @@ register = template.Library()
 
 
 def format_badge(value: object, label: object = None) -> SafeString:
-    """A state as a word on a colour; the word alone says it."""
+    """A state as a word on a colour, readable without the colour."""
     tone = _TONES.get(str(value), "plain")
     return format_html('<span class="dn-badge dn-{}">{}</span>', tone, label if label is not None else value)
 
 
 def format_look_alike(look_alikes: Mapping[str, str], owner_id: str) -> SafeString | str:
-    """The mark of an owner id that nobody registered and that may be taken for a registered one."""
+    """The mark of an unregistered owner id that looks like a registered one."""
     original = look_alikes.get(owner_id)
     return "" if original is None else format_badge("conflict", f"looks like {original}, is not registered")
 
@@ -112,7 +112,7 @@ def format_ago(at: datetime | None, *, never: str = "never") -> SafeString:
 
 
 def format_due(at: datetime | None) -> SafeString:
-    """When something is done next. What is due already waits for nothing but a free worker."""
+    """When something is done next. What is due already starts as soon as a worker is free."""
     if at is None or at <= timezone.now():
         return format_html("<span>{}</span>", "within seconds")
     return format_ago(at)
@@ -128,7 +128,7 @@ def format_span(span: timedelta) -> str:
 
 
 def format_foreign(text: object) -> str:
-    """Text from a provider or a cluster, with what cannot be seen made visible.
+    """Text from a provider or a cluster, with invisible characters made visible.
 
     Control and format characters (right-to-left overrides among them) would let it look like something
     else. Escaping for HTML is the template's.
@@ -249,7 +249,8 @@ def badge(value: object, label: object = None) -> str:
 
 @register.filter
 def claim_change(item: object) -> list[list[str]]:
-    """The claims of a transfer item in short: a line each, in the parts between which it may break."""
+    """The claims of a transfer item in short: a line each, in the parts between which the page may break
+    it."""
     lines = describe_claim_change(getattr(item, "before", []), getattr(item, "after", []))
     return [_split(line) for line in lines]
 

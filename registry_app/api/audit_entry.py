@@ -10,8 +10,6 @@ from registry_app.models import AuditEntry
 
 
 class AuditEntryParameters(StrictSerializer):
-    """Filters of the list."""
-
     action = serializers.CharField(required=False, help_text="Such as `transfer.approved`.")
     actor = serializers.CharField(required=False, help_text="Exactly this name.", source="actor_name")
     object_type = serializers.CharField(required=False)
@@ -34,10 +32,7 @@ class AuditEntryAnswer(RowSerializer[AuditEntry]):
         ).split()
 
 
-@describe(
-    list="List audit entries, newest first.",
-    retrieve="One audit entry, by its sequence.",
-)
+@describe(list="List audit entries, newest first.", retrieve="One audit entry, by its sequence.")
 class AuditEntryViews(NounViewSet):
     """The audit trail."""
 

@@ -28,7 +28,7 @@ _NO_HASH = "0" * 64
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer dnsa_<public id>_<secret>`; other schemes are left to others."""
+    """`Authorization: Bearer dnsa_<public id>_<secret>`; other schemes are not for this class."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         scheme, _, text = request.headers.get("Authorization", "").partition(" ")
@@ -75,7 +75,7 @@ def _unknown_token() -> AuthenticationFailed:
 
 
 def _raise_if_elsewhere(token: ApiToken, address: str) -> None:
-    """A stolen token is of no use from another network."""
+    """Refuse a token outside its networks, so that a stolen one is of no use there."""
     if not token.networks:
         return
     try:
@@ -115,7 +115,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
 
 class RequestThrottle(BaseThrottle):
-    """What a token or a person may ask in a minute; who is nobody is counted by address."""
+    """How many requests a minute a token or a person may send; without either, an address."""
 
     def __init__(self) -> None:
         self._wait: float | None = None

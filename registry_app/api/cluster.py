@@ -9,12 +9,7 @@ from rest_framework.response import Response
 from registry_app.api.fields import ReportAnswer, RowSerializer, SecretField
 from registry_app.api.request import EmptyBody, StrictModelSerializer, read_body
 from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe
-from registry_app.inventory.cluster import (
-    change_cluster,
-    delete_cluster,
-    probe_cluster,
-    register_cluster,
-)
+from registry_app.inventory.cluster import change_cluster, delete_cluster, probe_cluster, register_cluster
 from registry_app.models import Cluster
 from registry_app.queries.provider import build_is_set
 

@@ -41,7 +41,7 @@ DRY_RUN_HEADER = OpenApiParameter(
 
 
 def is_dry_run(request: Request | HttpRequest) -> bool:
-    """Whether nothing of this request is to be kept."""
+    """Whether this request must leave nothing behind."""
     return request.GET.get(NAME) == "true"
 
 
@@ -73,7 +73,7 @@ class DryRuns(APIView):
 
 
 def mark_dry_run(response: Response) -> None:
-    """Make an answer that promises something kept one that does not."""
+    """Mark the response of a dry run, without headers that name what was not kept."""
     if response.status_code >= 300:
         return
     response.status_code = 200

@@ -115,11 +115,7 @@ class ProviderField(serializers.RelatedField[Provider, int | str, Any]):
         super().__init__(queryset=Provider.objects.all(), **options)
 
     def to_internal_value(self, data: Any) -> Provider:
-        is_named = isinstance(data, int | str) and not isinstance(data, bool)
-        provider = find_named_provider(data) if is_named else None
-        if provider is None:
-            raise serializers.ValidationError("There is no such provider.")
-        return provider
+        return _find_provider(data)
 
 
 @extend_schema_field(_ID_OR_NAME)
@@ -127,12 +123,8 @@ class ProviderIdField(RowIdField):
     """The id of a provider in a body; its name is accepted, too."""
 
     def to_internal_value(self, data: Any) -> int:
-        if isinstance(data, str) and parse_row_id(data) is None:
-            provider = find_named_provider(data)
-            if provider is None:
-                raise serializers.ValidationError("There is no such provider.")
-            return provider.pk
-        return super().to_internal_value(data)
+        is_name = isinstance(data, str) and parse_row_id(data) is None
+        return _find_provider(data).pk if is_name else super().to_internal_value(data)
 
 
 class OwnerFilterField(serializers.CharField):
@@ -150,10 +142,7 @@ class ProviderFilterField(serializers.CharField):
     """A provider in a filter, by id or name."""
 
     def to_internal_value(self, data: Any) -> Provider:  # type: ignore[override]  # the stubs fix it to str
-        provider = find_named_provider(super().to_internal_value(data))
-        if provider is None:
-            raise serializers.ValidationError("There is no such provider.")
-        return provider
+        return _find_provider(super().to_internal_value(data))
 
 
 class DnsNameField(serializers.CharField):
@@ -207,3 +196,11 @@ class OneOrMoreWordsField(serializers.Field[tuple[str, ...], Any, Any, Any]):
 
 def _split_words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _find_provider(named: Any) -> Provider:
+    is_id_or_name = isinstance(named, int | str) and not isinstance(named, bool)
+    provider = find_named_provider(named) if is_id_or_name else None
+    if provider is None:
+        raise serializers.ValidationError("There is no such provider.")
+    return provider

@@ -141,8 +141,6 @@ def _references_of(finding: Finding) -> list[tuple[int, str]]:
 
 
 class FindingParameters(StrictSerializer):
-    """Filters of the list."""
-
     kind = serializers.ChoiceField(choices=Finding.Kind.choices, required=False)
     severity = serializers.ChoiceField(
         choices=[(name, name) for name in _SEVERITIES], required=False, help_text="At least this severe."
@@ -178,16 +176,13 @@ class FindingAnswer(RowSerializer[Finding]):
 
 
 class AcknowledgementBody(StrictSerializer):
-    """Seen, and why it may stay; until when it is to be quiet."""
+    """Why the finding may stay, and until when it is muted."""
 
     reason = serializers.CharField(allow_blank=True, default="", max_length=5000)
     muted_until = serializers.DateTimeField(required=False, allow_null=True, default=None)
 
 
-@describe(
-    list="List findings, newest first.",
-    retrieve="One finding.",
-)
+@describe(list="List findings, newest first.", retrieve="One finding.")
 class FindingViews(NounViewSet):
     """Findings."""
 

@@ -35,7 +35,7 @@ class FreezeAnswer(RowSerializer[Freeze]):
 
     @cached_property
     def _now(self) -> datetime:
-        """One moment for all rows of an answer, asked for once."""
+        """One time for all rows of a response, read once."""
         return fetch_now()
 
 
@@ -48,10 +48,7 @@ class FreezeBody(StrictSerializer):
     ends_at = serializers.DateTimeField(allow_null=True, default=None, help_text="Nothing: until lifted.")
 
 
-@describe(
-    list="List freezes, newest first.",
-    retrieve="One freeze.",
-)
+@describe(list="List freezes, newest first.", retrieve="One freeze.")
 class FreezeViews(NounViewSet):
     """Freezes."""
 

@@ -12,8 +12,6 @@ from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot, re
 
 
 class HeldSnapshotParameters(StrictSerializer):
-    """Filters of the list."""
-
     provider = ProviderFilterField(required=False, help_text="Id or name.")
     status = serializers.ChoiceField(choices=HeldSnapshot.Status.choices, required=False)
 
@@ -43,10 +41,7 @@ class HeldSnapshotDecision(ReasonBody):
     )
 
 
-@describe(
-    list="List held snapshots, newest first.",
-    retrieve="One held snapshot.",
-)
+@describe(list="List held snapshots, newest first.", retrieve="One held snapshot.")
 class HeldSnapshotViews(NounViewSet):
     """Held snapshots."""
 

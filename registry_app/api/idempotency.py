@@ -46,8 +46,8 @@ P = ParamSpec("P")
 Action = Callable[Concatenate[View, Request, P], Response]
 
 
-def idempotent(*, unkept: tuple[str, ...] = ()) -> Callable[[Action[View, P]], Action[View, P]]:
-    """Mark a POST that writes. `unkept` names fields of the answer that a replay leaves empty: secrets.
+def idempotent(*, secrets: tuple[str, ...] = ()) -> Callable[[Action[View, P]], Action[View, P]]:
+    """Mark a POST that writes. `secrets` names fields of the response that a replay leaves empty.
 
     A refused request changed nothing, so its key stays free. The action must not talk to the network:
     it runs inside a transaction. A dry run claims the key like any other request, in its transaction
@@ -59,22 +59,22 @@ def idempotent(*, unkept: tuple[str, ...] = ()) -> Callable[[Action[View, P]], A
         def answer_once(view: View, request: Request, /, *args: P.args, **kwargs: P.kwargs) -> Response:
             key = _read_key(request)
             if key is None:
-                return _blank_in_dry_run(action(view, request, *args, **kwargs), request, unkept)
+                return _blank_in_dry_run(action(view, request, *args, **kwargs), request, secrets)
             claim = _claim_key(request, key)
             if isinstance(claim, Response):
                 return claim
-            answer = act_under_claim(claim, unkept, lambda: action(view, request, *args, **kwargs))
-            return _blank_in_dry_run(answer, request, unkept)
+            answer = act_under_claim(claim, secrets, lambda: action(view, request, *args, **kwargs))
+            return _blank_in_dry_run(answer, request, secrets)
 
         return answer_once
 
     return decorate
 
 
-def _blank_in_dry_run(response: Response, request: Request, unkept: tuple[str, ...]) -> Response:
-    """A secret that a dry run made opens nothing: nobody should store it."""
+def _blank_in_dry_run(response: Response, request: Request, secrets: tuple[str, ...]) -> Response:
+    """Remove secrets from the response of a dry run: they are not valid."""
     if is_dry_run(request):
-        response.data.update(dict.fromkeys(unkept, ""))
+        response.data.update(dict.fromkeys(secrets, ""))
     return response
 
 
@@ -122,10 +122,7 @@ def _claim_key(request: Request, key: str) -> IdempotencyKey | Response:
 def _take_over(stored: IdempotencyKey) -> IdempotencyKey:
     now = fetch_now()
     left_behind = IdempotencyKey.objects.filter(
-        pk=stored.pk,
-        claimed_at=stored.claimed_at,
-        claimed_at__lt=now - _IN_FLIGHT_FOR,
-        status_code=None,
+        pk=stored.pk, claimed_at=stored.claimed_at, claimed_at__lt=now - _IN_FLIGHT_FOR, status_code=None
     )
     if not left_behind.update(claimed_at=now):
         raise _in_flight()
@@ -133,30 +130,33 @@ def _take_over(stored: IdempotencyKey) -> IdempotencyKey:
     return stored
 
 
-def act_under_claim(claim: IdempotencyKey, unkept: tuple[str, ...], act: Callable[[], Response]) -> Response:
-    """Effect and answer in one transaction. Raises StateMoved, without effect, if the claim was lost."""
+def act_under_claim(claim: IdempotencyKey, secrets: tuple[str, ...], act: Callable[[], Response]) -> Response:
+    """Store effect and response in one transaction. Raises StateMoved, without effect, if the claim was
+    lost."""
     is_stored = False
     try:
         with transaction.atomic():
             response = act()
-            _store_answer(claim, response, unkept)
+            _store_answer(claim, response, secrets)
         is_stored = True
     finally:
         if not is_stored:
-            _held(claim).delete()
+            _find_claimed(claim).delete()
     return response
 
 
-def _store_answer(claim: IdempotencyKey, response: Response, unkept: tuple[str, ...]) -> None:
+def _store_answer(claim: IdempotencyKey, response: Response, secrets: tuple[str, ...]) -> None:
     data = json.loads(JSONRenderer().render(response.data))
-    for name in unkept:
+    for name in secrets:
         data[name] = ""
     headers = {name: response[name] for name in _KEPT_HEADERS if name in response}
-    if not _held(claim).update(status_code=response.status_code, answer={"data": data, "headers": headers}):
+    if not _find_claimed(claim).update(
+        status_code=response.status_code, answer={"data": data, "headers": headers}
+    ):
         raise _in_flight()
 
 
-def _held(claim: IdempotencyKey) -> Any:
+def _find_claimed(claim: IdempotencyKey) -> Any:
     return IdempotencyKey.objects.filter(pk=claim.pk, claimed_at=claim.claimed_at, status_code=None)
 
 

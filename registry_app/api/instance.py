@@ -1,8 +1,9 @@
 """Instances: each running ExternalDNS, and what is known of its flags. Loops are among them."""
 
+from dataclasses import asdict
 from typing import Any
 
-from django.db.models import CharField, QuerySet, Value
+from django.db.models import CharField, IntegerField, Value
 from rest_framework import serializers
 
 from providers.wire.endpoint import KNOWN_RECORD_TYPES
@@ -38,21 +39,27 @@ _SETTINGS = (
 _KINDS = (("external-dns", "ExternalDNS"), ("loop", "A loop of dnsadmin's own"))
 
 
+def _kind(name: str) -> Value:
+    return Value(name, output_field=CharField())
+
+
 class InstanceAnswer(serializers.Serializer[Any]):
     """An instance. A loop is one too: it has no id here, and is changed under /loops/."""
 
     id = serializers.IntegerField(allow_null=True, help_text="Null for a loop.")
     kind = serializers.ChoiceField(choices=_KINDS)
     loop = serializers.IntegerField(allow_null=True, help_text="The id of the loop that it is.")
-    owner = serializers.CharField()
+    owner = serializers.CharField(source="owner.owner_id")
     name = serializers.CharField()
-    cluster = serializers.CharField(allow_null=True)
+    cluster = serializers.CharField(source="cluster.name", allow_null=True)
     provider = ProviderReference(
         allow_null=True, help_text="The provider it writes through; null: unknown, assumed at every provider."
     )
     policy = serializers.ChoiceField(choices=InstancePolicy.choices)
     registry_profile = serializers.CharField(
-        allow_null=True, help_text="Null: ExternalDNS's defaults; of a loop, what its owner's instances say."
+        source="registry_profile.name",
+        allow_null=True,
+        help_text="Null: ExternalDNS's defaults; of a loop, what its owner's instances say.",
     )
     domain_include = serializers.ListField(child=serializers.CharField())
     domain_exclude = serializers.ListField(child=serializers.CharField())
@@ -64,40 +71,14 @@ class InstanceAnswer(serializers.Serializer[Any]):
     updated_at = serializers.DateTimeField()
 
     def to_representation(self, instance: Any) -> Any:
-        shown = _describe_loop(instance) if isinstance(instance, Loop) else _describe_row(instance)
-        return super().to_representation(shown)
-
-
-def _describe_row(row: Instance) -> dict[str, Any]:
-    return {
-        **{name: getattr(row, name) for name in ("id", *_SETTINGS, "created_at", "updated_at")},
-        "owner": row.owner.owner_id,
-        "cluster": row.cluster and row.cluster.name,
-        "registry_profile": row.registry_profile and row.registry_profile.name,
-        "kind": "external-dns",
-        "loop": None,
-    }
-
-
-def _describe_loop(row: Loop) -> dict[str, Any]:
-    facts = build_loop_facts(row, row.owner.owner_id)
-    return {
-        "id": None,
-        "kind": "loop",
-        "loop": row.pk,
-        "owner": facts.owner_id,
-        "name": facts.name,
-        "cluster": None,
-        "provider": row.provider,
-        "policy": facts.policy,
-        "registry_profile": None,
-        "domain_include": list(facts.domain_include),
-        "domain_exclude": list(facts.domain_exclude),
-        "managed_types": list(facts.managed_types),
-        "claim_cache_seconds": facts.claim_cache_seconds,
-        "created_at": row.created_at,
-        "updated_at": row.updated_at,
-    }
+        if not isinstance(instance, Loop):
+            return super().to_representation(instance)
+        facts = asdict(build_loop_facts(instance, instance.owner.owner_id))
+        rows = {"owner": instance.owner, "provider": instance.provider}
+        times = {"created_at": instance.created_at, "updated_at": instance.updated_at}
+        return super().to_representation(
+            {**facts, "id": None, "kind": "loop", "loop": instance.pk, **rows, **times}
+        )
 
 
 class InstanceBody(StrictModelSerializer):
@@ -129,8 +110,6 @@ class InstanceBody(StrictModelSerializer):
 
 
 class InstanceParameters(StrictSerializer):
-    """Filters of the list."""
-
     owner = OwnerFilterField(required=False)
     cluster = serializers.SlugRelatedField(
         slug_field="name", queryset=Cluster.objects.all(), required=False, help_text="Its name."
@@ -152,7 +131,8 @@ class InstanceViews(ConfigurationViewSet):
     """Instances of owners."""
 
     queryset = (
-        Instance.objects.select_related("owner", "provider")
+        Instance.objects.annotate(kind=_kind("external-dns"), loop=Value(None, output_field=IntegerField()))
+        .select_related("owner", "provider")
         .defer(*PROVIDER_SECRETS)
         .prefetch_related("cluster", "registry_profile")
     )
@@ -164,13 +144,8 @@ class InstanceViews(ConfigurationViewSet):
 
     def filter_queryset(self, queryset: Any) -> Any:
         filters = self.read_filters()
-        rows: list[QuerySet[Any]] = [_named("external-dns", queryset.filter(**filters))]
+        rows = [queryset.filter(**filters)]
         if "cluster" not in filters:
             loops = with_provider(Loop.objects.select_related("owner")).filter(is_enabled=True)
-            rows.append(_named("loop", loops.filter(**filters)))
+            rows.append(loops.filter(**filters).annotate(kind=_kind("loop")))
         return rows
-
-
-def _named(kind: str, rows: QuerySet[Any]) -> QuerySet[Any]:
-    named: QuerySet[Any] = rows.annotate(kind=Value(kind, output_field=CharField()))
-    return named

@@ -58,7 +58,7 @@ class LoopAnswer(RowSerializer[Loop]):
     owner = OwnerIdField(read_only=True)
     provider = ProviderReference()
     managed_types = serializers.ListField(child=serializers.CharField())
-    declared_count = serializers.SerializerMethodField()
+    declared_count = serializers.IntegerField(source="endpoints.count", read_only=True)
     last_run = serializers.SerializerMethodField()
 
     class Meta:
@@ -67,9 +67,6 @@ class LoopAnswer(RowSerializer[Loop]):
             "id owner provider policy managed_types interval_seconds is_enabled declared_at declared_count "
             "next_run_at consecutive_failures last_run created_at updated_at"
         ).split()
-
-    def get_declared_count(self, row: Loop) -> int:
-        return row.endpoints.count()
 
     @extend_schema_field(LastRunAnswer(allow_null=True))
     def get_last_run(self, row: Loop) -> Any:
@@ -94,8 +91,6 @@ class LoopBody(StrictModelSerializer):
 
 
 class LoopParameters(StrictSerializer):
-    """Filters of the list."""
-
     owner = OwnerFilterField(required=False, help_text="Owner id.")
     provider = ProviderFilterField(required=False, help_text="Id or name.")
 
@@ -145,7 +140,7 @@ class DeclaredEndpointsBody(StrictSerializer):
 
 
 class ConfirmationBody(StrictSerializer):
-    """The text a plan asked for, if it did."""
+    """The text that the plan asked for, if any."""
 
     confirmation = serializers.CharField(max_length=500, allow_blank=True, default="")
 
@@ -159,7 +154,7 @@ class RunRequestAnswer(serializers.Serializer[Any]):
 
 
 class _DeclaredVersion:
-    """The set of declared endpoints as something that has a version."""
+    """The version of the set of declared endpoints."""
 
     def __init__(self, loop: Loop) -> None:
         self.updated_at = loop.declared_at

@@ -97,8 +97,6 @@ def _build_key(key: EndpointKey) -> dict[str, str]:
 
 
 class LoopRunParameters(StrictSerializer):
-    """Filters of the list."""
-
     loop = RowIdField(required=False, source="loop_id")
     owner = OwnerFilterField(required=False, help_text="Owner id.")
     provider = ProviderFilterField(required=False, help_text="Id or name.")

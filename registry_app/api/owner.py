@@ -109,8 +109,6 @@ class OwnerBody(StrictModelSerializer):
 
 
 class OwnerParameters(StrictSerializer):
-    """Filters of the list."""
-
     owner_id = serializers.CharField(required=False, help_text="Exactly this owner id.")
     status = serializers.ChoiceField(choices=Owner.Status.choices, required=False)
 

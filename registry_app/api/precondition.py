@@ -1,5 +1,5 @@
-"""ETag, If-Match and If-None-Match (RFC 9110): a change says which version it was made from, and what was
-read already is not sent again.
+"""ETag, If-Match and If-None-Match (RFC 9110): a change names the version it was made from, and what
+the client has already is not sent again.
 
 A tag is `"version.digest"`. The version is that of what people enter; If-Match compares it alone, so that a
 sync that only counts something does not prevent a change. The digest is that of the whole
@@ -52,7 +52,7 @@ class Versioned(Protocol):
 
 
 def build_etag(row: Versioned) -> str:
-    """The tag of a row's version, its last change in microseconds. `seal_answer` adds the digest."""
+    """The tag of a row's version, its last change in microseconds. `add_etag` adds the digest."""
     return f'"{(row.updated_at - _EPOCH) // timedelta(microseconds=1)}"'
 
 
@@ -79,7 +79,7 @@ def read_expected_version(request: Request, row: Versioned) -> datetime | None:
 
 
 def version_moved(cause: StateMoved | None = None) -> PreconditionFailed:
-    """The refusal, in one wording for both places where it can be noticed."""
+    """The refusal of a change that was made from an older version."""
     return PreconditionFailed(
         cause.happened if cause else "It was changed since the version in If-Match.",
         todo="Read it again, compare, and repeat your change with the new ETag.",
@@ -92,9 +92,8 @@ def raise_if_unreadable(request: Request) -> None:
         _read_known(given)
 
 
-def prepare_condition(request: Request, response: Response) -> None:
-    """See to it that the answer, once its bytes are known, has its tag, and is 304 where If-None-Match says
-    that the client has it."""
+def add_etag(request: Request, response: Response) -> None:
+    """Give the rendered response its tag, and make it 304 where If-None-Match names that tag."""
     is_read = request.method in ("GET", "HEAD")
     if response.status_code >= 300 or not (is_read or "ETag" in response):
         return

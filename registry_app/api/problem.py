@@ -55,7 +55,7 @@ class PreconditionFailed(StateMoved):
 
 
 class PreconditionRequired(InvalidRequest):
-    """A change was sent without saying which version it was made from."""
+    """A change was sent without the version it was made from."""
 
     code = "precondition_required"
 
@@ -67,7 +67,7 @@ class InvalidParameter(InvalidRequest):
 
 
 class MalformedBody(InvalidRequest):
-    """The body is not JSON, or JSON nobody should have to read twice to understand."""
+    """The body is not JSON, or not strict JSON."""
 
     code = "malformed_body"
 
@@ -97,7 +97,7 @@ _STATUSES: tuple[tuple[type[DnsadminError], HTTPStatus], ...] = (
 
 
 def build_problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
-    """The answer to anything that went wrong in a view. Never contains more than our own words."""
+    """The response to an error in a view. It contains only our own sentences."""
     if isinstance(exc, exceptions.ValidationError):
         exc = InvalidRequest("The request is not valid.", fields=flatten_problems(exc.detail))
     if isinstance(exc, DnsadminError):
@@ -125,7 +125,7 @@ def _limit_refusals(error: exceptions.APIException, context: Mapping[str, Any]) 
 
 
 def answer_outside_a_view(error: BaseException | None) -> HttpResponse:
-    """The answer to what went wrong before or after any view, where nothing renders a problem.
+    """The response to an error outside any view, where nothing renders a problem.
 
     Django logs it.
     """
@@ -174,8 +174,7 @@ def _response_to_own(error: DnsadminError) -> Response:
 
 def _response_to_framework(error: exceptions.APIException) -> Response:
     code, todo = next(
-        ((code, todo) for kind, code, todo in _CODES_OF_FRAMEWORK if isinstance(error, kind)),
-        ("error", ""),
+        ((code, todo) for kind, code, todo in _CODES_OF_FRAMEWORK if isinstance(error, kind)), ("error", "")
     )
     headers: dict[str, str] = {}
     if challenge := getattr(error, "auth_header", None):
@@ -242,14 +241,14 @@ class UnknownAddress(APIView):
     parser_classes = ()
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
-        if leads_on := _address_with_slash(request):
-            self.leads_on = leads_on
+        if address := _address_with_slash(request):
+            self.address = address
             return
         raise exceptions.NotFound("There is nothing at this address.")
 
     def http_method_not_allowed(self, request: Request, *args: object, **kwargs: object) -> Response:  # type: ignore[override]  # as above
         """Every method: none is defined here."""
-        return Response(status=HTTPStatus.PERMANENT_REDIRECT, headers={"Location": self.leads_on})
+        return Response(status=HTTPStatus.PERMANENT_REDIRECT, headers={"Location": self.address})
 
     options = http_method_not_allowed
 

@@ -88,8 +88,7 @@ class ProviderBody(StrictModelSerializer):
     # The inventory checks the URL.
     url = serializers.CharField(max_length=2048)
     secret = SecretField(
-        trim_whitespace=False,
-        help_text="Password or token, or env:NAME or file:NAME. Never shown again.",
+        trim_whitespace=False, help_text="Password or token, or env:NAME or file:NAME. Never shown again."
     )
     url_query = SecretField(
         trim_whitespace=False,
@@ -104,8 +103,6 @@ class ProviderBody(StrictModelSerializer):
 
 
 class ProviderParameters(StrictSerializer):
-    """Filters of the list."""
-
     name = serializers.CharField(required=False, help_text="Exactly this name.")
     status = serializers.ChoiceField(choices=Provider.Status.choices, required=False)
 

@@ -32,8 +32,6 @@ _BY_SUFFIX = Keyset(("name_reversed", "id"))
 
 
 class RecordSetParameters(StrictSerializer):
-    """Filters of the list. Each narrows."""
-
     owner = OwnerFilterField(required=False, help_text="Owner id.")
     provider = ProviderFilterField(required=False, help_text="Id or name.")
     type = WordsField(required=False, help_text="Record types, comma-separated: `A,AAAA`.")
@@ -141,9 +139,7 @@ class RecordEventAnswer(RowSerializer[RecordEvent]):
         fields = ("id", "kind", "at", "before", "after", "writer", "sync_run_id", "transfer_id")
 
 
-@describe(
-    list="List record sets by name, or, under `name_suffix`, by the labels of the name from the right.",
-)
+@describe(list="List record sets by name, or, under `name_suffix`, by the labels of the name from the right.")
 class RecordSetViews(NounViewSet):
     """Record sets of all providers."""
 

@@ -33,10 +33,7 @@ class StrictJsonParser(BaseParser):
     media_type = "application/json"
 
     def parse(
-        self,
-        stream: IO[Any],
-        media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
         raw = stream.read(limit + 1)
@@ -86,7 +83,7 @@ class StrictSerializer(StrictFields, serializers.Serializer[Any]):
 
 
 class StrictModelSerializer(StrictFields, RowSerializer[Any]):
-    """A body whose fields are a model's. It reads types; rules are asked of the mutation it goes to."""
+    """A body whose fields are a model's. It checks types; the mutation checks the rules."""
 
 
 class EmptyBody(StrictSerializer):

@@ -9,8 +9,6 @@ from registry_app.models import SyncRun
 
 
 class SyncRunParameters(StrictSerializer):
-    """Filters of the list."""
-
     provider = ProviderFilterField(required=False, help_text="Id or name.")
     status = serializers.ChoiceField(choices=SyncRun.Status.choices, required=False)
     trigger = serializers.ChoiceField(choices=SyncRun.Trigger.choices, required=False)
@@ -30,10 +28,7 @@ class SyncRunAnswer(RowSerializer[SyncRun]):
         ).split()
 
 
-@describe(
-    list="List syncs, newest first.",
-    retrieve="One sync.",
-)
+@describe(list="List syncs, newest first.", retrieve="One sync.")
 class SyncRunViews(NounViewSet):
     """Syncs."""
 

@@ -71,10 +71,7 @@ class TokenBody(StrictSerializer):
     user = RowIdField(required=False, help_text="For whom, by id; administrators only. Otherwise yourself.")
 
 
-@describe(
-    list="List your own tokens, newest first.",
-    retrieve="One of your own tokens.",
-)
+@describe(list="List your own tokens, newest first.", retrieve="One of your own tokens.")
 class TokenViews(NounViewSet):
     """One's own tokens."""
 
@@ -88,7 +85,7 @@ class TokenViews(NounViewSet):
     @extend_schema(
         parameters=[IDEMPOTENCY_KEY, LOCATION], request=TokenBody, responses={201: IssuedTokenAnswer}
     )
-    @idempotent(unkept=("token",))
+    @idempotent(secrets=("token",))
     def create(self, request: Request) -> Response:
         """Issue a token. Its text is in this answer and nowhere else."""
         values = read_body(TokenBody, request)

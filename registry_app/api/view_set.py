@@ -23,8 +23,8 @@ from registry_app.api.pagination import BY_NAME, NEWEST_FIRST, Keyset, KeysetPag
 from registry_app.api.precondition import (
     ETAG,
     IF_MATCH,
+    add_etag,
     build_etag,
-    prepare_condition,
     raise_if_unreadable,
     read_expected_version,
     version_moved,
@@ -47,15 +47,15 @@ Views = TypeVar("Views", bound="type[NounViewSet]")
 
 
 class NounViewSet(DryRuns, GenericViewSet[Any]):
-    """The actions on one noun: its list, one row, and what the class adds. It translates; rules are asked of
-    the functions it calls.
+    """The actions on one noun: its list, one row, and what the class adds. It translates; the functions that
+    it calls have the rules.
 
     `serializer_class` is the shape of a row, `detail_class` that of one row alone where it shows more, and
     `parameters_class` that of the list's filters, where it has any.
     `name_field` is the column of the name by which an address may name a row instead of its id.
     `scopes` names the scope a token needs for each action; what is not named there needs `read`.
     `contacting` names the actions that ask another host: they refuse `dry_run=true`.
-    `field_names` says how this API calls the fields that the functions call otherwise. Every parameter that
+    `field_names` has this API's names for the fields of those functions. Every parameter that
     the OpenAPI document does not name for an action is refused.
     """
 
@@ -99,7 +99,7 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
             raise_if_not_possible(request, contacts=self.action in self.contacting)
 
     def handle_exception(self, exc: Exception) -> Response:
-        """A refusal names the fields as the request did."""
+        """A refusal names the fields of the request."""
         if isinstance(exc, InvalidRequest):
             exc.fields = {self.field_names.get(name, name): texts for name, texts in exc.fields.items()}
         return super().handle_exception(exc)
@@ -111,7 +111,7 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
         if is_dry_run(request):
             mark_dry_run(finalized)
         else:
-            prepare_condition(request, finalized)
+            add_etag(request, finalized)
         return finalized
 
     def get_object(self) -> Any:
@@ -135,7 +135,7 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
         return row_class if self.action == "list" else self.detail_class or row_class
 
     def find_context(self, rows: Sequence[Any]) -> dict[str, Any]:
-        """What the answer needs to know of these rows, asked for once."""
+        """The serializer context for these rows, read once for all of them."""
         return {}
 
     def answer_page(self, rows: Any, shape: type[serializers.BaseSerializer[Any]] | None = None) -> Response:
@@ -161,7 +161,7 @@ class NounViewSet(DryRuns, GenericViewSet[Any]):
 
 
 def describe(**sentences: str) -> Callable[[Views], Views]:
-    """Say in the OpenAPI document what each action that a class only inherits does."""
+    """Describe the inherited actions of a class in the OpenAPI document."""
     return extend_schema_view(**{name: extend_schema(description=text) for name, text in sentences.items()})
 
 

@@ -70,7 +70,7 @@ class DnsadminCommand(BaseCommand):
             sys.exit(int(code))
 
     def run(self, options: dict[str, Any]) -> ExitCode:
-        """Do the work: that of the act that was named."""
+        """Do the work; by default that of the act that was named."""
         act: Callable[[dict[str, Any]], ExitCode] = getattr(self, f"_{options['act']}")
         return act(options)
 
@@ -130,9 +130,9 @@ def printable(text: object) -> str:
 
 
 def actor_named(username: str, noun: str = "--as") -> Actor:
-    """The person a command acts for: their rights are asked, and their name is in the audit trail.
+    """The person a command acts for: their rights apply, and their name is in the audit trail.
 
-    A shell on the machine is no right of its own: whoever changes ownership is named.
+    A shell on the machine gives no right of its own.
     """
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:

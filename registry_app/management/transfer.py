@@ -207,7 +207,7 @@ def describe_transfer(transfer: Transfer, *, with_items: bool = False) -> list[s
 
 
 def describe_next_step(transfer: Transfer) -> list[str]:
-    """How to go on with a transfer that waits for somebody's approval, in lines."""
+    """How to continue with a transfer that waits for approval, in lines."""
     if transfer.status != Transfer.Status.REQUESTED:
         return []
     who = "another person" if needs_other_person(transfer) else "somebody who may approve"

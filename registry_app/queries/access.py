@@ -1,8 +1,7 @@
 """Who may do what. Interfaces and mutations ask these.
 
-A check that is given no names, owner or provider says no (I22). What concerns a whole provider is asked with
-`may_act_everywhere` or `may_operate`, never with an empty list of names.
-"""
+A check without names, owner or provider refuses (I22). For a whole provider there are `may_act_everywhere`
+and `may_operate`; an empty list of names never means all names."""
 
 from collections.abc import Iterable
 
@@ -22,7 +21,7 @@ _BETWEEN_OWNERS = (Finding.Kind.CONFLICT, Finding.Kind.SPLIT_OWNER)
 
 
 def may_read(actor: Actor) -> bool:
-    """Whether the actor sees the mirror, findings and transfers: every known person does."""
+    """Whether the actor may see the mirror, findings and transfers, as every known person may."""
     return actor.has_scope("read") and (actor.is_superuser or actor.user_id is not None)
 
 
@@ -51,9 +50,9 @@ def find_names_out_of_reach(
 def may_act_everywhere(
     actor: Actor, action: Grant.Action, *, provider: Provider, owner: Owner | None
 ) -> bool:
-    """Whether the actor may do `action` under every name of `owner` at `provider`; None: of everybody.
+    """Whether the actor may do `action` under every name of `owner` at `provider`; None: of all owners.
 
-    Only a grant without a name suffix says so; for everybody's names, only one without an owner too.
+    Only a grant without a name suffix allows this; for all owners, only one without an owner, too.
     """
     return _EVERYTHING in fetch_reach(actor, action, provider=provider, owner=owner)
 
@@ -90,7 +89,7 @@ def may_operate(actor: Actor, provider: Provider) -> bool:
 
 
 def may_acknowledge(actor: Actor, finding: Finding) -> bool:
-    """Whether the actor may operate all that `finding` is about: its name, or the whole of its owner or
+    """Whether the actor may operate everything that `finding` is about: its name, or all of its owner or
     provider. A finding between two owners is about both."""
     if finding.provider is None:
         return may_administer(actor)
@@ -103,7 +102,7 @@ def may_acknowledge(actor: Actor, finding: Finding) -> bool:
 def may_administer(actor: Actor) -> bool:
     """Whether the actor may change providers, profiles, owners, grants, and freeze everything.
 
-    A token that is narrowed to owners or providers never may: configuration reaches beyond any of them.
+    A token that is narrowed to owners or providers may not, because configuration affects others.
     """
     is_narrowed = actor.owner_ids is not None or actor.provider_ids is not None
     return actor.is_superuser and actor.has_scope("admin") and not is_narrowed

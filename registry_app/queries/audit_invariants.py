@@ -48,7 +48,7 @@ def find_unaudited_transfers() -> Violation | None:
 
 
 def find_forgotten_keys() -> Violation | None:
-    """I16. A key that is in flight for a day belongs to a request that died."""
+    """I16. A key in flight for a day belongs to a request that was interrupted."""
     rows = IdempotencyKey.objects.filter(
         status_code__isnull=True, claimed_at__lt=fetch_now() - timedelta(days=1)
     )
@@ -56,7 +56,7 @@ def find_forgotten_keys() -> Violation | None:
 
 
 def find_open_secrets() -> Violation | None:
-    """I18, spot check: secrets are ciphertext at rest, and in none of the texts people read."""
+    """I18, spot check: secrets are ciphertext at rest, and in no text that people can read."""
     return first_of((*(_find_plain_columns(model) for model in _HOLDERS), _find_spilled()))
 
 
@@ -127,7 +127,7 @@ TRAIL_INVARIANTS = (
 
 
 def find_unnoted_restore() -> Violation | None:
-    """I21. The database is not behind what is known of it outside, and nothing was sent too early."""
+    """I21. The database is not older than the copies outside, and nothing was sent too early."""
     return first_of((_find_copy_ahead(), *_find_early_sends()))
 
 

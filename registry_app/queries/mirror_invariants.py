@@ -37,14 +37,14 @@ def find_double_states() -> Violation | None:
 
 
 def find_unexplained_mirrors() -> Violation | None:
-    """I2. Record sets of a provider of which no snapshot was ever accepted came from nowhere."""
+    """I2. A provider without an accepted snapshot has no record sets."""
     never = Provider.objects.filter(accepted_snapshots=0, accepted_at__isnull=True)
     rows = RecordSet.objects.filter(provider__in=never)
     return violation_of(rows, "A record set is in the mirror of a provider that was never read.")
 
 
 def find_half_missing() -> Violation | None:
-    """I4. What is missing says since when and for how many snapshots; what is not says neither."""
+    """I4. A missing record set has a missing time and a count of snapshots; others have neither."""
     rows = RecordSet.objects.filter(
         Q(missing_since__isnull=False, missing_snapshots=0)
         | Q(missing_since__isnull=True, missing_snapshots__gt=0)
@@ -53,7 +53,7 @@ def find_half_missing() -> Violation | None:
 
 
 def find_abandoned_syncs() -> Violation | None:
-    """I7. A sync that is over its lease twice was not picked up."""
+    """I7. A sync that runs for two lease times was not picked up."""
     before = fetch_now() - 2 * settings.DNSADMIN_LEASE
     live = Provider.objects.filter(lease_until__gt=fetch_now())
     rows = SyncRun.objects.filter(status=SyncRun.Status.RUNNING, started_at__lt=before).exclude(

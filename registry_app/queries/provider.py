@@ -27,7 +27,7 @@ _LATE_AFTER_INTERVALS = 3
 def find_due(now: datetime, *, limit: int = 500) -> list[int]:
     """Providers whose next sync is due and that nobody syncs right now, the longest waiting first.
 
-    Nothing is marked: whoever gets the lease syncs, everybody else leaves.
+    Nothing is marked: the worker that gets the lease syncs.
     """
     due = _due(now).filter(build_free_query(now))
     return list(due.order_by("next_sync_at", "pk").values_list("pk", flat=True)[:limit])
@@ -39,9 +39,9 @@ def is_sync_due(provider_id: int, now: datetime) -> bool:
 
 
 def find_silent(now: datetime) -> list[Provider]:
-    """Providers that should have been synced and were not, for five intervals. One that failed last is
-    among them: whoever should try again does not. One whose lease somebody has is not: a long transfer
-    keeps syncs waiting."""
+    """Providers that should have been synced and were not, for five intervals. A provider whose
+    last sync failed is among them, because it is not tried again. One with a lease is not: a long transfer
+    delays syncs."""
     silent: list[Provider] = []
     overdue = Provider.objects.filter(is_enabled=True, next_sync_at__lt=now - SHORTEST_SILENCE)
     for provider in overdue.filter(build_free_query(now)):
@@ -138,7 +138,7 @@ def describe_duplicate(name: str, others: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class ProviderPage:
-    """Newest syncs last, as a strip is read."""
+    """What the page of a provider shows. The newest sync is last."""
 
     syncs: list[SyncRun]
     held: HeldSnapshot | None
@@ -157,7 +157,7 @@ def providers_for_display() -> QuerySet[Provider]:
 
 
 def fetch_provider_page(provider: Provider, now: datetime) -> ProviderPage:
-    """What happens at one provider."""
+    """What the page of one provider shows."""
     held = HeldSnapshot.objects.filter(
         provider=provider.pk, status__in=[HeldSnapshot.Status.OPEN, HeldSnapshot.Status.ACCEPTED]
     )
@@ -187,7 +187,7 @@ def build_is_set(column: str) -> Case:
 
 
 def describe_freshness(provider: Provider, now: datetime) -> str:
-    """`mirror of 14:02` (UTC) and, where it matters, what keeps it from being newer."""
+    """`mirror of 14:02` (UTC) and, where it matters, why it is not newer."""
     if provider.accepted_at is None:
         first = "first sync failed" if provider.consecutive_failures else "not synced yet"
         return first if provider.is_enabled else "sync is off"

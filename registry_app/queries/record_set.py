@@ -198,7 +198,7 @@ def _is_alias(record_set: RecordSet) -> bool:
 
 
 def _to_wire(claim: Claim) -> WireClaim:
-    owner_id = claim.owner.owner_id if claim.owner else ""
+    owner_id, profile = claim.owner.owner_id if claim.owner else "", claim.registry_profile
     return WireClaim(
         endpoint=Endpoint(claim.txt_name, (claim.raw,), "TXT", claim.set_identifier),
         raw=claim.raw,
@@ -213,10 +213,5 @@ def _to_wire(claim: Claim) -> WireClaim:
         is_encrypted=claim.is_encrypted,
         verdict=ClaimVerdict(claim.verdict),
         problem=claim.problem,
-        registry=TXT_REGISTRY if claim.txt_name else _kind_of(claim),
+        registry=TXT_REGISTRY if claim.txt_name else profile.kind if profile else "former",
     )
-
-
-def _kind_of(claim: Claim) -> str:
-    profile = claim.registry_profile
-    return profile.kind if profile is not None else "former"

@@ -30,7 +30,7 @@ _LONGEST_WAIT = timedelta(hours=1)
 # A change set may be megabytes, and a transfer may have hundreds: a page shows how each begins.
 SHOWN_CHARACTERS = 4_000
 _MOST_ADDED = 200
-_NEEDS_EYES = (TransferStep.Status.NEEDS_OPERATOR, TransferStep.Status.UNKNOWN)
+_SHOWN_FIRST = (TransferStep.Status.NEEDS_OPERATOR, TransferStep.Status.UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def needs_other_person(transfer: Transfer) -> bool:
 
 
 def due_transfers() -> list[int]:
-    """Transfers a worker should take up now: approved or begun, their time come, their provider free."""
+    """Transfers that a worker should run now: approved or started, due, and with a free provider."""
     now = fetch_now()
     is_due = build_due_query("next_attempt_at", now, _LONGEST_WAIT)
     due = Transfer.objects.filter(is_due, build_free_query(now, "provider__"), status__in=_MOVING)
@@ -220,7 +220,8 @@ def may_act_on_transfer(actor: Actor, action: Grant.Action, transfer: Transfer) 
 
 
 def may_cancel(actor: Actor, transfer: Transfer) -> bool:
-    """Who requested it may, a token only if it plans and is not narrowed; and who could have requested it."""
+    """Whether `actor` may cancel: the requester may (a token only with the scope plan, and not narrowed), and
+    whoever could request it."""
     is_requester = actor.user_id is not None and actor.user_id == transfer.requested_by_id
     is_narrowed = actor.owner_ids is not None or actor.provider_ids is not None
     if is_requester and actor.has_scope("plan") and not is_narrowed:
@@ -250,16 +251,17 @@ def find_already_requested(actor: Actor, fingerprints: Mapping[int, str]) -> lis
 
 
 def find_added(transfers: Sequence[Transfer]) -> tuple[int, list[dict[str, Any]]]:
-    """How many record sets went along with those that were picked, and the first of them."""
+    """How many record sets were added to those that were selected, and the first of them."""
     added = TransferItem.objects.filter(transfer__in=[row.pk for row in transfers], is_added=True)
     columns = ("transfer__public_id", "name", "record_type", "set_identifier")
     return added.count(), list(added.order_by("transfer", "ordinal").values(*columns)[:_MOST_ADDED])
 
 
 def steps_for_display(transfer: Transfer) -> QuerySet[TransferStep]:
-    """The steps of a transfer, those that need eyes first, without their long texts: how these begin
-    (`sent_start`, `read_back_start`) and how long they are (`sent_length`, `read_back_length`)."""
-    first = Case(When(status__in=_NEEDS_EYES, then=Value(0)), default=Value(1), output_field=IntegerField())
+    """The steps of a transfer, those that need an operator or have an unknown outcome first, without their
+    long texts: how these begin (`sent_start`, `read_back_start`) and how long they are (`sent_length`,
+    `read_back_length`)."""
+    first = Case(When(status__in=_SHOWN_FIRST, then=Value(0)), default=Value(1), output_field=IntegerField())
     read_back = Cast("read_back", TextField())
     rows = transfer.steps.defer("change_set", "read_back").prefetch_related("registry_profile")
     return rows.annotate(

@@ -57,8 +57,8 @@ def count_claims_removed_since(provider_id: int, since: datetime | None) -> int:
 def verified_since(provider_id: int, since: datetime) -> list[VerifiedItem]:
     """The last verified item of each record set since then.
 
-    A transfer that syncs before it ends counts as the last of all: what it just wrote is what is wanted,
-    and the mirror it brings up to date must not call it a change behind its predecessor's back.
+    A transfer that syncs before it ends counts as the last of all: what it just wrote is wanted, and
+    must not become a finding about the transfer before it.
     """
     is_running = Q(transfer__finished_at__isnull=True, transfer__status__in=_RUNNING)
     rows = (
@@ -101,7 +101,7 @@ def find_left_to_undo(original: Transfer) -> QuerySet[TransferItem]:
 
 
 def is_given_back(original: Transfer) -> bool:
-    """Whether nothing of a transfer is left that could be given back: record sets that are gone are not."""
+    """Whether nothing of a transfer is left to undo. Record sets that are gone do not count."""
     left = find_left_to_undo(original)
     if original.kind == Transfer.Kind.CLEAN_UP:
         return not left.exists()

@@ -157,7 +157,7 @@ def find_unread_runs() -> Violation | None:
 
 
 def find_abandoned_runs() -> Violation | None:
-    """I7. A run that is under way has a live lease, or is looked at again."""
+    """I7. A run in progress has a live lease, or is picked up again."""
     now = fetch_now()
     live = Provider.objects.filter(lease_until__gt=now)
     left = LoopRun.objects.filter(

@@ -98,7 +98,7 @@ class Command(DnsadminCommand):
 
 
 def compute_exit_code(run: LoopRun) -> ExitCode:
-    """What a script needs to know of how a run ended."""
+    """The exit code for how a run ended."""
     if run.status == LoopRun.Status.REFUSED:
         return ExitCode.REFUSED
     if run.status == LoopRun.Status.RUNNING:

@@ -1,4 +1,4 @@
-"""Take a ConfigMap registry out of its cluster as a document, and bring it back, there or elsewhere."""
+"""Export a ConfigMap registry as a document, and restore it, in the same cluster or another one."""
 
 from pathlib import Path
 from typing import Any, ClassVar

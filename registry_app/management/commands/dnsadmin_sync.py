@@ -28,7 +28,7 @@ _LOG = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class ProviderResult:
-    """What came of one sync. `status` is the run's, or busy (another worker is there), or broken."""
+    """The result of one sync. `status` is the run's, or busy (another worker is there), or broken."""
 
     provider: str
     status: str
@@ -118,7 +118,7 @@ def _build_result(provider: Provider, sync: Future[SyncRun | None]) -> ProviderR
 
 
 def compute_exit_code(results: list[ProviderResult]) -> ExitCode:
-    """The worst that came of any of them."""
+    """The exit code for the worst result."""
     statuses = {result.status for result in results}
     if statuses & {_BUSY, _BROKEN, SyncRun.Status.FAILED, SyncRun.Status.ABANDONED, SyncRun.Status.RUNNING}:
         return ExitCode.ERROR

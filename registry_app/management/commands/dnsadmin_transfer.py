@@ -1,7 +1,7 @@
 """Plan, request, show, approve, reject, cancel, apply, resume and undo transfers."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -83,17 +83,17 @@ class Command(DnsadminCommand):
         return compute_exit_code([transfer])
 
     def _approve(self, options: dict[str, Any]) -> ExitCode:
-        actor, transfer = actor_named(options["person"]), find_transfer(options["transfer"])
-        fingerprint = options["fingerprint"]
-        return self._report(options, [approve_transfer(actor, transfer.public_id, fingerprint=fingerprint)])
+        return self._act(options, approve_transfer, "fingerprint")
 
     def _reject(self, options: dict[str, Any]) -> ExitCode:
-        actor, transfer = actor_named(options["person"]), find_transfer(options["transfer"])
-        return self._report(options, [reject_transfer(actor, transfer.public_id, reason=options["reason"])])
+        return self._act(options, reject_transfer, "reason")
 
     def _cancel(self, options: dict[str, Any]) -> ExitCode:
+        return self._act(options, cancel_transfer, "reason")
+
+    def _act(self, options: dict[str, Any], act: Callable[..., Transfer], option: str) -> ExitCode:
         actor, transfer = actor_named(options["person"]), find_transfer(options["transfer"])
-        return self._report(options, [cancel_transfer(actor, transfer.public_id, reason=options["reason"])])
+        return self._report(options, [act(actor, transfer.public_id, **{option: options[option]})])
 
     def _undo(self, options: dict[str, Any]) -> ExitCode:
         actor, transfer = actor_named(options["person"]), find_transfer(options["transfer"])

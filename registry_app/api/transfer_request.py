@@ -1,12 +1,21 @@
-"""The bodies of requests for transfers, and of decisions about them."""
+"""The bodies of requests for transfers and of decisions about them, and previews."""
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from registry_app.api.fields import OneOrMoreWordsField, ProviderIdField, RowIdField
+from registry_app.api.fields import (
+    EndpointKeyAnswer,
+    ObjectOrNullField,
+    OneOrMoreWordsField,
+    ProviderIdField,
+    ProviderReference,
+    RowIdField,
+)
 from registry_app.api.request import StrictSerializer
 from registry_app.models import Transfer
+from registry_app.transfer.plan.provider_plan import ProviderPlan
 from registry_app.transfer.plan.transfer_request import MOST_NAMED, Selection, TransferRequest
 
 _FINGERPRINT_LENGTH = 64
@@ -157,3 +166,69 @@ def build_transfer_request(values: dict[str, Any]) -> TransferRequest:
         confirmation=values["confirmation"],
         fingerprints=values["fingerprints"],
     )
+
+
+class RefusalAnswer(serializers.Serializer[Any]):
+    """Why a plan cannot be requested (as a warning: cannot be sent right now)."""
+
+    code = serializers.CharField()
+    happened = serializers.CharField()
+    now = serializers.CharField()
+    todo = serializers.CharField()
+    is_warning = serializers.BooleanField()
+
+
+class PlannedItemAnswer(EndpointKeyAnswer):
+    """What would become of the claims of one record set. With a `problem` it is left out."""
+
+    record_before = ObjectOrNullField(read_only=True)
+    before = serializers.ListField(child=serializers.DictField())
+    after = serializers.ListField(child=serializers.DictField())
+    verdict = serializers.CharField()
+    verdict_reason = serializers.CharField()
+    problem = serializers.CharField()
+    problem_code = serializers.CharField()
+    is_added = serializers.BooleanField(help_text="It was added: another type at a selected name.")
+
+
+class ProviderPlanAnswer(serializers.Serializer[Any]):
+    """What the request comes to at one provider. `items` are the first of `item_count`."""
+
+    provider = ProviderReference()
+    fingerprint = serializers.CharField()
+    approval_policy = serializers.CharField()
+    confirmation_text = serializers.CharField(help_text="What to send as `confirmation`; empty: nothing.")
+    verdict_counts = serializers.DictField(child=serializers.IntegerField())
+    refusals = RefusalAnswer(many=True)
+    warnings = RefusalAnswer(many=True)
+    item_count = serializers.SerializerMethodField()
+    added_count = serializers.SerializerMethodField(
+        help_text="How many of the items were added: other types at selected names."
+    )
+    items = serializers.SerializerMethodField()
+
+    def get_item_count(self, plan: ProviderPlan) -> int:
+        return len(plan.items)
+
+    def get_added_count(self, plan: ProviderPlan) -> int:
+        return sum(item.is_added for item in plan.included)
+
+    @extend_schema_field(PlannedItemAnswer(many=True))
+    def get_items(self, plan: ProviderPlan) -> Any:
+        shown = plan.items[: self.context["limit"]]
+        return PlannedItemAnswer(shown, many=True).data
+
+
+class PreviewAnswer(serializers.Serializer[Any]):
+    """One plan for each provider. Nothing was written, no provider was asked."""
+
+    plans = ProviderPlanAnswer(many=True)
+
+
+class AddedAnswer(serializers.Serializer[Any]):
+    """A record set that nobody picked and that goes along: another type at a picked name."""
+
+    transfer = serializers.UUIDField(source="transfer__public_id")
+    name = serializers.CharField()
+    type = serializers.CharField(source="record_type")
+    set_identifier = serializers.CharField()
