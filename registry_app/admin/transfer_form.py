@@ -13,8 +13,7 @@ from django.http import QueryDict
 from registry_app.admin.fields import LinesField, ThemedForm
 from registry_app.errors import InvalidRequest
 from registry_app.models import Claim, Owner, OwnershipState, Provider, Transfer
-from registry_app.transfer.plan.preview import ProviderPlan
-from registry_app.transfer.plan.provider_plan import PlannedItem
+from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan
 from registry_app.transfer.plan.transfer_request import Selection, TransferRequest
 
 _SALT: Final = "dnsadmin.transfer"

@@ -27,7 +27,7 @@ from registry_app.errors import DnsadminError
 from registry_app.models import Owner, Transfer, TransferItem
 from registry_app.queries.actor import actor_of
 from registry_app.queries.transfer import find_already_requested
-from registry_app.transfer.plan.preview import ProviderPlan, preview_transfer
+from registry_app.transfer.plan.preview import preview_transfer
 from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan
 from registry_app.transfer.request_transfer import UndoRequest, preview_undo, request_transfer, request_undo
 

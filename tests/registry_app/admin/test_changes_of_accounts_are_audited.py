@@ -91,9 +91,9 @@ def test_an_own_password_change_is_told_and_the_password_is_not() -> None:
         "alice",
         str(alice.pk),
     )
-    told = json.dumps([entry.before, entry.after, entry.reason])
-    assert NEW not in told
-    assert alice.password not in told
+    reported = json.dumps([entry.before, entry.after, entry.reason])
+    assert NEW not in reported
+    assert alice.password not in reported
 
 
 def test_taking_a_lock_out_away_is_told() -> None:

@@ -1,4 +1,4 @@
-"""What goes wrong is told in our own words, with what is true now, what to do, and the request's id."""
+"""Error pages say what happened, what is true now, what to do, and the request's id."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A record set that is not there any more says whose it was, and offers nothing."""
+"""The page of a missing record set says who owned it, and offers nothing."""
 
 import pytest
 from django.utils import timezone

@@ -1,4 +1,4 @@
-"""Owners: who holds what, and where it is listed."""
+"""Owners: how much each owns, and where that is listed."""
 
 import pytest
 

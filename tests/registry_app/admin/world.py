@@ -122,19 +122,19 @@ def make_claimed(provider: Provider, owner: Owner, name: str = "www.example.org"
 
 def make_claim(row: RecordSet, owner: Owner | None, **values: Any) -> Claim:
     now = timezone.now()
-    said = owner.owner_id if owner else "nobody"
+    signer = owner.owner_id if owner else "nobody"
     defaults: dict[str, Any] = {
         "provider": row.provider,
         "identity": row.pk.to_bytes(16, "big"),
         "txt_name": f"{row.record_type.lower()}-{row.name}",
-        "raw": f'"heritage=external-dns,external-dns/owner={said},external-dns/resource=ingress/shop/www"',
+        "raw": f'"heritage=external-dns,external-dns/owner={signer},external-dns/resource=ingress/shop/www"',
         "format": Claim.Format.NEW,
         "verdict": Claim.Verdict.EFFECTIVE,
         "record_name": row.name,
         "record_type": row.record_type,
         "owner": owner,
         "resource": "ingress/shop/www",
-        "labels": {"owner": said, "resource": "ingress/shop/www"},
+        "labels": {"owner": signer, "resource": "ingress/shop/www"},
         "digest": b"\0" * 16,
         "first_seen_at": now,
         "changed_at": now,

@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 from registry_app.actor import Actor
 from registry_app.inventory.token import issue_token
 from registry_app.models import ApiToken
-from tests.registry_app.api.promised import raise_if_not_promised
+from tests.registry_app.api.documented import raise_if_not_documented
 
 API = "/api/v1"
 
@@ -23,13 +23,13 @@ def make_token(user: User, *scopes: str, **bounds: Any) -> tuple[ApiToken, str]:
     )
 
 
-class CarefulClient(APIClient):
-    """A program that believes the OpenAPI document: every answer is held against it."""
+class CheckingClient(APIClient):
+    """A client that compares every response with the OpenAPI document."""
 
     def request(self, **kwargs: Any) -> Any:
         response = super().request(**kwargs)
         asked = response.wsgi_request
-        raise_if_not_promised(
+        raise_if_not_documented(
             str(asked.method),
             asked.path,
             response.status_code,
@@ -40,8 +40,8 @@ class CarefulClient(APIClient):
 
 
 def make_client(user: User, *scopes: str, **bounds: Any) -> APIClient:
-    """A client that sends a fresh token of `user`, and holds every answer against the OpenAPI document."""
-    client = CarefulClient()
+    """A client with a new token of `user` that compares every response with the OpenAPI document."""
+    client = CheckingClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {make_token(user, *scopes, **bounds)[1]}")
     return client
 

@@ -24,8 +24,8 @@ from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator, make_cluster, make_finding, make_instance, make_provider
 from tests.reference_server import ReferenceProvider
-from tests.registry_app.api.client import API, CarefulClient, make_client, make_token
-from tests.registry_app.api.promised import document
+from tests.registry_app.api.client import API, CheckingClient, make_client, make_token
+from tests.registry_app.api.documented import document
 from tests.registry_app.transfer.world import (
     GREEN,
     approve,
@@ -134,7 +134,7 @@ def operations() -> dict[str, tuple[str, str]]:
 
 
 def send(world: BusyWorld, name: str, query: str = "", **headers: str) -> Any:
-    """Send the request that stands for this operation."""
+    """Send the example request of this operation."""
     method, path = operations()[name]
     write = WRITES.get(name, Write())
     filled = fill(world, path, write.ids)
@@ -152,7 +152,7 @@ def _encode(world: BusyWorld, body: dict[str, Any] | None) -> Any:
 
 
 def fill(world: BusyWorld, path: str, ids: dict[str, str]) -> str:
-    """The address with the ids of the world; `1` where nothing is said."""
+    """The address with the ids of the world; `1` where the world has none."""
     return re.sub(r"\{(\w+)\}", lambda found: str(world.ids.get(ids.get(found[1], ""), 1)), path)
 
 
@@ -174,7 +174,7 @@ def open_busy_world() -> Iterator[BusyWorld]:
         token, _ = make_token(root)
         ids["token"] = token.pk
         world.reference.history.clear()
-        client, browser = make_client(root), CarefulClient()
+        client, browser = make_client(root), CheckingClient()
         browser.force_login(root)
         client.get(f"{API}/clusters/")  # when a token was last used is stored once a minute
         yield BusyWorld(world.reference, client, browser, ids)

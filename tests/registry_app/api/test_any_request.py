@@ -16,7 +16,7 @@ from tests.depth import REQUESTS
 from tests.factories import make_administrator, make_cluster, make_finding, make_owner, make_provider
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.api.client import make_client
-from tests.registry_app.api.promised import document
+from tests.registry_app.api.documented import document
 
 pytestmark = [pytest.mark.django_db, pytest.mark.random]
 

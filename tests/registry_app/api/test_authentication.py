@@ -1,4 +1,4 @@
-"""Who is let in, and what everybody else is told."""
+"""Who gets in with a token, and what everybody else gets."""
 
 from datetime import timedelta
 

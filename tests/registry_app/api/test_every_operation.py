@@ -1,4 +1,4 @@
-"""What holds for every operation there is, taken from the schema so that none is forgotten."""
+"""What is true of every operation, taken from the schema so that none is forgotten."""
 
 import re
 from typing import Any
@@ -18,7 +18,7 @@ from tests.factories import (
     make_record_set,
 )
 from tests.registry_app.api.client import API, items, make_client, make_token, read
-from tests.registry_app.api.promised import document
+from tests.registry_app.api.documented import document
 
 pytestmark = pytest.mark.django_db
 
@@ -143,9 +143,9 @@ def test_every_operation_refuses_a_parameter_it_does_not_know_and_names_those_it
             problem = read(response)
             assert (response.status_code, problem["code"]) == (400, "invalid_parameter"), (method, path)
             assert response["Content-Type"] == "application/problem+json"
-            told = problem["fields"]["colour"][0]
-            assert ("dry_run" in told) == (method != "get"), (method, path, told)
-            assert ("cursor, " in told) >= ((method, path) in lists), (method, path, told)
+            reported = problem["fields"]["colour"][0]
+            assert ("dry_run" in reported) == (method != "get"), (method, path, reported)
+            assert ("cursor, " in reported) >= ((method, path) in lists), (method, path, reported)
 
 
 def test_a_parameter_given_twice_is_refused_by_every_operation() -> None:

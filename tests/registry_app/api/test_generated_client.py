@@ -45,10 +45,10 @@ def _package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     from openapi_python_client import generate
     from openapi_python_client.config import Config, ConfigFile, MetaType
 
-    said = ConfigFile(post_hooks=[], package_name_override=_PACKAGE)
+    config = ConfigFile(post_hooks=[], package_name_override=_PACKAGE)
     complaints = generate(
         config=Config.from_sources(
-            said, MetaType.NONE, _DOCUMENT, "utf-8", overwrite=True, output_path=folder / _PACKAGE
+            config, MetaType.NONE, _DOCUMENT, "utf-8", overwrite=True, output_path=folder / _PACKAGE
         )
     )
     assert [str(complaint) for complaint in complaints] == []

@@ -30,7 +30,7 @@ def client() -> APIClient:
 
 
 def _register(client: APIClient, **values: Any) -> str:
-    """The address of a new loop of `parked`, switched off unless said otherwise."""
+    """The address of a new loop of `parked`, switched off by default."""
     body = {"owner": PARKED, "provider": "blue-zone", "is_enabled": False, **values}
     response = client.post(f"{API}/loops/", body)
     assert response.status_code == 201, response.content

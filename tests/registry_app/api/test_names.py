@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 from registry_app.models import Instance, Loop, Owner, Provider, RegistryProfile
 from tests.factories import make_administrator, make_owner, make_provider, make_record_set
 from tests.registry_app.api.client import API, make_client, read
-from tests.registry_app.api.promised import document
+from tests.registry_app.api.documented import document
 
 pytestmark = pytest.mark.django_db
 
@@ -136,17 +136,17 @@ def test_words_that_cannot_be_used_are_refused_by_field(client: APIClient, words
 
 
 def test_the_document_marks_the_old_names_and_no_others() -> None:
-    told = document()
+    reported = document()
     parameters = {
         (path, parameter["name"])
-        for path, methods in told["paths"].items()
+        for path, methods in reported["paths"].items()
         for operation in methods.values()
         for parameter in operation.get("parameters", ())
         if parameter.get("deprecated")
     }
     fields = {
         (name, field)
-        for name, component in told["components"]["schemas"].items()
+        for name, component in reported["components"]["schemas"].items()
         for field, shape in component.get("properties", {}).items()
         if shape.get("deprecated")
     }

@@ -1,4 +1,4 @@
-"""Whatever goes wrong is told as a problem document: a code, three sentences, a request id."""
+"""Every error is a problem document: a code, three sentences, a request id."""
 
 import pytest
 from django.db import OperationalError
@@ -197,7 +197,7 @@ def test_a_name_that_is_taken_is_told_by_field(client: APIClient) -> None:
 def test_the_fields_of_a_refusal_are_those_of_the_request(client: APIClient) -> None:
     make_owner("blue-cluster")
     everything = {"kind": "transfer", "reason": "x", "selection": {"owner": "blue-cluster"}}
-    told = {}
+    reported = {}
     for case, body in {
         "no target": everything,
         "unknown target": {**everything, "target_owner": "nobody"},
@@ -208,9 +208,9 @@ def test_the_fields_of_a_refusal_are_those_of_the_request(client: APIClient) -> 
         "a list": [1],
         "a text": {**everything, "selection": "all"},
     }.items():
-        told[case] = list(read(client.post(f"{API}/transfers/", body))["fields"])
+        reported[case] = list(read(client.post(f"{API}/transfers/", body))["fields"])
 
-    assert told == {
+    assert reported == {
         "no target": ["target_owner"],
         "unknown target": ["target_owner"],
         "claims": ["selection.claim_ids"],

@@ -1,4 +1,4 @@
-"""Record sets over the API: filters in any spelling, pages that hold still."""
+"""Record sets over the API: filters in any spelling, and pages that do not shift."""
 
 from datetime import timedelta
 

@@ -128,9 +128,9 @@ def test_every_id_has_one_type() -> None:
                 wanted = named or (unique if parameter["name"] == "public_id" else number)
                 assert parameter["schema"] == wanted, name
     for name, component in document["components"]["schemas"].items():
-        told = component.get("properties", {}).get("id")
-        if told is not None:
-            kept = {key: value for key, value in told.items() if key not in ("readOnly", "description")}
+        reported = component.get("properties", {}).get("id")
+        if reported is not None:
+            kept = {key: value for key, value in reported.items() if key not in ("readOnly", "description")}
             assert kept in (number, unique, *([number_or_none] if name == "InstanceAnswer" else [])), name
 
 

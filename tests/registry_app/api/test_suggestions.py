@@ -1,4 +1,4 @@
-"""A suggested fix is a request: method, path and body, which a program sends as they stand."""
+"""A suggested fix is a request: method, path and body, which a program sends as they are."""
 
 import json
 from typing import Any

@@ -16,13 +16,13 @@ from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_administrator, make_owner, make_provider
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.api.client import API, make_token
-from tests.registry_app.api.promised import raise_if_not_promised
+from tests.registry_app.api.documented import raise_if_not_documented
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Program:
-    """A program with a token, at the real door."""
+    """A program with a token, over HTTP."""
 
     def __init__(self, address: str, username: str) -> None:
         self._address = address
@@ -32,20 +32,22 @@ class Program:
     def get(self, path: str) -> Any:
         answer = requests.get(self._address + path, headers=self._headers, timeout=30)
         assert answer.status_code == 200, answer.text
-        _raise_if_not_promised(answer)
+        _raise_if_not_documented(answer)
         return answer.json()
 
     def post(self, path: str, body: dict[str, Any], **headers: str) -> requests.Response:
         everything = {**self._headers, **headers}
         answer = requests.post(self._address + path, json=body, headers=everything, timeout=30)
-        _raise_if_not_promised(answer)
+        _raise_if_not_documented(answer)
         return answer
 
 
-def _raise_if_not_promised(answer: requests.Response) -> None:
+def _raise_if_not_documented(answer: requests.Response) -> None:
     path = urlsplit(answer.url).path
     content_type = answer.headers.get("Content-Type", "")
-    raise_if_not_promised(str(answer.request.method), path, answer.status_code, content_type, answer.content)
+    raise_if_not_documented(
+        str(answer.request.method), path, answer.status_code, content_type, answer.content
+    )
 
 
 @pytest.fixture

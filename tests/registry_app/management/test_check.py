@@ -32,7 +32,7 @@ _FINGERPRINT = "f" * 64
 
 
 def _broken(*arguments: str) -> list[str]:
-    """The ids of the invariants that do not hold; the exit code says the same."""
+    """The ids of the broken invariants; the exit code agrees."""
     code, document = run_json("dnsadmin_check", *arguments)
     broken = [entry["id"] for entry in document["invariants"] if not entry["holds"]]
     assert code == (2 if broken else 0)

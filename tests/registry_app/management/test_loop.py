@@ -158,7 +158,7 @@ def test_while_somebody_else_has_the_provider_nothing_is_done(world: World, mani
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "reported"),
     [
         (["--owner=nobody", "--provider=blue-zone", "--declared"], 1, "no owner 'nobody'"),
         (["--owner=parked", "--provider=nowhere", "--declared"], 1, "no provider 'nowhere'"),
@@ -169,12 +169,12 @@ def test_while_somebody_else_has_the_provider_nothing_is_done(world: World, mani
     ],
 )
 def test_what_makes_no_sense_is_told_and_sends_nothing(
-    world: World, arguments: list[str], code: int, told: str
+    world: World, arguments: list[str], code: int, reported: str
 ) -> None:
     given, document = run_json("dnsadmin_loop", *arguments)
 
     assert given == code, document
-    assert told in document["error"]["happened"]
+    assert reported in document["error"]["happened"]
     assert world.change_sets() == []
 
 
@@ -184,9 +184,9 @@ def test_wrong_manifests_are_told_with_their_place(world: World, tmp_path: Path)
     code, document = run_json(*LOOP, f"--source={tmp_path}")
 
     assert code == 1
-    (told,) = document["error"]["fields"]["--source"]
-    assert "broken.yaml" in told
-    assert "spec.endpoints[0].recordTTL" in told
+    (reported,) = document["error"]["fields"]["--source"]
+    assert "broken.yaml" in reported
+    assert "spec.endpoints[0].recordTTL" in reported
     assert world.change_sets() == []
 
 
@@ -198,13 +198,13 @@ def test_wrong_manifests_are_a_finding_until_they_are_right(world: World, tmp_pa
     run_command(*LOOP, f"--source={tmp_path}", "--dry-run")
     is_told_of_a_dry_run = stuck.exists()
     run_command(*LOOP, f"--source={tmp_path}")
-    told = stuck.get().explanation
+    reported = stuck.get().explanation
     manifest.write_text(MANIFEST)
     run_command(*LOOP, f"--source={tmp_path}")
 
     assert not is_told_of_a_dry_run
-    assert "parked.yaml" in told
-    assert "spec.endpoints[0].recordTTL" in told
+    assert "parked.yaml" in reported
+    assert "spec.endpoints[0].recordTTL" in reported
     assert not stuck.exclude(state=Finding.State.RESOLVED).exists()
 
 

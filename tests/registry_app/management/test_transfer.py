@@ -235,7 +235,7 @@ def test_what_makes_no_sense_is_an_error(blue_zone: Provider, arguments: list[st
 
 
 def test_a_refusal_names_the_options_as_they_were_typed(blue_zone: Provider) -> None:
-    told = {
+    reported = {
         " ".join(arguments): list(
             run_json("dnsadmin_transfer", "plan", *arguments, "--as=alice")[1]["error"]["fields"]
         )
@@ -248,7 +248,9 @@ def test_a_refusal_names_the_options_as_they_were_typed(blue_zone: Provider) -> 
         )
     }
 
-    assert list(told.values()) == [["--to"], ["--to"], ["--claim"], ["--record-set"], ["--name"]], told
+    assert list(reported.values()) == [["--to"], ["--to"], ["--claim"], ["--record-set"], ["--name"]], (
+        reported
+    )
 
 
 def test_names_are_read_from_a_file_in_any_spelling(blue_zone: Provider, tmp_path: Path) -> None:
@@ -276,7 +278,7 @@ def test_what_was_requested_without_a_fingerprint_is_printed_with_how_to_go_on(
     approved, _ = run_command(*command)
     run_command("dnsadmin_transfer", "apply", str(transfer.pk))
     undo = ("undo", str(transfer.pk), "--as=alice", "--intent=not_wanted")
-    unconfirmed, told = run_command("dnsadmin_transfer", *undo, "--reason=Back.")
+    unconfirmed, reported = run_command("dnsadmin_transfer", *undo, "--reason=Back.")
     planned, plan = run_json("dnsadmin_transfer", *undo, "--plan")
     seen = plan["plans"][0]
     confirm = f"--confirm={seen['confirmation_text']}"
@@ -287,6 +289,6 @@ def test_what_was_requested_without_a_fingerprint_is_printed_with_how_to_go_on(
     assert transfer.status == "requested"
     assert approved == 0
     assert unconfirmed == 3
-    assert "--confirm 'undo 10 record sets'" in told
+    assert "--confirm 'undo 10 record sets'" in reported
     assert (planned, seen["verdict_counts"]) == (2, {"delete": 10})
     assert requested["transfers"][0]["status"] == "approved"

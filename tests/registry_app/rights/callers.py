@@ -1,4 +1,4 @@
-"""Everybody who may come along, and what their grants cover, said apart from the code that decides it."""
+"""Every kind of caller, and what their grants cover, written apart from the code that decides it."""
 
 import itertools
 import os

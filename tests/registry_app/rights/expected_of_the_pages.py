@@ -31,7 +31,7 @@ Place = Callable[[Side], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Page:
-    """What is shown at an address, to whom."""
+    """What a page shows, and to which callers."""
 
     rule: Rule
     place: Place = field(default=lambda _: {})

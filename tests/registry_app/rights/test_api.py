@@ -19,7 +19,7 @@ from tests.registry_app.rights.writes import rolled_back
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quiet"), pytest.mark.one_database]
 _REFUSED = {401, 403, 404}
-_POSSIBLE = {200, 201, 202, 204, 502}  # 502: nothing listens where the providers are said to be
+_POSSIBLE = {200, 201, 202, 204, 502}  # 502: nothing listens where the providers should be
 
 
 def test_every_operation_has_an_expectation() -> None:
@@ -48,9 +48,9 @@ def test_everybody_may_exactly_what_their_rights_say() -> None:
     for method, route, what, operation in operations:
         whoever = callers[:1] if operation.rule is is_anybody else callers
         for side, caller in list_cells(operation.action, method == "get", sides, whoever):
-            told = _ask(method, route, operation, side, caller)
-            if told:
-                wrong.append(f"{caller.name}: {method} {route} {what} ({side.key}): {told}")
+            reported = _ask(method, route, operation, side, caller)
+            if reported:
+                wrong.append(f"{caller.name}: {method} {route} {what} ({side.key}): {reported}")
 
     assert not wrong, "\n".join(wrong[:80])
 

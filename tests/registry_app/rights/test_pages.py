@@ -47,10 +47,10 @@ def test_every_address_has_an_expectation() -> None:
 def test_everybody_sees_exactly_the_pages_that_are_for_them() -> None:
     (own, _), callers = _make_world()
     wrong = [
-        f"{caller.name}: {name}: {told}"
+        f"{caller.name}: {name}: {reported}"
         for name, page in PAGES.items()
         for caller in callers
-        if caller.name in _WHO_LOOKS and (told := _look(name, page, own, caller))
+        if caller.name in _WHO_LOOKS and (reported := _look(name, page, own, caller))
     ]
 
     assert not wrong, "\n".join(wrong[:80])
@@ -64,10 +64,10 @@ def test_everybody_presses_exactly_the_buttons_that_are_for_them() -> None:
     read_form = cache(partial(_read_form, root))
     buttons = [*BUTTONS.items(), *(("transfer_act", button) for button in ACTS_ON_TRANSFERS.values())]
     wrong = [
-        f"{caller.name}: {name} {button.place(side).get('action', '')} ({side.key}): {told}"
+        f"{caller.name}: {name} {button.place(side).get('action', '')} ({side.key}): {reported}"
         for name, button in buttons
         for side, caller in list_cells(button.action, only_reads=False, sides=sides, callers=callers)
-        if (told := _press(f"admin:registry_app_{name}", button, side, caller, read_form))
+        if (reported := _press(f"admin:registry_app_{name}", button, side, caller, read_form))
     ]
 
     assert not wrong, "\n".join(wrong[:80])
@@ -111,7 +111,7 @@ def _press(name: str, button: Button, side: Side, caller: Caller, read_form: _Re
 
 
 def _is_refused(response: Any) -> bool:
-    """Sent to sign in, forbidden, not found, or sent back with the words of a refusal."""
+    """Sent to sign in, forbidden, not found, or sent back with a refusal."""
     if response.status_code in (403, 404):
         return True
     if response.headers.get("Location", "").startswith(reverse("admin:login")):

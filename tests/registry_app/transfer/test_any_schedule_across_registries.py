@@ -12,7 +12,6 @@ from registry_app.models import Transfer, TransferItem, TransferStep
 from registry_app.queries.write_invariants import TRANSFER_INVARIANTS
 from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.item_plan import key_of
-from registry_app.transfer.send.review import key_of
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.depth import SEED, TRANSFER_SCHEDULES_ACROSS_REGISTRIES
 from tests.emptying import empty_database

@@ -1,4 +1,4 @@
-"""What the OpenAPI document promises of an answer, and whether an answer keeps it."""
+"""Whether a response is what the OpenAPI document says of it."""
 
 import json
 import re
@@ -14,14 +14,14 @@ _PREFIX = "/api/v1"
 _FORMATS = FormatChecker(("uuid",))
 
 
-class BrokenPromise(AssertionError):
+class NotDocumented(AssertionError):
     """An answer that the document does not allow."""
 
 
-def raise_if_not_promised(method: str, path: str, status: int, content_type: str, content: bytes) -> None:
-    """Raise BrokenPromise where the document says something else of this answer.
+def raise_if_not_documented(method: str, path: str, status: int, content_type: str, content: bytes) -> None:
+    """Raise NotDocumented where the document describes another response.
 
-    An address that is in no document, such as that of the document itself, is let pass.
+    An address that is in no document, such as that of the document itself, passes.
     """
     operation = _find_operation(method.lower(), path)
     if operation is None:
@@ -29,26 +29,26 @@ def raise_if_not_promised(method: str, path: str, status: int, content_type: str
     responses: Mapping[str, Any] = operation["responses"]
     what = f"{method.upper()} {path} {status}"
     if status < 300 and str(status) not in responses:
-        raise BrokenPromise(f"{what}: the document has no such status, only {sorted(responses)}")
-    promised = _resolve(responses.get(str(status), responses["default"])).get("content")
-    if promised is None:
+        raise NotDocumented(f"{what}: the document has no such status, only {sorted(responses)}")
+    documented = _resolve(responses.get(str(status), responses["default"])).get("content")
+    if documented is None:
         if content:
-            raise BrokenPromise(f"{what}: a body where none is promised: {content[:200]!r}")
+            raise NotDocumented(f"{what}: a body where none is documented: {content[:200]!r}")
         return
     media_type = content_type.partition(";")[0]
-    if media_type not in promised:
-        raise BrokenPromise(f"{what}: {content_type}, not one of {sorted(promised)}")
+    if media_type not in documented:
+        raise NotDocumented(f"{what}: {content_type}, not one of {sorted(documented)}")
     if method.upper() == "HEAD":
         return
-    errors = list(_validator(promised[media_type]["schema"]).iter_errors(json.loads(content)))
+    errors = list(_validator(documented[media_type]["schema"]).iter_errors(json.loads(content)))
     if errors:
-        told = "; ".join(f"{error.json_path}: {error.message[:300]}" for error in errors[:5])
-        raise BrokenPromise(f"{what}: {told}")
+        reported = "; ".join(f"{error.json_path}: {error.message[:300]}" for error in errors[:5])
+        raise NotDocumented(f"{what}: {reported}")
 
 
 @cache
 def document() -> dict[str, Any]:
-    """The document as the product makes it; another test holds the committed one to it."""
+    """The document as the product makes it; another test compares the committed one with it."""
     schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # untyped there
     plain: dict[str, Any] = json.loads(json.dumps(schema, default=str))
     return plain

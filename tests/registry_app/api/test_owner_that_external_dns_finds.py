@@ -26,7 +26,7 @@ def _texts(*owners: str) -> tuple[str, ...]:
     return tuple(make_claim(owner=owner).targets[0] for owner in owners)
 
 
-# The zone beside www A, its state, whom which profile finds, words of the warning.
+# The zone beside www A, its state, the owner that each profile finds, part of the warning.
 _TABLE: list[tuple[list[Endpoint], str, list[dict[str, str]], str]] = [
     ([make_record(), make_claim()], "owned", [_BLUE], ""),
     (
