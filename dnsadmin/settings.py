@@ -236,7 +236,7 @@ SPECTACULAR_SETTINGS = {
         "PolicyEnum": "registry_app.models.instance.InstancePolicy",
         "ProviderStatus": "registry_app.models.provider.Provider.Status",
         "RecordEventKind": "registry_app.models.record_event.RecordEvent.Kind",
-        "RegistryProfileKind": "registry_app.models.registry_profile.RegistryProfile.Kind",
+        "RegistryProfileKind": "providers.stores.registry_catalogue.REGISTRY_CHOICES",
         "SyncRunStatus": "registry_app.models.sync_run.SyncRun.Status",
         "TriggerEnum": "registry_app.models.sync_run.SyncRun.Trigger",
         "TransferItemStatus": "registry_app.models.transfer.TransferItem.Status",

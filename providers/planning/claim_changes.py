@@ -12,7 +12,7 @@ import msgspec
 
 from providers.planning.plan import PlanSettings
 from providers.planning.planned_changes import LeftAlone, PlannedChanges, Update
-from providers.registries.claim import TXT_REGISTRY, Claim, PairedEndpoint, Pairing, TxtProfile
+from providers.registries.claim import Claim, PairedEndpoint, Pairing, TxtProfile
 from providers.registries.errors import RegistryError
 from providers.registries.labels import OWNER, RESOURCE, labels_beside_owner
 from providers.registries.new_claim import build_new_claim
@@ -162,7 +162,7 @@ class _Builder:
         """The claim with another resource. One that shares its TXT record, or cannot be written under the
         owner's own profile, keeps its text: the owner is what counts."""
         extra = {name: text for name, text in claim.labels.items() if name not in (OWNER, RESOURCE)}
-        if claim.registry != TXT_REGISTRY or claim.endpoint.targets != (claim.raw,):
+        if not claim.is_in_zone or claim.endpoint.targets != (claim.raw,):
             return
         if claim.record_type != record.key.record_type:
             return
@@ -211,7 +211,7 @@ class _Builder:
 
 def _place_of(claim: Claim) -> EndpointKey | None:
     """Which TXT endpoint holds a claim; None for a row of a registry store, and for a name that cannot be."""
-    if claim.registry != TXT_REGISTRY:
+    if not claim.is_in_zone:
         return None
     try:
         return endpoint_key(claim.endpoint)

@@ -91,6 +91,11 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     registry: str = TXT_REGISTRY
     parts: tuple[Endpoint, ...] = ()
 
+    @property
+    def is_in_zone(self) -> bool:
+        """Whether it is a TXT record of the zone, and not a row of a registry store."""
+        return self.registry == TXT_REGISTRY
+
 
 class Belief(msgspec.Struct, frozen=True, gc=False):
     """Whose a record set is to the instances of one registry profile.

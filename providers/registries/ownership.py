@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from providers.registries.claim import TXT_REGISTRY, Claim, ClaimVerdict, OwnershipState
+from providers.registries.claim import Claim, ClaimVerdict, OwnershipState
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 _UNHEARD = frozenset({ClaimVerdict.OVERRULED, ClaimVerdict.IGNORED, ClaimVerdict.UNREADABLE})
@@ -123,11 +123,11 @@ def _explain_owner(
         Precedence.LEGACY: "names it, in the legacy format, which covers every type except AAAA",
     }[precedence(record_type, first.record_type)]
     more = f"; {len(agreeing) - 1} more say the same" if len(agreeing) > 1 else ""
-    place = _place_of(first) if first.registry != TXT_REGISTRY else f"the TXT record {_place_of(first)}"
+    place = _place_of(first) if not first.is_in_zone else f"the TXT record {_place_of(first)}"
     return f"{owner_id} owns {record}, because {place} {because}{more}."
 
 
 def _place_of(claim: Claim) -> str:
-    if claim.registry == TXT_REGISTRY:
+    if claim.is_in_zone:
         return claim.endpoint.dns_name
     return f"its row in the {claim.registry} registry"

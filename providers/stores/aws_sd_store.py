@@ -1,33 +1,29 @@
 """The aws-sd registry as a store: its rows are labels of the provider's own endpoints."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from providers.http.errors import NothingSent, ProviderError
 from providers.registries.aws_sd_label import (
+    AWS_SD,
     AWS_SD_DESCRIPTION,
     read_claims,
     read_description,
     write_description,
 )
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
+from providers.stores.registry import (
+    ClaimPlace,
+    EndpointClaims,
+    RecordsClient,
+    RegistryKind,
+    StoreAccess,
+    StoreSettings,
+)
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_records, encode_change_set
-
-
-class _Answer(Protocol):
-    @property
-    def body(self) -> bytes: ...
-
-
-class RecordsClient(Protocol):
-    """What is asked of the provider's client."""
-
-    def records(self) -> _Answer: ...
-    def apply_changes(self, change_set_body: bytes, /) -> None: ...
 
 
 class AwsSdStore:
@@ -100,3 +96,20 @@ def _find_unchanged(change: StoredClaimChange, held: Sequence[Endpoint]) -> Endp
     if change.old is None and endpoint.labels.get(AWS_SD_DESCRIPTION):
         raise NothingSent(f"The change was not sent: {name} has a description that is not ours to replace.")
     return endpoint
+
+
+def _open(_settings: StoreSettings, access: StoreAccess) -> AwsSdStore:
+    if access.client is None:
+        raise ValueError("The claims of an aws-sd registry are only there where its provider's client is.")
+    return AwsSdStore(
+        access.client, max_items=access.limits.max_items, capitalized_keys=access.capitalized_keys
+    )
+
+
+AWS_SD_REGISTRY = RegistryKind(
+    name=AWS_SD,
+    label="AWS Service Discovery (descriptions)",
+    place=ClaimPlace.ENDPOINTS,
+    open=_open,
+    endpoint_claims=EndpointClaims(AWS_SD_DESCRIPTION, read_claims, write_description),
+)

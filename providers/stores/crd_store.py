@@ -1,4 +1,4 @@
-"""The CRD registry as a store: `DNSRecord` objects of one namespace, written only if they are as read."""
+"""The CRD registry: `DNSRecord` objects of one namespace as a store, written only if they are as read."""
 
 import datetime as dt
 from collections import defaultdict
@@ -9,6 +9,7 @@ import msgspec
 
 from providers.http.errors import ChangeNotConfirmed, NothingSent, OutcomeUnknown, ProviderError
 from providers.registries.dns_record_object import (
+    CRD,
     OWNER_LABEL,
     build_programmed,
     build_unclaimed,
@@ -25,6 +26,7 @@ from providers.registries.store_contents import StoreReading, compute_claims_dig
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 from providers.stores.kubernetes.client import DNS_RECORDS, KubernetesClient
 from providers.stores.kubernetes.refusals import Conflict
+from providers.stores.registry import ClaimPlace, RegistryKind, StoreAccess, StoreSettings
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
@@ -219,3 +221,18 @@ def _explain(
         reason=error.reason or error,
         hint="Read what is there first. Do not write it again without that.",
     )
+
+
+def _open(settings: StoreSettings, access: StoreAccess) -> CrdStore:
+    return CrdStore(access.open_kubernetes(), settings.namespace)
+
+
+CRD_REGISTRY = RegistryKind(
+    name=CRD,
+    label="DNSRecord objects (crd)",
+    place=ClaimPlace.STORE,
+    settings=("cluster", "namespace"),
+    questions={"cluster": "Which cluster holds them?", "namespace": "In which namespace are they?"},
+    description={"Kubernetes API": "kubernetes_api", "namespace": "namespace"},
+    open=_open,
+)

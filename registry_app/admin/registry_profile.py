@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.contrib.admin.utils import label_for_field
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
@@ -16,20 +17,27 @@ from registry_app.inventory.registry_profile import (
     probe_registry,
     register_registry_profile,
 )
-from registry_app.mirror.registries import STORE_KINDS
 from registry_app.models import RegistryProfile
 from registry_app.queries.access import may_administer
 from registry_app.queries.actor import actor_of
 from registry_app.queries.dependents import find_profile_dependents
 from registry_app.queries.provider import build_is_set
 
-_KIND = RegistryProfile.Kind
 _CLAIMS = ("name", "kind", "providers")
 _TXT = ("prefix", "suffix", "wildcard_replacement")
 _KUBERNETES = ("cluster", "namespace", "is_rebuilt")
 _TABLE = ("table", "region", "endpoint_url", "access_key_id")
 
 _AWS_SECRETS = ("secret_access_key", "forget_secret_access_key", "session_token", "forget_session_token")
+
+# How a setting is shown where its column does not say it.
+_TITLES = {"access_key_id": "Access key"}
+_WHEN_EMPTY = {"endpoint_url": "the service's own"}
+_IS_SET = {
+    "encryption_key": "has_key",
+    "secret_access_key": "has_access_key",
+    "session_token": "has_session_token",
+}
 
 
 class RegistryProfileForm(ConfigForm):
@@ -109,33 +117,19 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
         owners = ", ".join(owner_ids.distinct()[:50]) or NOTHING
         return [
             ("Kind", row.get_kind_display()),
-            *self._describe_place(row),
-            ("Tried at providers" if row.kind == _KIND.TXT else "Provider", providers),
+            *(self._describe(row, name) for name in row.registry.settings),
+            ("Tried at providers" if row.registry.is_in_zone else "Provider", providers),
             ("Used by owners", owners),
         ]
 
-    def _describe_place(self, row: RegistryProfile) -> list[tuple[str, object]]:
-        if row.kind == _KIND.TXT:
-            return [
-                ("Prefix", row.prefix or NOTHING),
-                ("Suffix", row.suffix or NOTHING),
-                ("Wildcard replacement", row.wildcard_replacement or NOTHING),
-                ("Encryption key", self.encrypts_shown(row)),
-            ]
-        if row.kind == _KIND.DYNAMODB:
-            return [
-                ("Table", row.table),
-                ("Region", row.region),
-                ("Endpoint", row.endpoint_url or "the service's own"),
-                ("Access key", row.access_key_id or NOTHING),
-                ("Secret access key", "set" if getattr(row, "has_access_key", False) else "not set"),
-                ("Session token", "set" if getattr(row, "has_session_token", False) else "not set"),
-            ]
-        if row.cluster is not None:
-            rebuilt = [("Rebuilt from the provider", "yes" if row.is_rebuilt else "no")]
-            shown = rebuilt if row.kind == _KIND.CONFIGMAP else []
-            return [("Cluster", row.cluster.name), ("Namespace", row.namespace), *shown]
-        return []
+    def _describe(self, row: RegistryProfile, name: str) -> tuple[str, object]:
+        title = _TITLES.get(name) or str(label_for_field(name, RegistryProfile)).capitalize()
+        if name in _IS_SET:
+            return title, "set" if getattr(row, _IS_SET[name], False) else "not set"
+        value = getattr(row, name)
+        if isinstance(value, bool):
+            return title, "yes" if value else "no"
+        return title, str(value or _WHEN_EMPTY.get(name, NOTHING))
 
     def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Read the store's claims once, and show what was found; nothing changes."""
@@ -143,7 +137,7 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
         return answer_probe(self, request, row, lambda actor: probe_registry(actor, pk), _describe_report)
 
     def page_context(self, request: HttpRequest, row: RegistryProfile) -> dict[str, Any]:
-        has_store = row.kind in STORE_KINDS and may_administer(actor_of(request))
+        has_store = row.registry.has_store and may_administer(actor_of(request))
         test = self.url_of("test", row.pk) if has_store else ""
         return {**super().page_context(request, row), "test": test}
 

@@ -1,4 +1,4 @@
-"""The ConfigMap registry of an owner as a document: taken out, and brought back."""
+"""The registry of an owner as a document: exported, and restored."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,15 @@ from django.db import transaction
 from providers.http.errors import OutcomeUnknown, ProviderError
 from providers.registries.configmap.export import Export, parse_export
 from providers.registries.errors import RegistryError
+from providers.stores.registry import ExportableStore
+from providers.stores.registry_catalogue import REGISTRIES
 from providers.wire.endpoint import EndpointKey
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, LeaseLost, NotAllowed, RefusedBySafety, StateMoved
 from registry_app.inventory.rows import raise_if_not_administrator
-from registry_app.mirror.open_stores import open_configmap_store
+from registry_app.mirror.open_stores import open_store
 from registry_app.models import Provider, RecordSet, RegistryProfile
 from registry_app.outside_copy import announce_send, count_send
 from registry_app.queries.access import may_operate
@@ -39,13 +41,13 @@ def export_registry(actor: Actor, profile: RegistryProfile, owner_id: str) -> by
             todo=f"Ask somebody who operates {provider.name}.",
         )
     try:
-        return open_configmap_store(profile, provider).export(owner_id, when=fetch_now())
+        return _open(profile, provider).export(owner_id, when=fetch_now())
     except (ProviderError, RegistryError) as error:
         raise _refuse(error) from error
 
 
 def restore_registry(actor: Actor, profile: RegistryProfile, document: bytes) -> Export:
-    """Bring a document back: rows that are not there are written, what stands already stays. Claims for what
+    """Bring a document back: rows that are not there are written, rows that are there stay. Claims for what
     the mirror knows to be another owner's by now are left out, and counted in what is returned.
 
     Under the lease of the profile's provider, with an audit line before. Cut short, it is completed by doing
@@ -74,7 +76,7 @@ def restore_registry(actor: Actor, profile: RegistryProfile, document: bytes) ->
             record_audit(actor, "registry_profile.restoring", profile, after=after)
             count_send()
         announce_send()
-        open_configmap_store(profile, provider).restore(export)
+        _open(profile, provider).restore(export)
     except (ProviderError, RegistryError) as error:
         raise _refuse(error) from error
     finally:
@@ -117,11 +119,20 @@ def _find_others(provider: Provider, export: Export, names: Sequence[str]) -> se
 
 def _find_provider(profile: RegistryProfile) -> Provider:
     provider = profile.providers.first()
-    if profile.kind != RegistryProfile.Kind.CONFIGMAP or provider is None:
+    if not profile.registry.can_export or provider is None:
+        exportable = [kind for kind in REGISTRIES.values() if kind.can_export]
         raise InvalidRequest(
-            f"{profile} is no ConfigMap registry.", fields={"profile": ["Name one of kind configmap."]}
+            f"{profile} is no {' or '.join(kind.label for kind in exportable)} registry.",
+            fields={"profile": [f"Name one of kind {' or '.join(kind.name for kind in exportable)}."]},
         )
     return provider
+
+
+def _open(profile: RegistryProfile, provider: Provider) -> ExportableStore:
+    store = open_store(profile, provider, None).store
+    if not isinstance(store, ExportableStore):
+        raise TypeError(f"The store of {profile} has no documents.")
+    return store
 
 
 def _refuse(error: ProviderError | RegistryError) -> StateMoved:

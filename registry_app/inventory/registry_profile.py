@@ -11,6 +11,8 @@ import msgspec
 
 from providers.http.errors import ProviderError
 from providers.registries.labels import OWNER, parse_labels
+from providers.stores.registry import RegistryKind
+from providers.stores.registry_catalogue import DEFAULT_REGISTRY, KINDS_WITH_STORE, REGISTRIES
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, NotAllowed, SecretUnavailable, StateMoved
@@ -24,13 +26,13 @@ from registry_app.inventory.rows import (
 )
 from registry_app.mirror.client import build_client
 from registry_app.mirror.open_stores import open_store
-from registry_app.mirror.registries import STORE_KINDS
 from registry_app.models import Provider, RegistryProfile
 from registry_app.models.encrypted_field import find_secret_names
 from registry_app.queries.access import may_operate
 from registry_app.queries.dependents import find_profile_dependents
 
-_PLACE = ("kind", "namespace", "table", "region", "endpoint_url")
+# In the digests that are stored of each store: their order stays, and new ones come last.
+_TEXTS_OF_PLACE = ("namespace", "table", "region", "endpoint_url")
 _DIGEST_BYTES = 16
 MOST_OWNERS = 50
 
@@ -153,16 +155,16 @@ def _find_place(values: Mapping[str, Any], row: RegistryProfile | None = None) -
     """The digest of the store and its provider, which no two profiles share; empty where there is no store.
 
     `values` are what is to be stored, on top of `row`. A store's rows name record sets and no provider, so
-    it speaks for one. Two profiles of one store would hear each claim twice, and each would see the other's
+    it belongs to one. Two profiles of one store would read each claim twice, and each would see the other's
     writes as somebody else's. Raises InvalidRequest; what is stored in between, the database refuses.
     """
-    kind = values.get("kind", row.kind if row else RegistryProfile.Kind.TXT)
-    if kind not in STORE_KINDS:
+    kind = values.get("kind", row.kind if row else DEFAULT_REGISTRY)
+    if kind not in KINDS_WITH_STORE:
         return ""
     providers = list(values.get("providers", row.providers.all() if row else ()))
     if len(providers) != 1:
         raise _refuse("A registry of this kind has the claims of exactly one provider: name it.")
-    place = _compute_place({"kind": kind, **values}, row, providers[0].pk)
+    place = _compute_place(REGISTRIES[kind], values, row, providers[0].pk)
     others = RegistryProfile.objects.filter(store_place=place)
     other = (others.exclude(pk=row.pk) if row else others).first()
     if other is not None:
@@ -170,11 +172,14 @@ def _find_place(values: Mapping[str, Any], row: RegistryProfile | None = None) -
     return place
 
 
-def _compute_place(values: Mapping[str, Any], row: RegistryProfile | None, provider_id: int) -> str:
-    cluster = values.get("cluster", row.cluster if row else None)
-    said = [str(values.get(name, getattr(row, name, "")) or "") for name in _PLACE]
-    told = msgspec.msgpack.encode((provider_id, cluster.pk if cluster else None, said))
-    return hashlib.blake2b(told, digest_size=_DIGEST_BYTES).hexdigest()
+def _compute_place(
+    kind: RegistryKind, values: Mapping[str, Any], row: RegistryProfile | None, provider_id: int
+) -> str:
+    given = {name: values.get(name, getattr(row, name, None)) for name in ("cluster", *_TEXTS_OF_PLACE)}
+    cluster = given.get("cluster")
+    settings = [kind.name, *(str(given.get(name) or "") for name in _TEXTS_OF_PLACE)]
+    place = msgspec.msgpack.encode((provider_id, cluster.pk if cluster else None, settings))
+    return hashlib.blake2b(place, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def _refuse(message: str) -> InvalidRequest:
@@ -183,7 +188,7 @@ def _refuse(message: str) -> InvalidRequest:
 
 def _find_provider(profile: RegistryProfile) -> Provider:
     provider = profile.providers.first()
-    if profile.kind in {RegistryProfile.Kind.TXT, RegistryProfile.Kind.NOOP} or provider is None:
+    if not profile.registry.has_store or provider is None:
         raise InvalidRequest(
             f"{profile} stores no claims outside DNS, so there is no connection to test.",
             todo="Test the connection to a provider instead.",

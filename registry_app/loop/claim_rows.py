@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from providers.planning.planned_changes import LeftAlone, PlannedChanges
-from providers.registries.aws_sd_label import write_description
 from providers.registries.errors import RegistryError
 from providers.registries.labels import (
     OWNER,
@@ -15,6 +14,7 @@ from providers.registries.labels import (
     raise_if_owner_unwritable,
 )
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
+from providers.stores.registry import EndpointClaims
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.loop.step_changes import StepItem
@@ -62,9 +62,11 @@ def build_texts(
     return texts, tuple(left)
 
 
-def describe_creates(creates: Iterable[Endpoint], texts: Rows) -> tuple[Endpoint, ...]:
+def describe_creates(
+    creates: Iterable[Endpoint], texts: Rows, claims: EndpointClaims
+) -> tuple[Endpoint, ...]:
     """The record sets to create with their claim in themselves, as aws-sd has it."""
-    return tuple(write_description(each, texts[endpoint_key(each)]) for each in creates)
+    return tuple(claims.write(each, texts[endpoint_key(each)]) for each in creates)
 
 
 def build_intents(creates: Iterable[Endpoint], texts: Rows, rows: Rows) -> list[StoredClaimChange]:

@@ -66,12 +66,12 @@ def plan_loop(session: LoopSession, request: LoopRequest) -> LoopPlan:
             policy=request.policy,
             domain_filter=domain_filter,
             managed_types=request.managed_types,
-            has_ownership=not registry.is_blind,
+            has_ownership=registry.keeps_claims,
         ),
         profile=registry.txt,
         desired=desired,
         left_out_by_provider=missing,
-        store="" if registry.is_blind else registry.store,
+        store=registry.store if registry.keeps_claims else "",
     )
     return _judge_size(plan_again(session, plan, snapshot), request)
 

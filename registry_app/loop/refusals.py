@@ -16,7 +16,6 @@ from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.plan_loop import LoopPlan, list_keys
 from registry_app.loop.send_batch import list_rows_to_tidy
 from registry_app.mirror.owner_registry import describe_disagreement, list_registry_profiles
-from registry_app.mirror.registries import STORE_KINDS
 from registry_app.models import LoopConfirmation, LoopRun, Owner, Provider, RegistryProfile
 from registry_app.queries.actor import fetch_account_makers, fetch_person
 from registry_app.queries.freeze import find_send_stops
@@ -85,8 +84,7 @@ def _find_owner_refusal(request: LoopRequest) -> RefusedBySafety | None:
 
 def _is_read_at(profile: RegistryProfile, provider: Provider) -> bool:
     named = set(profile.providers.values_list("pk", flat=True))
-    needs_name = profile.kind in STORE_KINDS
-    return provider.pk in named or not (named or needs_name)
+    return provider.pk in named or not (named or profile.registry.has_store)
 
 
 def _find_provider_refusal(provider: Provider) -> RefusedBySafety | None:

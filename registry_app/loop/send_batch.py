@@ -12,8 +12,7 @@ import msgspec
 from providers.planning.claim_changes import Batch, build_change_set
 from providers.planning.plan import PlanSettings
 from providers.planning.planned_changes import LeftAlone, PlannedChanges
-from providers.registries.aws_sd_label import AWS_SD
-from providers.registries.claim import TXT_REGISTRY, OwnershipState
+from providers.registries.claim import OwnershipState
 from providers.registries.stored_claim import StoredClaimChange
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
@@ -35,12 +34,10 @@ from registry_app.loop.step_changes import StepItem, build_items
 from registry_app.loop.steps import Found, read_back_and_settle, store_run_step
 from registry_app.mirror.plausibility import count_endpoints
 from registry_app.mirror.snapshot import Snapshot
-from registry_app.models import LoopRun, RegistryProfile
+from registry_app.models import LoopRun
 from registry_app.writes.allowed_changes import Allowed, raise_if_not_allowed
 from registry_app.writes.read_back import changes_in
 from registry_app.writes.step import send_step
-
-_CONFIGMAP = RegistryProfile.Kind.CONFIGMAP
 
 
 def send_batch(
@@ -82,7 +79,7 @@ class _StoreBatch:
         self._run = run
         self._plan = plan
         self._names = names
-        self._is_carried = session.stores[plan.store].kind == AWS_SD
+        self._registry = session.stores[plan.store].registry
 
     def send(self, chosen: PlannedChanges) -> Found | None:
         plan = self._plan
@@ -90,8 +87,8 @@ class _StoreBatch:
         if left:
             note_left_alone(self._run, left)
         batch = self._build(_with_creates(chosen, set(texts)))
-        if self._is_carried:
-            creates = describe_creates(batch.change_set.create, texts)
+        if self._registry.endpoint_claims:
+            creates = describe_creates(batch.change_set.create, texts, self._registry.endpoint_claims)
             change_set = msgspec.structs.replace(batch.change_set, create=creates)
             batch = msgspec.structs.replace(batch, change_set=change_set)
             return _send(self._session, self._run, plan, batch, self._names)
@@ -121,7 +118,7 @@ class _StoreBatch:
     def _settle(self, batch: Batch, found: Found, texts: Rows, rows: Rows) -> Found:
         changed = changes_in(batch.change_set)
         records = {key: each for key, change in changed.items() if (each := change.new or change.old)}
-        has_intents = self._session.stores[self._plan.store].kind == _CONFIGMAP
+        has_intents = self._registry.has_intents
         changes = build_settlement(found[1], records, texts, rows, has_intents=has_intents)
         if not changes:
             return found
@@ -175,9 +172,7 @@ def _list_allowed_changes(
         )
         allowed[key] = Allowed(may_create=record is None, may_change=is_ours or not settings.has_ownership)
     ours = {
-        claim.raw
-        for claim in snapshot.claims
-        if claim.registry == TXT_REGISTRY and claim.owner_id == settings.owner_id
+        claim.raw for claim in snapshot.claims if claim.is_in_zone and claim.owner_id == settings.owner_id
     }
     claim = Allowed(removable=ours, most_added=1, is_text=True)
     return allowed | {place: claim for places in batch.claim_places.values() for place in places}

@@ -54,7 +54,7 @@ class LoopSession(WriteSession):
             self.stores.values(),
             view=self._build_view(names),
         )
-        has_stores = bool(self.registries.stores or self.registries.aws_sd)
+        has_stores = self.registries.are_any
         found = compare_with_known(
             self.provider,
             snapshot.shown,
@@ -70,7 +70,7 @@ class LoopSession(WriteSession):
 
     def _build_view(self, names: Collection[str] | None) -> View | None:
         # Only a whole reading shows whether a registry store lost claims.
-        if names is None or self.registries.stores or self.registries.aws_sd:
+        if names is None or self.registries.are_any:
             return None
         self._neighbourhood = self._neighbourhood or Neighbourhood(self.profiles)
         return View(self._neighbourhood, names)

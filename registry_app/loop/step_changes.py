@@ -8,8 +8,7 @@ import msgspec
 
 from providers.planning.claim_changes import Batch
 from providers.planning.equal_values import EqualValues, list_not_shown
-from providers.registries.aws_sd_label import AWS_SD_DESCRIPTION
-from providers.registries.claim import TXT_REGISTRY
+from providers.stores.registry_catalogue import CLAIM_LABELS
 from providers.wire.canonical_name import InvalidName, canonical_targets, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey, ValuePair, is_same_ttl
 from providers.wire.json_codec import decode_change_set_strict
@@ -103,7 +102,7 @@ class _Reading:
             canonical_targets(live) == canonical_targets(wanted)
             and is_same_ttl(wanted.record_ttl, live.record_ttl)
             and self.equal.are_shown(live.provider_specific, wanted.provider_specific)
-            and live.labels.get(AWS_SD_DESCRIPTION) == wanted.labels.get(AWS_SD_DESCRIPTION)
+            and all(live.labels.get(label) == wanted.labels.get(label) for label in CLAIM_LABELS)
         )
 
 
@@ -150,7 +149,7 @@ def _describe_other(
 def _find_live(snapshot: Snapshot, places: set[EndpointKey]) -> dict[EndpointKey, Endpoint]:
     found = {record.key: record.endpoint for record in snapshot.records if record.key in places}
     for claim in snapshot.claims:
-        if claim.registry != TXT_REGISTRY:
+        if not claim.is_in_zone:
             continue
         try:
             key = endpoint_key(claim.endpoint)

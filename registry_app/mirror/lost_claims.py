@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from django.db.models import Count
 
-from providers.registries.aws_sd_label import AWS_SD
-from providers.registries.claim import TXT_REGISTRY, ClaimVerdict, OwnershipState, PairedEndpoint
 from providers.registries.claim import Claim as FoundClaim
+from providers.registries.claim import ClaimVerdict, OwnershipState, PairedEndpoint
 from providers.wire.endpoint import EndpointKey
 from registry_app.mirror.plausibility import Holding, LostClaims, Thresholds
 from registry_app.mirror.snapshot import Snapshot
@@ -103,7 +102,7 @@ class _Candidates:
         kinds = (each.kind for each in self._snapshot.contents if each.reference == holding.store)
         return LostClaims(
             holding=holding,
-            kind=next(kinds, AWS_SD),
+            kind=next(kinds, self._snapshot.registries.in_endpoints.get(holding.store, "")),
             known=self.known[holding] - expected_removals,
             shown=self._shown[holding],
             still_present=still_present,
@@ -124,12 +123,11 @@ def _is_lost(claim: KnownClaim, record: PairedEndpoint | None) -> bool:
 
 
 def _stores_of(snapshot: Snapshot) -> set[str]:
-    registries = snapshot.registries
-    return {*registries.stores, *([registries.aws_sd] if registries.aws_sd else [])}
+    return {*snapshot.registries.stores, *snapshot.registries.in_endpoints}
 
 
 def _list_shown(snapshot: Snapshot) -> Iterator[tuple[Holding, EndpointKey]]:
-    return (_place_of(claim) for claim in snapshot.claims if claim.registry != TXT_REGISTRY)
+    return (_place_of(claim) for claim in snapshot.claims if not claim.is_in_zone)
 
 
 def _place_of(claim: FoundClaim) -> tuple[Holding, EndpointKey]:
@@ -139,7 +137,7 @@ def _place_of(claim: FoundClaim) -> tuple[Holding, EndpointKey]:
 
 def _read_known(baseline: Snapshot) -> Iterator[KnownClaim]:
     for claim in baseline.claims:
-        if claim.registry != TXT_REGISTRY:
+        if not claim.is_in_zone:
             verdict = claim.verdict
             has_record, is_decisive = verdict is not ClaimVerdict.ORPHAN, verdict is ClaimVerdict.EFFECTIVE
             yield KnownClaim(*_place_of(claim), has_record, is_decisive)

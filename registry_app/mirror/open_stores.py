@@ -6,24 +6,23 @@ from dataclasses import dataclass
 
 from providers.http.errors import ProviderError
 from providers.registries.store_contents import StoreContents, StoreReading, compute_claims_digest
-from providers.stores.aws_sd_store import AwsSdStore, RecordsClient
-from providers.stores.configmap.store import ConfigMapStore
-from providers.stores.crd_store import CrdStore
-from providers.stores.dynamodb.api import DynamoDbApi
-from providers.stores.dynamodb.key import AwsKey, build_dynamodb_url
-from providers.stores.dynamodb.store import DynamoDbStore
 from providers.stores.kubernetes.client import KubernetesClient
-from providers.stores.store import DigestingStore, RegistryStore
+from providers.stores.registry import (
+    DigestingStore,
+    RecordsClient,
+    RegistryKind,
+    RegistryStore,
+    StoreAccess,
+    StoreSettings,
+)
+from providers.stores.registry_catalogue import KINDS_WITH_STORE
 from registry_app.mirror.client import build_address_policy, build_kubernetes_client, build_limits
-from registry_app.mirror.registries import STORE_KINDS
 from registry_app.mirror.secret_reference import fetch_secret_value
 from registry_app.models import Provider, RegistryProfile
 
-_KIND = RegistryProfile.Kind
-
 
 class RegistryUnreadable(ProviderError):
-    """A registry store did not show its claims, so nothing of its provider is believed now (I13)."""
+    """A registry store did not show its claims, so nothing of its provider is used now (I13)."""
 
     code = "registry_unreadable"
 
@@ -33,7 +32,7 @@ class OpenStore:
     """One store, and what it is called. `reference` is the primary key, as text, of its registry profile."""
 
     reference: str
-    kind: str
+    registry: RegistryKind
     name: str
     store: RegistryStore
 
@@ -46,24 +45,48 @@ def open_stores(
     `remembers`: for one thread that reads them again and again, as transfers and loops do. Raises
     SecretUnavailable, and ProviderError where an address cannot be used.
     """
-    profiles = RegistryProfile.objects.filter(providers=provider, kind__in=STORE_KINDS).order_by("pk")
+    profiles = RegistryProfile.objects.filter(providers=provider, kind__in=KINDS_WITH_STORE).order_by("pk")
     return {
         str(profile.pk): open_store(profile, provider, client, remembers=remembers) for profile in profiles
     }
 
 
 def open_store(
-    profile: RegistryProfile, provider: Provider, client: RecordsClient, *, remembers: bool = False
+    profile: RegistryProfile, provider: Provider, client: RecordsClient | None, *, remembers: bool = False
 ) -> OpenStore:
-    """The store of one profile of this provider. As `open_stores`."""
-    name = f"the registry profile {profile.name}"
-    store = _open(profile, provider, client, remembers=remembers)
-    return OpenStore(str(profile.pk), profile.kind, name, store)
+    """The store of one profile of this provider; without a `client` only where it is beside the response.
+    As `open_stores`."""
+    registry = profile.registry
+    if registry.open is None:
+        raise ValueError(f"A registry of kind {registry.name} has no store.")
+    access = StoreAccess(
+        client=client,
+        policy=build_address_policy(),
+        limits=build_limits(provider),
+        open_kubernetes=lambda: _open_kubernetes(profile, provider),
+        fetch_secret=lambda name: fetch_secret_value(getattr(profile, name)),
+        capitalized_keys=provider.capitalized_changes,
+        remembers=remembers,
+    )
+    store = registry.open(build_store_settings(profile), access)
+    return OpenStore(str(profile.pk), registry, f"the registry profile {profile.name}", store)
+
+
+def build_store_settings(profile: RegistryProfile) -> StoreSettings:
+    """Where the store of a profile is."""
+    return StoreSettings(
+        kubernetes_api=profile.cluster.api_url if profile.cluster else "",
+        namespace=profile.namespace,
+        table=profile.table,
+        region=profile.region,
+        endpoint_url=profile.endpoint_url,
+        access_key_id=profile.access_key_id,
+    )
 
 
 @dataclass(frozen=True)
 class StoreAnswer:
-    """What one store said. Its claims are only read where somebody asks for the contents."""
+    """What one store returned. Its claims are only read where somebody asks for the contents."""
 
     opened: OpenStore
     reading: StoreReading
@@ -74,30 +97,30 @@ class StoreAnswer:
 
     def read(self) -> StoreContents:
         """Raises RegistryUnreadable, which says of which registry profile."""
-        with _telling_of(self.opened):
+        with _naming(self.opened):
             claims = tuple(self.reading.claims)
-        return StoreContents(self.opened.reference, self.opened.kind, claims, self.reading.digest)
+        return StoreContents(self.opened.reference, self.opened.registry.name, claims, self.reading.digest)
 
 
 def fetch_answers(stores: Iterable[OpenStore]) -> tuple[StoreAnswer, ...]:
-    """What the stores beside a provider's own answer say now, in a fixed order.
+    """What the stores beside a provider's own response return now, in a fixed order.
 
     Raises RegistryUnreadable, which says of which registry profile.
     """
     return tuple(
         StoreAnswer(opened, _fetch_reading(opened))
         for opened in sorted(stores, key=lambda each: int(each.reference))
-        if opened.kind != _KIND.AWS_SD  # its claims are in the answer
+        if opened.registry.is_beside_response
     )
 
 
 def fetch_contents(stores: Iterable[OpenStore]) -> tuple[StoreContents, ...]:
-    """What the stores beside a provider's own answer hold now. As `fetch_answers`."""
+    """What the stores beside a provider's own response contain now. As `fetch_answers`."""
     return tuple(answer.read() for answer in fetch_answers(stores))
 
 
 def _fetch_reading(opened: OpenStore) -> StoreReading:
-    with _telling_of(opened):
+    with _naming(opened):
         if isinstance(opened.store, DigestingStore):
             return opened.store.fetch_reading()
         claims = opened.store.fetch_claims()
@@ -105,7 +128,7 @@ def _fetch_reading(opened: OpenStore) -> StoreReading:
 
 
 @contextmanager
-def _telling_of(opened: OpenStore) -> Iterator[None]:
+def _naming(opened: OpenStore) -> Iterator[None]:
     try:
         yield
     except ProviderError as error:
@@ -116,42 +139,7 @@ def _telling_of(opened: OpenStore) -> Iterator[None]:
         ) from error
 
 
-def _open(
-    profile: RegistryProfile, provider: Provider, client: RecordsClient, *, remembers: bool
-) -> RegistryStore:
-    if profile.kind == _KIND.AWS_SD:
-        return AwsSdStore(client, max_items=provider.max_items, capitalized_keys=provider.capitalized_changes)
-    if profile.kind == _KIND.DYNAMODB:
-        return _open_table(profile, provider)
-    if profile.kind == _KIND.CRD:
-        return CrdStore(_open_kubernetes(profile, provider), profile.namespace)
-    return open_configmap_store(profile, provider, remembers=remembers)
-
-
-def open_configmap_store(
-    profile: RegistryProfile, provider: Provider, *, remembers: bool = False
-) -> ConfigMapStore:
-    """The store of a profile of that kind. As `open_stores`."""
-    client = _open_kubernetes(profile, provider)
-    return ConfigMapStore(client, profile.namespace, provider.max_items, remembers=remembers)
-
-
 def _open_kubernetes(profile: RegistryProfile, provider: Provider) -> KubernetesClient:
     if profile.cluster is None:
         raise ValueError(f"a registry of kind {profile.kind} without a cluster")
     return build_kubernetes_client(profile.cluster, build_limits(provider))
-
-
-def _open_table(profile: RegistryProfile, provider: Provider) -> RegistryStore:
-    api = DynamoDbApi(
-        profile.endpoint_url or build_dynamodb_url(profile.region),
-        profile.region,
-        AwsKey(
-            profile.access_key_id,
-            fetch_secret_value(profile.secret_access_key),
-            fetch_secret_value(profile.session_token),
-        ),
-        build_address_policy(),
-        build_limits(provider),
-    )
-    return DynamoDbStore(api, profile.table, max_items=provider.max_items)

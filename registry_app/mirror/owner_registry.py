@@ -8,8 +8,6 @@ from registry_app.mirror.profiles import build_txt_profile
 from registry_app.models import Instance, Owner, Provider, RegistryProfile
 from registry_app.queries.instance import list_instances_at
 
-_TXT = RegistryProfile.Kind.TXT
-_NOOP = RegistryProfile.Kind.NOOP
 _SHOWN = 3
 
 
@@ -18,18 +16,18 @@ class OwnerRegistry:
     """The registry of one owner: TXT records under `txt`, or the rows of `store`.
 
     `store` is the primary key, as text, of the registry profile whose store holds the rows; empty for the
-    zone itself. `is_blind`: the instance keeps none (noop), and takes all it can see for its own.
-    `disagreement`: why nobody can say, where its instances write in different ways; empty where they agree.
+    zone itself. Without `keeps_claims` (noop) the instance manages every record set that it sees.
+    `disagreement` says which of its instances write in different ways; empty where they agree.
     """
 
     txt: TxtProfile = DEFAULT_PROFILE
     store: str = ""
-    is_blind: bool = False
+    keeps_claims: bool = True
     disagreement: str = ""
 
 
 def fetch_owner_registry(owner: Owner, provider: Provider, profiles: Sequence[TxtProfile]) -> OwnerRegistry:
-    """What was said of an owner's instances at a provider; ExternalDNS's defaults where nobody said anything.
+    """What is registered of an owner's instances at a provider; ExternalDNS's defaults where nothing is.
 
     `profiles` are the TXT profiles of the provider. Where the instances disagree the first of them counts,
     and `disagreement` says so. Raises SecretUnavailable.
@@ -68,6 +66,6 @@ def _build_registry(profile: RegistryProfile | None, profiles: Sequence[TxtProfi
     if profile is None:
         plain = (each for each in profiles if not (each.prefix or each.suffix or each.encryption_key))
         return OwnerRegistry(txt=next(plain, DEFAULT_PROFILE))
-    if profile.kind == _TXT:
+    if profile.registry.is_in_zone:
         return OwnerRegistry(txt=build_txt_profile(profile))
-    return OwnerRegistry(store=str(profile.pk), is_blind=profile.kind == _NOOP)
+    return OwnerRegistry(store=str(profile.pk), keeps_claims=profile.registry.keeps_claims)

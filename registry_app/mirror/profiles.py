@@ -12,8 +12,6 @@ from registry_app.errors import SecretUnavailable
 from registry_app.mirror.secret_reference import fetch_secret_value
 from registry_app.models import Provider, RegistryProfile
 
-_KIND = RegistryProfile.Kind
-
 
 def fetch_txt_profiles(provider: Provider) -> list[TxtProfile]:
     """All TXT profiles that name this provider or none, in a fixed order, and ExternalDNS's default one,
@@ -41,7 +39,7 @@ def fetch_profiles_at(provider: Provider) -> list[ProfileAt]:
 
 def build_txt_profiles(found: Iterable[ProfileAt]) -> list[TxtProfile]:
     """As `fetch_txt_profiles`, of the profiles at a provider; those of other kinds are passed over."""
-    profiles = [build_txt_profile(each.row) for each in found if each.row.kind == _KIND.TXT]
+    profiles = [build_txt_profile(each.row) for each in found if each.row.registry.is_in_zone]
     if not any(_is_plain(profile) for profile in profiles):
         profiles.append(TxtProfile())
     return profiles

@@ -1,40 +1,38 @@
-"""The registries of a provider whose claims do not stand in TXT records of its zone."""
+"""The registries of a provider whose claims are not in TXT records of its zone."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from django.db.models import Q
 
+from providers.stores.registry_catalogue import KINDS_WITHOUT_CLAIMS
 from registry_app.mirror.profiles import ProfileAt, fetch_profiles_at
-from registry_app.models import Instance, Owner, Provider, RegistryProfile
-
-_KIND = RegistryProfile.Kind
-STORE_KINDS = (_KIND.CONFIGMAP, _KIND.CRD, _KIND.DYNAMODB, _KIND.AWS_SD)
+from registry_app.models import Instance, Owner, Provider
 
 
 @dataclass(frozen=True)
 class Registries:
-    """Which profiles, by primary key as text, are heard beside the TXT records of a provider.
+    """The registry profiles, by primary key as text, that are read beside the TXT records of a provider.
 
-    `aws_sd`: whose claims its endpoints carry in themselves, if there is one. `stores`: those that are read
-    beside its answer. `blind`: suffixes of names that are in the hands of instances that keep no claims
-    (noop): what has no claim there is not unmanaged, its owner is not known.
+    `in_endpoints`: those whose claims are in its endpoints' own labels, with their kinds. `stores`: those
+    that are read beside its response. `without_claims`: suffixes of names that instances without claims
+    (noop) manage: the owner of a record set there that has no claim is unknown.
     """
 
-    aws_sd: str = ""
+    in_endpoints: Mapping[str, str] = field(default_factory=dict)
     stores: tuple[str, ...] = ()
-    blind: tuple[str, ...] = ()
+    without_claims: tuple[str, ...] = ()
 
     @property
     def are_any(self) -> bool:
         """Whether there is a registry beside the TXT records that keeps claims."""
-        return bool(self.aws_sd or self.stores)
+        return bool(self.in_endpoints or self.stores)
 
-    def is_blind_at(self, name: str) -> bool:
+    def may_lack_claim(self, name: str) -> bool:
         """Whether a record set of this canonical name may be owned without any claim."""
         return any(
             name.endswith(suffix) if suffix.startswith(".") else name == suffix or name.endswith(f".{suffix}")
-            for suffix in self.blind
+            for suffix in self.without_claims
         )
 
 
@@ -48,25 +46,28 @@ def fetch_registries(provider: Provider) -> Registries:
 
 def build_registries(provider: Provider, profiles: Sequence[ProfileAt]) -> Registries:
     """Of the profiles at a provider. Another database read only where some instances keep no claims."""
-    stores = [each.row for each in profiles if each.is_named and each.row.kind in STORE_KINDS]
-    found = [(str(row.pk), row.kind) for row in stores]
-    has_blind = any(each.row.kind == _KIND.NOOP for each in profiles)
-    carried = [pk for pk, kind in found if kind == _KIND.AWS_SD]
+    named = [each.row for each in profiles if each.is_named]
+    in_endpoints: dict[str, str] = {}
+    for row in named:
+        # Of several of a kind the first one counts: an endpoint has one such label.
+        if row.registry.endpoint_claims and row.kind not in in_endpoints.values():
+            in_endpoints[str(row.pk)] = row.kind
     return Registries(
-        # Of several the first one counts: an endpoint has one description.
-        aws_sd=carried[0] if carried else "",
-        stores=tuple(pk for pk, kind in found if kind != _KIND.AWS_SD),
-        blind=_fetch_blind_suffixes(provider) if has_blind else (),
+        in_endpoints=in_endpoints,
+        stores=tuple(str(row.pk) for row in named if row.registry.is_beside_response),
+        without_claims=()
+        if all(each.row.registry.keeps_claims for each in profiles)
+        else _fetch_suffixes_without_claims(provider),
     )
 
 
-def _fetch_blind_suffixes(provider: Provider) -> tuple[str, ...]:
-    """Names that owners with an instance without registry here are responsible for, or that its domain filter
+def _fetch_suffixes_without_claims(provider: Provider) -> tuple[str, ...]:
+    """Names that owners with an instance without claims here are responsible for, or that its domain filter
     lets through."""
     here = Q(provider=None) | Q(provider=provider)
     tried = Q(registry_profile__providers=provider) | Q(registry_profile__providers__isnull=True)
     rows = Instance.objects.filter(
-        here, tried, registry_profile__kind=_KIND.NOOP, owner__status=Owner.Status.REGISTERED
+        here, tried, registry_profile__kind__in=KINDS_WITHOUT_CLAIMS, owner__status=Owner.Status.REGISTERED
     )
     found = rows.values_list("owner__name_patterns", "domain_include").distinct()
     suffixes = {

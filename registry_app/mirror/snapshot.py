@@ -9,12 +9,12 @@ import msgspec
 
 from providers.client.provider_client import ProviderClient, RecordsAnswer
 from providers.http.answer import DIGEST_BYTES
-from providers.registries.aws_sd_label import AWS_SD, read_claims
 from providers.registries.claim import Claim, ClaimVerdict, OwnershipState, PairedEndpoint, TxtProfile
 from providers.registries.joining import join_stores
 from providers.registries.pairing import pair
 from providers.registries.store_contents import StoreContents, compute_claims_digest
 from providers.registries.txt_names import list_names_meant, parse_txt_name
+from providers.stores.registry_catalogue import REGISTRIES
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import MEDIA_TYPES, WEBHOOK_MEDIA_TYPE, SetAside, decode_records
@@ -154,7 +154,7 @@ def compute_response_digest(body_digest: str, contents: Sequence[StoreContents |
 
 def _digest_of(each: StoreContents | StoreAnswer) -> tuple[str, str, bytes]:
     if isinstance(each, StoreAnswer):
-        return each.opened.reference, each.opened.kind, each.digest
+        return each.opened.reference, each.opened.registry.name, each.digest
     return each.reference, each.kind, each.digest or compute_claims_digest(each.claims)
 
 
@@ -162,10 +162,14 @@ def _blake2b(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest()
 
 
-def _read_carried(endpoints: Iterable[Endpoint], registries: Registries) -> list[StoreContents]:
-    if not registries.aws_sd:
-        return []
-    return [StoreContents(registries.aws_sd, AWS_SD, tuple(read_claims(endpoints)))]
+def _read_carried(endpoints: Sequence[Endpoint], registries: Registries) -> list[StoreContents]:
+    """The claims that the endpoints have in their own labels."""
+    carried = ((reference, REGISTRIES[kind]) for reference, kind in registries.in_endpoints.items())
+    return [
+        StoreContents(reference, kind.name, tuple(kind.endpoint_claims.read(endpoints)))
+        for reference, kind in carried
+        if kind.endpoint_claims
+    ]
 
 
 def _refuse_long_owners(
@@ -241,12 +245,12 @@ def _mark_unknown(
 ) -> tuple[PairedEndpoint, ...]:
     """A record set whose claim may be what was set aside, or whose owner keeps no claims, is not unmanaged:
     nobody may adopt it."""
-    if not set_aside_names and not registries.blind:
+    if not set_aside_names and not registries.without_claims:
         return records
     return tuple(
         _as_unknown(record)
         if record.state is OwnershipState.UNMANAGED
-        and (record.key.name in set_aside_names or registries.is_blind_at(record.key.name))
+        and (record.key.name in set_aside_names or registries.may_lack_claim(record.key.name))
         else record
         for record in records
     )

@@ -1,14 +1,13 @@
 """RegistryProfile: the registry settings of one or more ExternalDNS instances."""
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
 from providers.registries.encryption import parse_encryption_key
 from providers.registries.errors import InvalidEncryptionKey
+from providers.stores.registry import RegistryKind
+from providers.stores.registry_catalogue import DEFAULT_REGISTRY, REGISTRIES, REGISTRY_CHOICES
 from registry_app.models.cluster import Cluster
 from registry_app.models.deletion import NotDeleted, build_unique_name
 from registry_app.models.encrypted_field import EncryptedTextField, SecretsLeftBehind
@@ -22,16 +21,8 @@ class RegistryProfile(models.Model):
     the one provider it names.
     """
 
-    class Kind(models.TextChoices):
-        TXT = "txt", "TXT"
-        CONFIGMAP = "configmap", "ConfigMap"
-        CRD = "crd", "DNSRecord objects (crd)"
-        DYNAMODB = "dynamodb", "DynamoDB"
-        AWS_SD = "aws-sd", "AWS Service Discovery (descriptions)"
-        NOOP = "noop", "None (noop)"
-
     name = models.CharField(max_length=100)
-    kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.TXT)
+    kind = models.CharField(max_length=12, choices=REGISTRY_CHOICES, default=DEFAULT_REGISTRY)
     prefix = models.CharField(max_length=200, blank=True, default="", help_text="--txt-prefix")
     suffix = models.CharField(max_length=200, blank=True, default="", help_text="--txt-suffix")
     wildcard_replacement = models.CharField(
@@ -125,35 +116,20 @@ class RegistryProfile(models.Model):
             ),
         ]
 
-    # What a profile of a kind must say, and why it is asked for.
-    _NEEDED: ClassVar[Mapping[str, Mapping[str, str]]] = {
-        Kind.CONFIGMAP: {"cluster": "Which cluster holds it?", "namespace": "In which namespace is it?"},
-        Kind.CRD: {"cluster": "Which cluster holds them?", "namespace": "In which namespace are they?"},
-        Kind.DYNAMODB: {
-            "table": "Which table? ExternalDNS's own default is external-dns.",
-            "region": "In which region is the table?",
-        },
-    }
-
     def __str__(self) -> str:
         return self.name
 
-    def describe_place(self) -> str:
-        """Where its claims stand, in words."""
-        if self.kind == self.Kind.DYNAMODB:
-            return f"the DynamoDB table {self.table} in {self.region}"
-        if self.cluster is not None:
-            what = "the ConfigMaps" if self.kind == self.Kind.CONFIGMAP else "the DNSRecord objects"
-            return f"{what} of the namespace {self.namespace} at the cluster {self.cluster}"
-        if self.kind == self.Kind.AWS_SD:
-            return "the description of its Cloud Map service"
-        return "TXT records" if self.kind == self.Kind.TXT else "no registry"
+    @property
+    def registry(self) -> RegistryKind:
+        """Which kind of registry it is, and all that follows from that."""
+        return REGISTRIES[self.kind]
 
     def clean(self) -> None:
         if self.prefix and self.suffix:
             raise ValidationError({"suffix": "ExternalDNS takes a prefix or a suffix, never both."})
-        needed = self._NEEDED.get(self.kind, {})
-        missing = {name: question for name, question in needed.items() if not getattr(self, name)}
+        kind = REGISTRIES.get(self.kind)  # any text, where the field itself is refused
+        questions = kind.questions if kind else {}
+        missing = {name: question for name, question in questions.items() if not getattr(self, name)}
         if missing:
             raise ValidationError(missing)
         if "encryption_key" in self.get_deferred_fields():

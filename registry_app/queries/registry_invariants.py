@@ -1,22 +1,20 @@
-"""I1, I2 and I8 where claims stand in registry stores, as far as rows show them."""
+"""I1, I2 and I8 where claims are in registry stores, as far as rows show them."""
 
 from django.db.models import Count, Exists, F, OuterRef, Q
 
+from providers.stores.registry_catalogue import KINDS_WITH_STORE
 from registry_app.models import Claim, Provider, RegistryProfile, Transfer, TransferStep
 from registry_app.queries.invariant import SAMPLE, Invariant, Violation, first_of, violation_of
-
-_KIND = RegistryProfile.Kind
-_STORES = (_KIND.CONFIGMAP, _KIND.CRD, _KIND.DYNAMODB, _KIND.AWS_SD)
 
 
 def find_shared_stores() -> Violation | None:
     """I1. Rows of a store name no provider: one that spoke for two would be claimed twice over."""
-    named = RegistryProfile.objects.filter(kind__in=_STORES).annotate(named=Count("providers"))
+    named = RegistryProfile.objects.filter(kind__in=KINDS_WITH_STORE).annotate(named=Count("providers"))
     return violation_of(named.filter(named__gt=1), "A registry store has claims for more than one provider.")
 
 
 def find_claims_from_nowhere() -> Violation | None:
-    """I2. A claim stands in a TXT record, or in a store that its provider was read with."""
+    """I2. A claim is in a TXT record, or in a store that its provider was read with."""
     beside = Claim.objects.filter(txt_name="")
     named = Exists(
         RegistryProfile.providers.through.objects.filter(

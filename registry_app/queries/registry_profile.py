@@ -1,10 +1,11 @@
-"""Which ConfigMap registries are to be held against their providers now."""
+"""Which registries are to be compared with their providers now."""
 
 from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import Q
 
+from providers.stores.registry_catalogue import KINDS_WITH_RESYNC
 from registry_app.clock import fetch_now
 from registry_app.models import RegistryProfile
 
@@ -21,7 +22,5 @@ def due_resyncs() -> list[int]:
         | Q(next_resync_at__lte=now)
         | Q(next_resync_at__gt=now + 2 * settings.DNSADMIN_REGISTRY_RESYNC + _LONGEST_WAIT)
     )
-    due = RegistryProfile.objects.filter(
-        is_time, kind=RegistryProfile.Kind.CONFIGMAP, providers__is_enabled=True
-    )
+    due = RegistryProfile.objects.filter(is_time, kind__in=KINDS_WITH_RESYNC, providers__is_enabled=True)
     return list(due.order_by("next_resync_at", "pk").values_list("pk", flat=True)[:_MOST_DUE])

@@ -11,7 +11,8 @@ from django.db.models import Q
 from providers.http.errors import ProviderError
 from providers.registries.configmap.resync import Comparison
 from providers.registries.store_contents import StoreContents
-from providers.stores.configmap.store import ConfigMapStore
+from providers.stores.registry import ResyncableStore
+from providers.stores.registry_catalogue import KINDS_WITH_RESYNC
 from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_records
@@ -22,7 +23,7 @@ from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable
 from registry_app.mirror.baseline import compare_with_known, find_lost_claims, raise_if_implausible
 from registry_app.mirror.client import build_client
-from registry_app.mirror.open_stores import open_configmap_store
+from registry_app.mirror.open_stores import open_store
 from registry_app.mirror.plausibility import count_endpoints
 from registry_app.mirror.profiles import fetch_txt_profiles
 from registry_app.mirror.registries import Registries
@@ -57,7 +58,7 @@ def resync_registry(profile_id: int) -> None:
     rebuilt. Whose a row is never changes here, and record sets at the provider are only read. A store or a
     provider that cannot be read is told by the syncs, which read both too.
     """
-    profile = RegistryProfile.objects.filter(pk=profile_id, kind=RegistryProfile.Kind.CONFIGMAP).first()
+    profile = RegistryProfile.objects.filter(pk=profile_id, kind__in=KINDS_WITH_RESYNC).first()
     provider = profile.providers.filter(is_enabled=True).first() if profile else None
     if profile is None or provider is None or not _take_turn(profile):
         return
@@ -79,7 +80,9 @@ def _resync(profile: RegistryProfile, leased: LeasedProvider) -> None:
         endpoints = decode_records(body, max_items=provider.max_items).endpoints
         counts = count_endpoints(endpoints)
         raise_if_implausible(provider, compare_with_known(provider, counts, len(endpoints)))
-        store = open_configmap_store(profile, provider, remembers=True)
+        store = open_store(profile, provider, client, remembers=True).store
+        if not isinstance(store, ResyncableStore):
+            raise TypeError(f"The store of {profile} cannot be compared with its provider.")
         snapshot = _read_all(profile, provider, store, body)
         losers = _find_losers(profile, provider, snapshot)
         owners = {record.key: record.owner_id for record in snapshot.records if record.owner_id}
@@ -98,7 +101,7 @@ def _resync(profile: RegistryProfile, leased: LeasedProvider) -> None:
 def _rebuild(
     profile: RegistryProfile,
     leased: LeasedProvider,
-    store: ConfigMapStore,
+    store: ResyncableStore,
     owner_id: str,
     shown: Shown,
     found: Comparison,
@@ -116,7 +119,7 @@ def _rebuild(
     return store.compare(owner_id, shown.endpoints, owners=shown.owners)
 
 
-def _read_all(profile: RegistryProfile, provider: Provider, store: ConfigMapStore, body: bytes) -> Snapshot:
+def _read_all(profile: RegistryProfile, provider: Provider, store: ResyncableStore, body: bytes) -> Snapshot:
     """Whose each record set is by the claims of the zone and those of the profile's maps."""
     reference = str(profile.pk)
     contents = StoreContents(reference, profile.kind, tuple(store.fetch_claims()))

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 import msgspec
 
 from providers.http.errors import InvalidAddress, NothingSent, OutcomeUnknown, ProviderError
-from providers.registries.dynamodb_item import KEY, DynamoDbItem, read_items
+from providers.registries.dynamodb_item import DYNAMODB, KEY, DynamoDbItem, read_items
 from providers.registries.store_contents import StoreReading, compute_claims_digest, compute_digest
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 from providers.stores.dynamodb.answers import TableDescription
 from providers.stores.dynamodb.api import Deadline, DynamoDbApi
 from providers.stores.dynamodb.changes import build_row_changes, explain_conflict, split_row_changes
+from providers.stores.dynamodb.key import AwsKey, build_dynamodb_url
 from providers.stores.dynamodb.refusals import WrongTable, explain_wrong_key
+from providers.stores.registry import ClaimPlace, RegistryKind, StoreAccess, StoreSettings
 from providers.wire.poison import safe_text
 
 DEFAULT_TABLE = "external-dns"
@@ -129,3 +131,39 @@ def _describe_stop(error: NothingSent | OutcomeUnknown, made: int, total: int) -
         reason=error,
         hint="Read the table first. Do not send the change again without that.",
     )
+
+
+def _open(settings: StoreSettings, access: StoreAccess) -> DynamoDbStore:
+    api = DynamoDbApi(
+        settings.endpoint_url or build_dynamodb_url(settings.region),
+        settings.region,
+        AwsKey(
+            settings.access_key_id,
+            access.fetch_secret("secret_access_key"),
+            access.fetch_secret("session_token"),
+        ),
+        access.policy,
+        access.limits,
+    )
+    return DynamoDbStore(api, settings.table, max_items=access.limits.max_items)
+
+
+DYNAMODB_REGISTRY = RegistryKind(
+    name=DYNAMODB,
+    label="DynamoDB",
+    place=ClaimPlace.STORE,
+    settings=("table", "region", "endpoint_url", "access_key_id", "secret_access_key", "session_token"),
+    questions={
+        "table": f"Which table? ExternalDNS's own default is {DEFAULT_TABLE}.",
+        "region": "In which region is the table?",
+    },
+    description={
+        "table": "table",
+        "region": "region",
+        "endpoint": "endpoint_url",
+        "access key": "access_key_id",  # nothing else says of which account the table is
+    },
+    open=_open,
+    # From ExternalDNS's source: labels are read once, and again only after a failed write.
+    reads_once="its DynamoDB table when it starts, and again only after a failed write",
+)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from providers.registries.claim import TXT_REGISTRY, Belief, Claim, ClaimFormat, ClaimVerdict
+from providers.registries.claim import Belief, Claim, ClaimFormat, ClaimVerdict
 from providers.registries.encryption import seems_to_differ_from_external_dns
 from providers.wire.endpoint import EndpointKey
 from registry_app.reconcile.findings.draft import (
@@ -56,7 +56,7 @@ def _doubt_orphan(scene: Scene, claim: Claim) -> tuple[str, JsonObject]:
             f"{owner_id}, or make sure that the claim is an old one before you remove it."
         )
         return doubt, {}
-    if claim.registry != TXT_REGISTRY and not scene.manages(claim.record_name):
+    if not claim.is_in_zone and not scene.manages(claim.record_name):
         return (
             f"Its name is outside what {scene.provider_name} manages, so its record set may be at "
             "another provider: leave the claim alone."
@@ -65,7 +65,7 @@ def _doubt_orphan(scene: Scene, claim: Claim) -> tuple[str, JsonObject]:
 
 
 def _say_harm(claim: Claim) -> str:
-    if claim.registry == TXT_REGISTRY:
+    if claim.is_in_zone:
         return "No other owner can create it while this claim exists."
     return f"If another owner creates it, {claim.owner_id} manages it while this claim exists."
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from providers.registries.claim import TXT_REGISTRY, Claim
+from providers.registries.claim import Claim
 from providers.wire.endpoint import EndpointKey
 from registry_app.models import Finding
 from registry_app.reconcile.rows.record_digest import compute_claim_identity, txt_name_of
@@ -54,7 +54,7 @@ def name_record(key: EndpointKey) -> str:
 
 def name_place(claim: Claim) -> str:
     """The place of a claim, as a sentence names it."""
-    if claim.registry == TXT_REGISTRY:
+    if claim.is_in_zone:
         return f"the TXT record {txt_name_of(claim)}"
     return f"the row in the {claim.registry} registry"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from providers.registries.claim import DEFAULT_PROFILE, TXT_REGISTRY, Claim, TxtProfile
+from providers.registries.claim import DEFAULT_PROFILE, Claim, TxtProfile
 from providers.wire.endpoint import EndpointKey
 from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.reading import OwnerFacts
@@ -53,7 +53,7 @@ class Scene:
         """Whether a claim stands where, and has the affixes, that an instance of its registered owner is
         registered with."""
         references = self.owners[claim.owner_id].profile_references
-        if claim.registry != TXT_REGISTRY:
+        if not claim.is_in_zone:
             return claim.profile.reference in references
         # Another one writes into a store, or under a profile this provider does not have.
         known = [each for each in references if not each or each in self.profiles]

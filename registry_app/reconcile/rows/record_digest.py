@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from providers.registries.claim import TXT_REGISTRY, Belief, Claim, PairedEndpoint
+from providers.registries.claim import Belief, Claim, PairedEndpoint
 from providers.wire.canonical_name import InvalidName, canonical_name
 from registry_app.mirror.snapshot import Snapshot
 
@@ -45,7 +45,7 @@ def compute_claim_identity(claim: Claim) -> bytes:
         claim.record_name,
         claim.record_type,
     )
-    return _digest(place if claim.registry == TXT_REGISTRY else (*place, claim.profile.reference))
+    return _digest(place if claim.is_in_zone else (*place, claim.profile.reference))
 
 
 def compute_claim_digest(claim: Claim) -> bytes:
@@ -91,7 +91,7 @@ def _values_of(belief: Belief, snapshot: Snapshot) -> tuple[str, str, str, str]:
     if belief.claim is None:
         return belief.profile_reference, belief.owner_id, BY_LABEL, ""
     claim = snapshot.claims[belief.claim]
-    place = txt_name_of(claim) if claim.registry == TXT_REGISTRY else ""
+    place = txt_name_of(claim) if claim.is_in_zone else ""
     return belief.profile_reference, belief.owner_id, BY_CLAIM, place
 
 

@@ -238,7 +238,7 @@ def _raise_if_taken(key: ClaimKey, subject: Subject, context: PlanContext) -> No
 def _place_of(subject: Subject, registry: OwnerRegistry) -> ClaimKey:
     """Where this owner's instance keeps the claim of a record set."""
     key = subject.record.key
-    if registry.is_blind:
+    if not registry.keeps_claims:
         raise UnusableClaim("no_registry", "Its owner uses the registry noop, so no claim can name it.")
     if registry.store != ZONE:
         return build_row_key(registry.store, key)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from providers.stores.registry_catalogue import REGISTRIES
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.mirror.owner_registry import describe_disagreement, list_registry_profiles
@@ -73,19 +74,17 @@ def find_stop_warnings(provider: Provider) -> list[Refusal]:
 def find_registry_warnings(preconditions: Mapping[str, Any]) -> list[Refusal]:
     """What running instances do not notice, for a plan with these preconditions."""
     kinds = {described["kind"] for described in preconditions.get("stores", {}).values()}
-    if RegistryProfile.Kind.DYNAMODB not in kinds:
-        return []
-    # From ExternalDNS's source: labels are read once, and again only after a failed write.
     return [
         Refusal(
             "instances_read_once",
-            "ExternalDNS reads its DynamoDB table when it starts, and again only after a failed "
-            "write: running instances do not notice this transfer.",
+            f"ExternalDNS reads {registry.reads_once}: running instances do not notice this transfer.",
             now="Until they are restarted, instances of the former owner may change or delete these "
             "record sets, and instances of the new owner leave them alone.",
             todo="Stop the former owner's instance before this is sent, and restart both afterwards.",
             is_warning=True,
         )
+        for kind in sorted(kinds)
+        if (registry := REGISTRIES[kind]).reads_once
     ]
 
 
@@ -99,8 +98,8 @@ def find_target_refusals(target: Owner, provider: Provider) -> list[Refusal]:
         todo = "A claim can be written in one way only: give them the same registry profile, or owner ids of "
         return [_refuse("instances_disagree", disagreement, f"{todo}their own.")]
     for profile in list_registry_profiles(target, provider):
-        if profile.kind == RegistryProfile.Kind.NOOP:
-            happened = f"{target.owner_id} uses the registry noop, so no claim can name it."
+        if not profile.registry.keeps_claims:
+            happened = f"{target.owner_id} uses the registry {profile.kind}, so no claim can name it."
             todo = "Release the record sets instead: its instance manages every record set that it sees."
             return [_refuse("target_keeps_no_registry", happened, todo)]
         if not _is_tried_at(profile, provider):

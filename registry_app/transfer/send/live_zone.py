@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import NamedTuple
 
-from providers.registries.claim import TXT_REGISTRY, Claim, ClaimVerdict, OwnershipState, PairedEndpoint
+from providers.registries.claim import Claim, ClaimVerdict, OwnershipState, PairedEndpoint
 from providers.registries.ownership import is_alias
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.canonical_name import InvalidName, endpoint_key
@@ -173,7 +173,7 @@ class LiveFacts:
 
 def claim_key_of_claim(claim: Claim) -> ClaimKey | None:
     """The place of a claim; None if its TXT name cannot be read."""
-    if claim.registry != TXT_REGISTRY:
+    if not claim.is_in_zone:
         record = EndpointKey(claim.record_name, claim.record_type, claim.set_identifier)
         return build_row_key(claim.profile.reference, record)
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from providers.registries.claim import TXT_REGISTRY, TxtProfile
+from providers.registries.claim import TxtProfile
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint
@@ -158,7 +158,7 @@ def _count_shown_zone(endpoints: Iterable[Endpoint]) -> ShownZone:
 def count_shown_in(snapshot: Snapshot) -> ShownZone:
     """What a snapshot shows."""
     record_count = sum(record.key.record_type != "TXT" for record in snapshot.records)
-    claims = (claim.endpoint for claim in snapshot.claims if claim.registry == TXT_REGISTRY)
+    claims = (claim.endpoint for claim in snapshot.claims if claim.is_in_zone)
     places = {(_canonical(each.dns_name), each.set_identifier) for each in claims}
     return ShownZone(record_count, [name for name, _ in places])
 

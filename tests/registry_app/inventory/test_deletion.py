@@ -198,7 +198,7 @@ def test_a_sync_under_way_stores_nothing_of_a_deleted_provider() -> None:
 def test_a_cluster_can_go_after_the_registry_profile_that_was_in_it() -> None:
     cluster = make_cluster("blue")
     profile = RegistryProfile.objects.create(
-        name="maps", kind=RegistryProfile.Kind.CONFIGMAP, cluster=cluster, namespace="dns", store_place="x"
+        name="maps", kind="configmap", cluster=cluster, namespace="dns", store_place="x"
     )
 
     delete_registry_profile(SYSTEM, profile.pk)

@@ -76,7 +76,7 @@ def test_3_ownership_can_be_transferred_to_another_instance() -> None:
 
 
 def test_4_the_noop_registry_disables_ownership() -> None:
-    profile = RegistryProfile.objects.create(name="none", kind=RegistryProfile.Kind.NOOP)
+    profile = RegistryProfile.objects.create(name="none", kind="noop")
     desired = [wanted(each.dns_name, *each.targets) for each in BYSTANDERS if each.record_type == "A"]
     desired[-1] = wanted("mail.example.org", "192.0.2.26")
     with open_parking() as world:

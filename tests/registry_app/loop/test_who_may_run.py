@@ -131,7 +131,7 @@ def test_a_plan_says_what_its_reader_may_not_have_done() -> None:
 def test_without_ownership_a_run_needs_the_right_to_what_nobody_owns() -> None:
     with open_parking() as world:
         loop = declare(world, [wanted(WWW)])
-        blind = RegistryProfile.objects.create(name="none", kind=RegistryProfile.Kind.NOOP)
+        blind = RegistryProfile.objects.create(name="none", kind="noop")
         set_instance(PARKED, registry_profile=blind)
         owner = Owner.objects.get(owner_id=PARKED)
         narrow = may_ask_for_run(_alice(owner=owner), world.provider, owner)

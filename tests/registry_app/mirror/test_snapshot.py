@@ -137,7 +137,7 @@ def test_an_item_that_is_no_json_still_keeps_its_record_set_from_vanishing(
 def test_where_an_owner_keeps_no_claims_nothing_is_unmanaged() -> None:
     zone = [make_record("www.blind.example.org"), make_record("www.example.org")]
     zone += [make_record("api.blind.example.org"), make_claim("api.blind.example.org")]
-    registries = Registries(blind=("blind.example.org",))
+    registries = Registries(without_claims=("blind.example.org",))
 
     snapshot = decode_snapshot(encode_endpoints(zone), [], registries, max_items=10)
 
@@ -149,7 +149,7 @@ def test_where_an_owner_keeps_no_claims_nothing_is_unmanaged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "name", "is_blind"),
+    ("suffix", "name", "may_lack_claim"),
     [
         ("example.org", "example.org", True),
         ("example.org", "www.example.org", True),
@@ -159,9 +159,9 @@ def test_where_an_owner_keeps_no_claims_nothing_is_unmanaged() -> None:
     ],
 )
 def test_a_suffix_with_a_leading_dot_holds_only_what_lies_below(
-    suffix: str, name: str, *, is_blind: bool
+    suffix: str, name: str, *, may_lack_claim: bool
 ) -> None:
-    assert Registries(blind=(suffix,)).is_blind_at(name) is is_blind
+    assert Registries(without_claims=(suffix,)).may_lack_claim(name) is may_lack_claim
 
 
 def test_the_same_claims_of_a_store_in_another_order_are_the_same_answer() -> None:

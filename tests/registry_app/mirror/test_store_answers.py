@@ -8,7 +8,9 @@ import pytest
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_object
 from providers.registries.stored_claim import StoredClaimChange
 from providers.stores.configmap.store import ConfigMapStore
-from providers.stores.crd_store import CrdStore
+from providers.stores.configmap_registry import CONFIGMAP_REGISTRY
+from providers.stores.crd_store import CRD_REGISTRY, CrdStore
+from providers.stores.dynamodb.store import DYNAMODB_REGISTRY
 from providers.wire.endpoint import Endpoint
 from registry_app.mirror.open_stores import OpenStore, StoreAnswer, fetch_answers, fetch_contents
 from tests.faults import read_faults
@@ -30,7 +32,7 @@ def api() -> Iterator[KubernetesApi]:
 
 
 def open_maps(api: KubernetesApi) -> OpenStore:
-    return OpenStore("7", "configmap", "maps", ConfigMapStore(api.client(), NAMESPACE, 100))
+    return OpenStore("7", CONFIGMAP_REGISTRY, "maps", ConfigMapStore(api.client(), NAMESPACE, 100))
 
 
 def put(api: KubernetesApi, record: Endpoint, owner: str = BLUE) -> None:
@@ -80,7 +82,7 @@ def test_config_maps_that_say_something_odd_have_a_digest_too(api: KubernetesApi
 
 
 def open_objects(api: KubernetesApi) -> OpenStore:
-    return OpenStore("9", "crd", "objects", CrdStore(api.client(), NAMESPACE))
+    return OpenStore("9", CRD_REGISTRY, "objects", CrdStore(api.client(), NAMESPACE))
 
 
 def test_objects_are_told_apart_by_what_they_claim_and_not_by_their_versions(api: KubernetesApi) -> None:
@@ -144,7 +146,7 @@ def table() -> Iterator[StrictDynamoDb]:
 
 
 def open_table(service: StrictDynamoDb) -> OpenStore:
-    return OpenStore("8", "dynamodb", "table", make_store(service.url))
+    return OpenStore("8", DYNAMODB_REGISTRY, "table", make_store(service.url))
 
 
 def row(name: str, owner: str = BLUE) -> dict[str, object]:

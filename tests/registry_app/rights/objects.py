@@ -80,7 +80,7 @@ def make_side(key: str, owner: Owner, target: Owner, name: str) -> Side:
     run.steps.update(items=[])
     cluster = make_cluster(f"{key}-cluster", api_url="https://127.0.0.1:1", token="t")
     profile = RegistryProfile.objects.create(
-        name=f"{key}-store", kind=RegistryProfile.Kind.CRD, namespace="dns", cluster=cluster
+        name=f"{key}-store", kind="crd", namespace="dns", cluster=cluster
     )
     profile.providers.add(provider)
     held = HeldSnapshot.objects.create(

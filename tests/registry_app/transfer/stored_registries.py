@@ -11,7 +11,7 @@ from providers.registries.labels import OWNER, parse_labels
 from providers.registries.stored_claim import StoredClaimChange
 from providers.stores.configmap.store import ConfigMapStore
 from providers.stores.crd_store import CrdStore
-from providers.stores.store import RegistryStore
+from providers.stores.registry import RegistryStore
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.models import Cluster, Provider, RegistryProfile

@@ -1,0 +1,11 @@
+"""The TXT registry, ExternalDNS's default: claims are TXT records of the zone, read with its record sets."""
+
+from providers.registries.claim import TXT_REGISTRY as TXT
+from providers.stores.registry import ClaimPlace, RegistryKind
+
+TXT_REGISTRY = RegistryKind(
+    name=TXT,
+    label="TXT",
+    place=ClaimPlace.ZONE,
+    settings=("prefix", "suffix", "wildcard_replacement", "encryption_key"),
+)
