@@ -19,6 +19,7 @@ CONFIGMAP_REGISTRY = RegistryKind(
     place=ClaimPlace.STORE,
     settings=("cluster", "namespace", "is_rebuilt"),
     questions={"cluster": "Which cluster holds it?", "namespace": "In which namespace is it?"},
+    identity=("cluster", "namespace"),
     description={"Kubernetes API": "kubernetes_api", "namespace": "namespace"},
     open=_open,
     has_intents=True,

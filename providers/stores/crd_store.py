@@ -233,6 +233,7 @@ CRD_REGISTRY = RegistryKind(
     place=ClaimPlace.STORE,
     settings=("cluster", "namespace"),
     questions={"cluster": "Which cluster holds them?", "namespace": "In which namespace are they?"},
+    identity=("cluster", "namespace"),
     description={"Kubernetes API": "kubernetes_api", "namespace": "namespace"},
     open=_open,
 )

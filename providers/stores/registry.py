@@ -160,8 +160,8 @@ class RegistryKind:
 
     `name` is what ExternalDNS calls it (`--registry`), `label` what people read. `settings` are the columns
     of a registry profile that it uses, in the order they are shown; `questions` name those that it needs,
-    each with the question for whoever left it out. `description` is what a reviewer is shown of a store:
-    words, and the setting of each.
+    each with the question for whoever left it out. Two profiles with the same `identity` at one provider are
+    the same store. `description` is what a reviewer is shown of a store: words, and the setting of each.
     """
 
     name: str
@@ -169,6 +169,7 @@ class RegistryKind:
     place: ClaimPlace
     settings: tuple[str, ...] = ()
     questions: Mapping[str, str] = field(default_factory=dict)
+    identity: tuple[str, ...] = ()
     description: Mapping[str, str] = field(default_factory=dict)
     # How its store is opened, where it has one. Nothing is sent; raises ProviderError.
     open: Callable[[StoreSettings, StoreAccess], RegistryStore] | None = None

@@ -175,7 +175,7 @@ def _find_place(values: Mapping[str, Any], row: RegistryProfile | None = None) -
 def _compute_place(
     kind: RegistryKind, values: Mapping[str, Any], row: RegistryProfile | None, provider_id: int
 ) -> str:
-    given = {name: values.get(name, getattr(row, name, None)) for name in ("cluster", *_TEXTS_OF_PLACE)}
+    given = {name: values.get(name, getattr(row, name, None)) for name in kind.identity}
     cluster = given.get("cluster")
     settings = [kind.name, *(str(given.get(name) or "") for name in _TEXTS_OF_PLACE)]
     place = msgspec.msgpack.encode((provider_id, cluster.pk if cluster else None, settings))

@@ -46,7 +46,7 @@ def test_a_kind_describes_itself_completely(kind: RegistryKind) -> None:
     has_store = kind.place in {ClaimPlace.STORE, ClaimPlace.ENDPOINTS}
 
     assert set(kind.settings) <= columns
-    assert set(kind.questions) <= set(kind.settings)
+    assert set(kind.questions) | set(kind.identity) <= set(kind.settings)
     assert set(kind.description.values()) <= {field.name for field in fields(StoreSettings)}
     assert kind.has_store is has_store
     assert (kind.endpoint_claims is not None) is (kind.place is ClaimPlace.ENDPOINTS)

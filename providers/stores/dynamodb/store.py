@@ -157,6 +157,7 @@ DYNAMODB_REGISTRY = RegistryKind(
         "table": f"Which table? ExternalDNS's own default is {DEFAULT_TABLE}.",
         "region": "In which region is the table?",
     },
+    identity=("table", "region", "endpoint_url"),
     description={
         "table": "table",
         "region": "region",

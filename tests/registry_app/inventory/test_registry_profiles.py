@@ -80,6 +80,16 @@ def test_one_store_is_not_heard_twice() -> None:
     assert sorted(RegistryProfile.objects.values_list("name", flat=True)) == ["another", "table"]
 
 
+def test_settings_of_another_kind_do_not_make_it_another_store() -> None:
+    provider = make_provider()
+    first = register_table(provider)
+
+    with pytest.raises(InvalidRequest, match="already uses this store"):
+        register_table(provider, name="again", namespace="dns", cluster=make_cluster())
+
+    assert RegistryProfile.objects.get() == first
+
+
 def test_the_same_store_may_serve_two_providers() -> None:
     register_table(make_provider())
 
