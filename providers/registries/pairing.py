@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from providers.registries.believing import ProfileView
 from providers.registries.claim import ClaimFormat, OwnershipState, PairedEndpoint, Pairing, TxtProfile
 from providers.registries.claim_draft import ClaimDraft, TxtEndpoint, TxtPart, draft_claim
 from providers.registries.claim_reading import (
@@ -16,7 +15,7 @@ from providers.registries.claim_reading import (
     list_tried,
     read_statement,
 )
-from providers.registries.judging import Judge, Record
+from providers.registries.find_owner import Judge, ProfileView, Record
 from providers.registries.ownership import is_alias
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.change_set import format_all, merge_parts

@@ -14,8 +14,7 @@ from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import Limits
 from providers.registries.configmap.export import Export
 from providers.registries.configmap.resync import Comparison
-from providers.registries.store_contents import StoreReading
-from providers.registries.stored_claim import StoredClaim, StoredClaimChange
+from providers.registries.stored_claim import StoredClaim, StoredClaimChange, StoreReading
 from providers.stores.kubernetes.client import KubernetesClient
 from providers.wire.endpoint import Endpoint, EndpointKey
 

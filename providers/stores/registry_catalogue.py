@@ -6,9 +6,9 @@ A new one is a file with its `RegistryKind`, and a line in this table.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from providers.stores.aws_sd_store import AWS_SD_REGISTRY
+from providers.stores.aws_sd_registry import AWS_SD_REGISTRY
 from providers.stores.configmap_registry import CONFIGMAP_REGISTRY
-from providers.stores.crd_store import CRD_REGISTRY
+from providers.stores.crd_registry import CRD_REGISTRY
 from providers.stores.dynamodb.store import DYNAMODB_REGISTRY
 from providers.stores.noop_registry import NOOP_REGISTRY
 from providers.stores.registry import RegistryKind

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from providers.planning.equal_values import EqualValues
-from providers.registries.neighbourhood import Neighbourhood
 from providers.registries.stored_claim import StoredClaimChange
+from providers.registries.txt_names import LinkedNames
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import ValuePair
 from registry_app.clock import fetch_now
@@ -34,7 +34,7 @@ class LoopSession(WriteSession):
     removed: Counts = NOTHING
     asked: set[ValuePair] = field(default_factory=set)
     _equal: frozenset[ValuePair] = frozenset()
-    _neighbourhood: Neighbourhood | None = None
+    _linked_names: LinkedNames | None = None
 
     def parse_rows(self, body: bytes) -> list[StoredClaimChange]:
         return list(decode_rows(body))
@@ -72,8 +72,8 @@ class LoopSession(WriteSession):
         # Only a whole reading shows whether a registry store lost claims.
         if names is None or self.registries.are_any:
             return None
-        self._neighbourhood = self._neighbourhood or Neighbourhood(self.profiles)
-        return View(self._neighbourhood, names)
+        self._linked_names = self._linked_names or LinkedNames(self.profiles)
+        return View(self._linked_names, names)
 
     def find_equal_values(self, pairs: Iterable[ValuePair]) -> EqualValues:
         """Which of these property values mean the same to the provider, if its protocol can tell.

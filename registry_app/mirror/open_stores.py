@@ -1,11 +1,12 @@
 """The registry stores of a provider, opened for one sync or one run of a transfer."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from providers.http.errors import ProviderError
-from providers.registries.store_contents import StoreContents, StoreReading, compute_claims_digest
+from providers.registries.stored_claim import StoreContents, StoreReading, compute_claims_digest
 from providers.stores.kubernetes.client import KubernetesClient
 from providers.stores.registry import (
     DigestingStore,
@@ -68,11 +69,27 @@ def open_store(
         capitalized_keys=provider.capitalized_changes,
         remembers=remembers,
     )
-    store = registry.open(build_store_settings(profile), access)
+    store = registry.open(_build_settings(profile), access)
     return OpenStore(str(profile.pk), registry, f"the registry profile {profile.name}", store)
 
 
-def build_store_settings(profile: RegistryProfile) -> StoreSettings:
+def describe_stores(provider: Provider, references: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Address and settings of each store that this provider has, by its profile's primary key as text.
+
+    Without secrets. Every key is a word for what it holds: people read them.
+    """
+    profiles = RegistryProfile.objects.filter(pk__in=[int(each) for each in references], providers=provider)
+    return {
+        str(profile.pk): {
+            "name": profile.name,
+            "kind": profile.kind,
+            **profile.registry.describe(_build_settings(profile)),
+        }
+        for profile in profiles.order_by("pk")
+    }
+
+
+def _build_settings(profile: RegistryProfile) -> StoreSettings:
     """Where the store of a profile is."""
     return StoreSettings(
         kubernetes_api=profile.cluster.api_url if profile.cluster else "",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from providers.registries.claim import DEFAULT_PROFILE, TxtProfile
-from registry_app.mirror.profiles import build_txt_profile
+from registry_app.mirror.registries import build_txt_profile
 from registry_app.models import Instance, Owner, Provider, RegistryProfile
 from registry_app.queries.instance import list_instances_at
 

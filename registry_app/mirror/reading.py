@@ -10,8 +10,13 @@ from django.conf import settings
 from django.db.models import Q
 
 from providers.registries.claim import TxtProfile
-from registry_app.mirror.profiles import build_txt_profiles, fetch_profiles_at
-from registry_app.mirror.registries import NO_REGISTRIES, Registries, build_registries
+from registry_app.mirror.registries import (
+    NO_REGISTRIES,
+    Registries,
+    build_registries,
+    build_txt_profiles,
+    fetch_profiles_at,
+)
 from registry_app.models import Owner, Provider
 from registry_app.queries.instance import InstanceFacts, fetch_instances_at
 

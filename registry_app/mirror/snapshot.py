@@ -10,9 +10,9 @@ import msgspec
 from providers.client.provider_client import ProviderClient, RecordsAnswer
 from providers.http.answer import DIGEST_BYTES
 from providers.registries.claim import Claim, ClaimVerdict, OwnershipState, PairedEndpoint, TxtProfile
-from providers.registries.joining import join_stores
+from providers.registries.join_stores import join_stores
 from providers.registries.pairing import pair
-from providers.registries.store_contents import StoreContents, compute_claims_digest
+from providers.registries.stored_claim import StoreContents, compute_claims_digest
 from providers.registries.txt_names import list_names_meant, parse_txt_name
 from providers.stores.registry_catalogue import REGISTRIES
 from providers.wire.canonical_name import InvalidName, canonical_name

@@ -5,7 +5,7 @@ import zlib
 
 import msgspec
 
-from providers.registries.store_contents import decode_contents
+from providers.registries.stored_claim import decode_contents
 from providers.wire.errors import WireError
 from registry_app.mirror.baseline import thresholds_of
 from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filter

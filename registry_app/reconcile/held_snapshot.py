@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import F
 
-from providers.registries.store_contents import encode_contents
+from providers.registries.stored_claim import encode_contents
 from registry_app.actor import SYSTEM
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from providers.client.provider_client import RecordsAnswer
 from providers.http.errors import ProviderError
-from providers.registries.store_contents import StoreContents
+from providers.registries.stored_claim import StoreContents
 from providers.wire.errors import WireError
 from providers.wire.set_digest import compute_set_digest
 from registry_app.actor import Actor

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from providers.http.errors import ProviderError
 from providers.registries.configmap.resync import Comparison
-from providers.registries.store_contents import StoreContents
+from providers.registries.stored_claim import StoreContents
 from providers.stores.registry import ResyncableStore
 from providers.stores.registry_catalogue import KINDS_WITH_RESYNC
 from providers.wire.endpoint import Endpoint, EndpointKey
@@ -25,8 +25,7 @@ from registry_app.mirror.baseline import compare_with_known, find_lost_claims, r
 from registry_app.mirror.client import build_client
 from registry_app.mirror.open_stores import open_store
 from registry_app.mirror.plausibility import count_endpoints
-from registry_app.mirror.profiles import fetch_txt_profiles
-from registry_app.mirror.registries import Registries
+from registry_app.mirror.registries import Registries, fetch_txt_profiles
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.models import Finding, Provider, RegistryProfile
 from registry_app.outside_copy import announce_send, count_send

@@ -18,8 +18,7 @@ from registry_app.clock import fetch_now
 from registry_app.errors import StateMoved
 from registry_app.mirror.client import build_client
 from registry_app.mirror.open_stores import OpenStore, open_stores
-from registry_app.mirror.profiles import fetch_txt_profiles
-from registry_app.mirror.registries import Registries, fetch_registries
+from registry_app.mirror.registries import Registries, fetch_registries, fetch_txt_profiles
 from registry_app.models import Provider
 from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease, renew_lease, take_lease
 

@@ -9,7 +9,7 @@ from providers.registries.configmap.names import parse_map_name
 from providers.registries.configmap.registry import Registry, UnreadableRegistry, read_registries
 from providers.registries.configmap.writing import MapWrite
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_texts
-from providers.registries.store_contents import compute_digest
+from providers.registries.stored_claim import compute_digest
 from providers.stores.kubernetes.client import CONFIG_MAPS, KubernetesClient
 from providers.stores.kubernetes.remembered import RememberedObjects
 

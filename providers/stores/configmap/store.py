@@ -11,8 +11,7 @@ from providers.registries.configmap.registry import Registry, build_registry
 from providers.registries.configmap.resync import NO_OWNERS, Comparison, build_rebuild, compare_with_provider
 from providers.registries.configmap.writing import MAX_SHARD_BYTES, Edits, WritePlan
 from providers.registries.errors import RegistryError
-from providers.registries.store_contents import StoreReading
-from providers.registries.stored_claim import StoredClaim, StoredClaimChange
+from providers.registries.stored_claim import StoredClaim, StoredClaimChange, StoreReading
 from providers.stores.configmap.namespace import NamespaceReader, compute_objects_digest, write_map
 from providers.stores.kubernetes.client import KubernetesClient
 from providers.stores.kubernetes.refusals import Conflict

@@ -36,12 +36,15 @@ from providers.http.errors import (
 )
 from providers.http.exchange import Exchange
 from providers.http.pause import compute_pause
-from providers.stores.dynamodb.answers import DescribeAnswer, ScanPage, TableDescription, TransactAnswer
 from providers.stores.dynamodb.key import AwsKey, raise_if_no_region
-from providers.stores.dynamodb.refusals import (
+from providers.stores.dynamodb.responses import (
+    DescribeAnswer,
     DynamoDbRefusal,
     Request,
+    ScanPage,
+    TableDescription,
     Throttled,
+    TransactAnswer,
     TransactionInProgress,
     explain_wrong_key,
     read_refusal,

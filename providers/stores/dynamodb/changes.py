@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from providers.http.errors import NothingSent
-from providers.registries.dynamodb_item import (
+from providers.registries.labels import OWNER, parse_labels
+from providers.registries.stored_claim import StoredClaim, StoredClaimChange
+from providers.stores.dynamodb.item import (
     KEY,
     LABELS_ATTRIBUTE,
     OWNER_ATTRIBUTE,
@@ -19,9 +21,7 @@ from providers.registries.dynamodb_item import (
     format_key,
     read_item,
 )
-from providers.registries.labels import OWNER, parse_labels
-from providers.registries.stored_claim import StoredClaim, StoredClaimChange
-from providers.stores.dynamodb.refusals import CancellationReason, RowConflict, TransactionCancelled
+from providers.stores.dynamodb.responses import CancellationReason, RowConflict, TransactionCancelled
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.poison import safe_text

@@ -6,14 +6,18 @@ from collections.abc import Sequence
 import msgspec
 
 from providers.http.errors import InvalidAddress, NothingSent, OutcomeUnknown, ProviderError
-from providers.registries.dynamodb_item import DYNAMODB, KEY, DynamoDbItem, read_items
-from providers.registries.store_contents import StoreReading, compute_claims_digest, compute_digest
-from providers.registries.stored_claim import StoredClaim, StoredClaimChange
-from providers.stores.dynamodb.answers import TableDescription
+from providers.registries.stored_claim import (
+    StoredClaim,
+    StoredClaimChange,
+    StoreReading,
+    compute_claims_digest,
+    compute_digest,
+)
 from providers.stores.dynamodb.api import Deadline, DynamoDbApi
 from providers.stores.dynamodb.changes import build_row_changes, explain_conflict, split_row_changes
+from providers.stores.dynamodb.item import DYNAMODB, KEY, DynamoDbItem, read_items
 from providers.stores.dynamodb.key import AwsKey, build_dynamodb_url
-from providers.stores.dynamodb.refusals import WrongTable, explain_wrong_key
+from providers.stores.dynamodb.responses import TableDescription, WrongTable, explain_wrong_key
 from providers.stores.registry import ClaimPlace, RegistryKind, StoreAccess, StoreSettings
 from providers.wire.poison import safe_text
 

@@ -9,7 +9,7 @@ from registry_app.actor import Actor
 from registry_app.errors import SecretUnavailable
 from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filter
 from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
-from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer
 from registry_app.queries.instance import WITH_PROFILES, fetch_instances
 from registry_app.queries.loop import fetch_declared_set

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 from django.contrib.auth import get_user_model
 
 from registry_app.actor import Actor
+from registry_app.mirror.open_stores import describe_stores
 from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.mirror.place import identify_secret, name_place
-from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.models import Grant, Owner, Provider, Transfer
 from registry_app.queries.actor import people_of
 from registry_app.queries.instance import WITH_PROFILES, InstanceFacts, fetch_instances
 from registry_app.queries.loop import find_declared_version
 from registry_app.queries.transfer import POLICY_APPROVES, find_denied_side, needs_other_person
-from registry_app.transfer.plan.describe_stores import describe_stores
 from registry_app.transfer.plan.refusals import find_target_refusals
 
 Preconditions = dict[str, Any]

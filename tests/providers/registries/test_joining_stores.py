@@ -4,11 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.registries.claim import Claim, ClaimVerdict, OwnershipState, PairedEndpoint, Pairing
-from providers.registries.joining import MAX_STORED_CLAIMS_PER_RECORD_SET, join_stores
+from providers.registries.join_stores import MAX_STORED_CLAIMS_PER_RECORD_SET, join_stores
 from providers.registries.ownership import explain_ownership
 from providers.registries.pairing import pair
-from providers.registries.store_contents import StoreContents
-from providers.registries.stored_claim import StoredClaim
+from providers.registries.stored_claim import StoreContents, StoredClaim
 from providers.wire.endpoint import Endpoint, EndpointKey
 from tests.reference_server import make_claim, make_record
 

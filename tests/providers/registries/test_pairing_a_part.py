@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.registries.claim import DEFAULT_PROFILE, ClaimVerdict, Pairing, TxtProfile
-from providers.registries.neighbourhood import Neighbourhood
 from providers.registries.pairing import pair
+from providers.registries.txt_names import LinkedNames
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint
 from tests.depth import examples
@@ -67,7 +67,7 @@ def test_whoever_owns_a_record_set_in_the_zone_owns_it_in_the_part(
     known.append("www.example.org")
     names = set(data.draw(st.lists(st.sampled_from(known), max_size=3)))
 
-    part = Neighbourhood(profiles).select(zone, names)
+    part = LinkedNames(profiles).select(zone, names)
 
     assert _said_at(pair(part, profiles), names) == _said_at(whole, names)
 
@@ -75,7 +75,7 @@ def test_whoever_owns_a_record_set_in_the_zone_owns_it_in_the_part(
 def test_it_is_a_small_part() -> None:
     zone = make_zone(count=1_000)
 
-    part = Neighbourhood([DEFAULT_PROFILE]).select(zone, {"app-00005.example.org"})
+    part = LinkedNames([DEFAULT_PROFILE]).select(zone, {"app-00005.example.org"})
 
     assert part == zone[10:12]
 
@@ -83,7 +83,7 @@ def test_it_is_a_small_part() -> None:
 def test_a_name_that_is_free_brings_the_claims_that_point_to_it() -> None:
     orphan = make_txt("a-www.example.org", BLUE)
 
-    part = Neighbourhood([]).select([make_record("api.example.org"), orphan], {"www.example.org"})
+    part = LinkedNames([]).select([make_record("api.example.org"), orphan], {"www.example.org"})
 
     assert part == [orphan]
     assert pair(part, []).claims[0].verdict is ClaimVerdict.ORPHAN
@@ -104,19 +104,17 @@ def test_every_name_that_a_claim_may_mean_is_near_it(
     zone = [make_record(f"{each}.example.org") for each in records] + [make_txt(f"{txt}.example.org", BLUE)]
     names = {f"{name}.example.org"}
 
-    part = Neighbourhood([profile]).select(zone, names)
+    part = LinkedNames([profile]).select(zone, names)
 
     assert part == zone
     assert _said_at(pair(part, [profile]), names) == _said_at(pair(zone, [profile]), names)
 
 
 def test_a_later_reading_is_judged_by_what_stands_then() -> None:
-    neighbourhood = Neighbourhood([DEFAULT_PROFILE])
+    linked_names = LinkedNames([DEFAULT_PROFILE])
     record, claim = make_record("www.example.org"), make_txt("a-www.example.org", BLUE)
-    neighbourhood.select([record, claim], {"www.example.org"})
+    linked_names.select([record, claim], {"www.example.org"})
 
-    part = neighbourhood.select(
-        [msgspec.structs.replace(record, targets=("192.0.2.9",))], {"www.example.org"}
-    )
+    part = linked_names.select([msgspec.structs.replace(record, targets=("192.0.2.9",))], {"www.example.org"})
 
     assert [each.targets for each in part] == [("192.0.2.9",)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from providers.registries.aws_sd_label import write_description
+from providers.stores.aws_sd_registry import write_description
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.models import LoopRun, LoopStep, Provider
 from tests.faults import write_faults

@@ -3,7 +3,7 @@
 import pytest
 
 from providers.registries.pairing import pair
-from registry_app.mirror.profiles import build_txt_profile
+from registry_app.mirror.registries import build_txt_profile
 from registry_app.models import LoopRun, Provider, RegistryProfile
 from tests.reference_server import ReferenceProvider
 from tests.registry_app.loop.world import BYSTANDERS, OLD, PARKED, WWW, open_parking, owned, run, wanted

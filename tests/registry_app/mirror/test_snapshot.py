@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from providers.registries.claim import OwnershipState, TxtProfile
-from providers.registries.store_contents import StoreContents
-from providers.registries.stored_claim import StoredClaim
+from providers.registries.stored_claim import StoreContents, StoredClaim
 from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.json_codec import encode_endpoints

@@ -9,7 +9,7 @@ from providers.registries.kubernetes_object import KubernetesObject, read_metada
 from providers.registries.stored_claim import StoredClaimChange
 from providers.stores.configmap.store import ConfigMapStore
 from providers.stores.configmap_registry import CONFIGMAP_REGISTRY
-from providers.stores.crd_store import CRD_REGISTRY, CrdStore
+from providers.stores.crd_registry import CRD_REGISTRY, CrdStore
 from providers.stores.dynamodb.store import DYNAMODB_REGISTRY
 from providers.wire.endpoint import Endpoint
 from registry_app.mirror.open_stores import OpenStore, StoreAnswer, fetch_answers, fetch_contents

@@ -12,7 +12,7 @@ from providers.registries.encryption import encrypt_labels_text
 from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from providers.wire.json_codec import encode_endpoints
 from registry_app.actor import SYSTEM
-from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.models import Claim, Finding, HeldSnapshot, Provider, RecordSet, RegistryProfile, SyncRun
 from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from providers.registries.claim import TxtProfile
 from providers.wire.json_codec import encode_endpoints
 from registry_app.mirror.client import build_client
-from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.mirror.snapshot import decode_snapshot, fetch_snapshot
 from registry_app.models import (
     AuditEntry,

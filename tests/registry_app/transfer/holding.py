@@ -10,7 +10,7 @@ from providers.registries.pairing import pair
 from providers.wire.canonical_name import canonical_name
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.audit import verify_audit
-from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.models import Transfer, TransferItem
 from registry_app.queries.write_invariants import TRANSFER_INVARIANTS
 from tests.registry_app.transfer.recording import RecordingProvider

@@ -5,8 +5,8 @@ from typing import Protocol
 
 import msgspec
 
-from providers.registries.aws_sd_label import AWS_SD_DESCRIPTION, read_claims
 from providers.registries.stored_claim import StoredClaim
+from providers.stores.aws_sd_registry import AWS_SD_DESCRIPTION, read_claims
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, EndpointKey

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
 
-from providers.registries.dynamodb_item import format_key, read_items
 from providers.registries.kubernetes_object import read_metadata
 from providers.registries.labels import OWNER, parse_labels
 from providers.registries.stored_claim import StoredClaimChange
 from providers.stores.configmap.store import ConfigMapStore
-from providers.stores.crd_store import CrdStore
+from providers.stores.crd_registry import CrdStore
+from providers.stores.dynamodb.item import format_key, read_items
 from providers.stores.registry import RegistryStore
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey

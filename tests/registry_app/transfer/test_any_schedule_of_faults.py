@@ -15,7 +15,7 @@ from providers.registries.encryption import encrypt_labels_text
 from providers.registries.pairing import pair
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
-from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
 from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.request_transfer import preview_undo

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from providers.registries.aws_sd_label import read_claims, write_description
 from providers.registries.pairing import pair
+from providers.stores.aws_sd_registry import read_claims, write_description
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.models import Provider, Transfer

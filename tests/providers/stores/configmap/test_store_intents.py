@@ -3,10 +3,9 @@
 import msgspec
 
 from providers.registries.claim import OwnershipState
-from providers.registries.joining import join_stores
+from providers.registries.join_stores import join_stores
 from providers.registries.pairing import pair
-from providers.registries.store_contents import StoreContents
-from providers.registries.stored_claim import StoredClaim, StoredClaimChange
+from providers.registries.stored_claim import StoreContents, StoredClaim, StoredClaimChange
 from providers.wire.endpoint import Endpoint, EndpointKey
 from tests.kubernetes_api.server import KubernetesApi
 from tests.providers.stores.configmap.maps import (

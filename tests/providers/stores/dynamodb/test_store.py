@@ -5,7 +5,7 @@ import pytest
 
 from providers.http.errors import NothingSent, OutcomeUnknown
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
-from providers.stores.dynamodb.refusals import RowConflict
+from providers.stores.dynamodb.responses import RowConflict
 from providers.wire.endpoint import Endpoint, EndpointKey
 from tests.faults.write_faults import delivered_twice, meanwhile
 from tests.providers.stores.dynamodb.rows import (

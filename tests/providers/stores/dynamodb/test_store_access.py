@@ -17,7 +17,7 @@ from providers.http.errors import (
 )
 from providers.registries.stored_claim import StoredClaimChange
 from providers.stores.dynamodb.key import AwsKey, build_dynamodb_url
-from providers.stores.dynamodb.refusals import WrongTable
+from providers.stores.dynamodb.responses import WrongTable
 from tests.providers.stores.dynamodb.rows import BLUE, GREEN, WWW, make_store, owner_in
 from tests.strict_dynamodb import (
     KEY_ID,

@@ -11,7 +11,7 @@ from providers.http.errors import (
     OutcomeUnknown,
 )
 from providers.registries.stored_claim import StoredClaimChange
-from providers.stores.dynamodb.refusals import RowConflict, Throttled
+from providers.stores.dynamodb.responses import RowConflict, Throttled
 from tests.faults.fault import Fault
 from tests.faults.framing_faults import closed, reset, silence
 from tests.providers.stores.dynamodb.rows import (

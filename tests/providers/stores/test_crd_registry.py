@@ -4,7 +4,6 @@ import pytest
 
 from providers.http.bounded_http import Limits
 from providers.http.errors import NothingSent, OutcomeUnknown, ProviderError, RefusedByProvider
-from providers.registries.dns_record_object import OWNER_LABEL, build_unclaimed, write_dns_record
 from providers.registries.kubernetes_object import (
     JsonValue,
     KubernetesObject,
@@ -13,7 +12,8 @@ from providers.registries.kubernetes_object import (
     read_texts,
 )
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
-from providers.stores.crd_store import CrdStore
+from providers.stores.crd_registry import CrdStore
+from providers.stores.dns_record_object import OWNER_LABEL, build_unclaimed, write_dns_record
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from tests.faults import framing_faults

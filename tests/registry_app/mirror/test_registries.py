@@ -4,7 +4,7 @@ import pytest
 
 from providers.registries.claim import TxtProfile
 from registry_app.errors import SecretUnavailable
-from registry_app.mirror.profiles import fetch_txt_profiles
+from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.models import RegistryProfile
 from tests.factories import make_provider
 

@@ -5,7 +5,7 @@ import pytest
 
 from providers.http.errors import NothingSent, OutcomeUnknown
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
-from providers.stores.aws_sd_store import AwsSdStore, raise_if_alters_more
+from providers.stores.aws_sd_registry import AwsSdStore, raise_if_alters_more
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, EndpointKey
 from tests.faults import read_faults, write_faults

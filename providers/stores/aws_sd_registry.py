@@ -1,15 +1,11 @@
 """The aws-sd registry as a store: its rows are labels of the provider's own endpoints."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import msgspec
 
 from providers.http.errors import NothingSent, ProviderError
-from providers.registries.aws_sd_label import (
-    AWS_SD,
-    AWS_SD_DESCRIPTION,
-    read_claims,
-    read_description,
-    write_description,
-)
+from providers.registries.labels import describe_unreadable_owner, parse_labels
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 from providers.stores.registry import (
     ClaimPlace,
@@ -24,6 +20,40 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_records, encode_change_set
+
+AWS_SD = "aws-sd"
+AWS_SD_DESCRIPTION = "aws-sd-description"
+_LISTED_TWICE = "The provider lists its record set more than once, so it is not known which one is meant."
+
+
+def read_description(endpoint: Endpoint) -> str | None:
+    """The heritage text an endpoint carries; None where it has none, or the description is another's."""
+    text = endpoint.labels.get(AWS_SD_DESCRIPTION, "")
+    return text if parse_labels(text) is not None else None
+
+
+def write_description(endpoint: Endpoint, text: str | None) -> Endpoint:
+    """The endpoint as it is, with this heritage text for its description; None: without a description."""
+    labels = {key: value for key, value in endpoint.labels.items() if key != AWS_SD_DESCRIPTION}
+    if text is not None:
+        labels[AWS_SD_DESCRIPTION] = text
+    return msgspec.structs.replace(endpoint, labels=labels)
+
+
+def read_claims(endpoints: Iterable[Endpoint]) -> list[StoredClaim]:
+    """The claims that endpoints carry in themselves, each key once."""
+    claims: dict[EndpointKey, StoredClaim] = {}
+    for endpoint in endpoints:
+        text = read_description(endpoint)
+        if text is None:
+            continue
+        try:
+            key = endpoint_key(endpoint)
+        except InvalidName:
+            continue  # nobody can be told to own what has no name
+        problem = _LISTED_TWICE if key in claims else describe_unreadable_owner(parse_labels(text) or {})
+        claims[key] = StoredClaim(key, text, problem)
+    return list(claims.values())
 
 
 class AwsSdStore:

@@ -22,8 +22,7 @@ from providers.registries.claim import (
     TxtProfile,
 )
 from providers.registries.labels import OWNER, RESOURCE, describe_unreadable_owner, parse_labels
-from providers.registries.store_contents import StoreContents
-from providers.registries.stored_claim import StoredClaim
+from providers.registries.stored_claim import StoreContents, StoredClaim
 from providers.wire.canonical_name import canonical_targets
 from providers.wire.endpoint import Endpoint, EndpointKey
 

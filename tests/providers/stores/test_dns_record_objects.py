@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.registries.dns_record_object import (
+from providers.registries.errors import ForeignText, UnwritableLabel
+from providers.registries.kubernetes_object import JsonValue, KubernetesObject, read_object, read_texts
+from providers.registries.labels import format_labels
+from providers.registries.stored_claim import StoredClaim
+from providers.stores.dns_record_object import (
     OWNER_LABEL,
     build_programmed,
     build_unclaimed,
@@ -19,10 +23,6 @@ from providers.registries.dns_record_object import (
     read_key,
     write_dns_record,
 )
-from providers.registries.errors import ForeignText, UnwritableLabel
-from providers.registries.kubernetes_object import JsonValue, KubernetesObject, read_object, read_texts
-from providers.registries.labels import format_labels
-from providers.registries.stored_claim import StoredClaim
 from providers.wire.endpoint import Endpoint, EndpointKey
 from tests.depth import examples
 from tests.reference_server import make_record

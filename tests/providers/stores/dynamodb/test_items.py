@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.registries.dynamodb_item import (
+from providers.registries.labels import format_labels, parse_labels
+from providers.registries.stored_claim import StoredClaim
+from providers.stores.dynamodb.item import (
     MAX_KEY_BYTES,
     UnstorableRow,
     build_attributes,
@@ -15,8 +17,6 @@ from providers.registries.dynamodb_item import (
     read_item,
     read_items,
 )
-from providers.registries.labels import format_labels, parse_labels
-from providers.registries.stored_claim import StoredClaim
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 import msgspec
 
 from providers.http.errors import ChangeNotConfirmed, NothingSent, OutcomeUnknown, ProviderError
-from providers.registries.dns_record_object import (
+from providers.registries.errors import RegistryError
+from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_object, read_texts
+from providers.registries.stored_claim import (
+    StoredClaim,
+    StoredClaimChange,
+    StoreReading,
+    compute_claims_digest,
+    compute_digest,
+)
+from providers.stores.dns_record_object import (
     CRD,
     OWNER_LABEL,
     build_programmed,
@@ -20,10 +29,6 @@ from providers.registries.dns_record_object import (
     read_key,
     write_dns_record,
 )
-from providers.registries.errors import RegistryError
-from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_object, read_texts
-from providers.registries.store_contents import StoreReading, compute_claims_digest, compute_digest
-from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 from providers.stores.kubernetes.client import DNS_RECORDS, KubernetesClient
 from providers.stores.kubernetes.refusals import Conflict
 from providers.stores.registry import ClaimPlace, RegistryKind, StoreAccess, StoreSettings
