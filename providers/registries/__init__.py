@@ -1,1 +1,1 @@
-"""How ownership is written down: labels, encryption, TXT names, and which claim speaks for which endpoint."""
+"""How ownership is written down: labels, encryption, TXT names, and which claim is for which endpoint."""

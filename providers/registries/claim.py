@@ -1,4 +1,4 @@
-"""The values the TXT registry speaks in: profiles, claims, and the ownership they add up to."""
+"""Values: registry profiles, claims, and the ownership that they add up to."""
 
 from enum import StrEnum
 
@@ -19,22 +19,22 @@ class OwnershipState(StrEnum):
 
 
 class ClaimFormat(StrEnum):
-    """How a claim's TXT name encodes the record it speaks for."""
+    """How a claim's TXT name encodes the record set that it is for."""
 
     NEW = "new"  # the record's type is in the TXT name
-    LEGACY = "legacy"  # no type: speaks for every type at the name but AAAA (before ExternalDNS v0.12)
+    LEGACY = "legacy"  # no type: for every type at the name but AAAA (before ExternalDNS v0.12)
 
 
 class ClaimVerdict(StrEnum):
     """What a claim amounts to beside the record sets and the other claims of its provider."""
 
     EFFECTIVE = "effective"  # it decides the owner of at least one record set
-    SUPERSEDED = "superseded"  # legacy, beside a new-format claim of the same owner for all it speaks for
+    SUPERSEDED = "superseded"  # legacy, beside new-format claims of the same owner for all it covers
     OBSOLETE = "obsolete"  # a `cname-` claim of an alias A record that has its own `a-` claim
     CONFLICTING = "conflicting"  # another profile finds another owner for the same record set
-    OVERRULED = "overruled"  # another claim decides for all it speaks for, and it is not a leftover as above
-    IGNORED = "ignored"  # no profile obeys it, and nothing else says who owns what it speaks for
-    ORPHAN = "orphan"  # no record set stands where it points
+    OVERRULED = "overruled"  # another claim decides for all it covers, and it is not a leftover as above
+    IGNORED = "ignored"  # no profile obeys it, and nothing else names an owner of what it covers
+    ORPHAN = "orphan"  # there is no record set where it points
     UNREADABLE = "unreadable"  # looks like a claim, and its labels cannot be read
 
 
@@ -98,10 +98,10 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
 
 
 class Belief(msgspec.Struct, frozen=True, gc=False):
-    """Whose a record set is to the instances of one registry profile.
+    """Which owner the instances of one registry profile find for a record set.
 
     `profile_reference` is `TxtProfile.reference`. `claim` is the index of the claim they obey in
-    `Pairing.claims`; None: they believe the label `owner` that the provider returns with the record set.
+    `Pairing.claims`; None: they use the label `owner` that the provider returns with the record set.
     """
 
     profile_reference: str
@@ -110,10 +110,10 @@ class Belief(msgspec.Struct, frozen=True, gc=False):
 
 
 class PairedEndpoint(msgspec.Struct, frozen=True, gc=False):
-    """An endpoint that is not a claim, and whose it is.
+    """An endpoint that is not a claim, and its owner.
 
     `effective_claim` is an index into `Pairing.claims` (None unless owned by a claim); `claims` are the
-    indexes of every claim that speaks for the endpoint, effective first. `owner_id` is empty unless owned.
+    indexes of every claim for the endpoint, effective first. `owner_id` is empty unless owned.
     `beliefs` say which profile finds which owner. They are left out where there is nothing to tell: every
     claim is obeyed, or left over from the same owner, and all name one owner.
     `parts` are there where the provider lists several endpoints for the one record set, as in `Claim`.
@@ -130,7 +130,7 @@ class PairedEndpoint(msgspec.Struct, frozen=True, gc=False):
 
 
 class Pairing(msgspec.Struct, frozen=True):
-    """All endpoints of one provider, told apart into record sets and claims."""
+    """All endpoints of one provider, as record sets and claims."""
 
     records: tuple[PairedEndpoint, ...]
     claims: tuple[Claim, ...]

@@ -15,7 +15,7 @@ _ORPHANED = (
 
 
 class TxtPart(msgspec.Struct, frozen=True, gc=False):
-    """One TXT endpoint of a TXT record set; `place` is where it stands in the provider's answer."""
+    """One TXT endpoint of a TXT record set; `place` is its place in the provider's response."""
 
     place: int
     endpoint: Endpoint
@@ -35,9 +35,9 @@ class TxtEndpoint(msgspec.Struct, frozen=True, gc=False):
 
 
 class ClaimDraft(msgspec.Struct, gc=False):
-    """What one statement says and points to; the flags gather over all record sets it speaks for.
+    """What one statement says and points to; the flags gather over all record sets that it covers.
 
-    `owner_id` is empty and `problem` says why where the statement cannot be believed. `unheard` says why
+    `owner_id` is empty and `problem` says why where the statement is not valid. `unused_because` says why
     ExternalDNS does not obey it for some record set.
     """
 
@@ -52,11 +52,11 @@ class ClaimDraft(msgspec.Struct, gc=False):
     is_obsolete: bool = False
     is_overruled: bool = False
     is_ignored: bool = False
-    unheard: str = ""
+    unused_because: str = ""
 
     @property
     def endpoint(self) -> Endpoint:
-        """The TXT record set the statement stands in."""
+        """The TXT record set that the statement is in."""
         return self.txt.endpoint
 
     @property
@@ -78,9 +78,9 @@ class ClaimDraft(msgspec.Struct, gc=False):
         self.owner_id = ""
         self.problem = self.problem or problem
 
-    def note_unheard(self, reason: str) -> None:
+    def note_unused(self, reason: str) -> None:
         """Of several reasons the same one is kept, whatever the order in which they are found."""
-        self.unheard = min(self.unheard or reason, reason)
+        self.unused_because = min(self.unused_because or reason, reason)
 
     def to_claim(self) -> Claim:
         verdict = self._verdict()
@@ -90,7 +90,7 @@ class ClaimDraft(msgspec.Struct, gc=False):
         elif verdict is ClaimVerdict.ORPHAN:
             problem = _ORPHANED
         elif verdict in {ClaimVerdict.OVERRULED, ClaimVerdict.IGNORED}:
-            problem = self.unheard
+            problem = self.unused_because
         parts = self.txt.parts
         return Claim(
             endpoint=self.endpoint,
@@ -120,12 +120,12 @@ class ClaimDraft(msgspec.Struct, gc=False):
             (self.is_obsolete, ClaimVerdict.OBSOLETE),
             (self.reference.is_registered, ClaimVerdict.ORPHAN),
         )
-        # Called an orphan it would be cleaned away, and it may well protect a record set whose instance
-        # writes its claims under a prefix nobody told us of: unreadable is the safe word.
+        # An orphan would be cleaned up, and this claim may protect a record set whose instance writes its
+        # claims under a prefix that is not registered: unreadable is the safe verdict.
         return next((verdict for holds, verdict in verdicts if holds), ClaimVerdict.UNREADABLE)
 
 
 def draft_claim(txt: TxtEndpoint, statement: Statement, reference: Reference) -> ClaimDraft:
-    """A draft that no record set has been held against yet."""
+    """A draft that was not compared with any record set yet."""
     owner_id = "" if statement.problem else statement.labels[OWNER]
     return ClaimDraft(txt, statement, reference, owner_id, statement.problem)

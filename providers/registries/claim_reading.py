@@ -1,4 +1,4 @@
-"""Reading one TXT endpoint: which of its targets are claims, and for which record it speaks."""
+"""Reading one TXT endpoint: which of its targets are claims, and which record set they are for."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
@@ -34,9 +34,9 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
 
 
 class Reference(msgspec.Struct, frozen=True, gc=False):
-    """The record a TXT name speaks for: the profile that reads it so, and the names that are meant.
+    """The record set that a TXT name is for: the profile that reads it so, and the names that are meant.
 
-    `record_names` are two where a wildcard replacement stands for `*` and is a name of its own as well.
+    `record_names` are two where a wildcard replacement may mean `*` and is a name of its own as well.
     """
 
     profile: TxtProfile
@@ -88,7 +88,7 @@ def read_statement(target: str, keys: Sequence[bytes]) -> Statement | None:
 
 
 class RecordIndex:
-    """The record sets of a provider, to ask whether one stands where a claim points."""
+    """The record sets of a provider, to ask whether there is one where a claim points."""
 
     def __init__(self) -> None:
         self._typed: set[tuple[str, str, str]] = set()
@@ -105,19 +105,19 @@ class RecordIndex:
                 self._aliases.add((name, set_identifier))
 
     def holds(self, name: str, record_type: str, set_identifier: str, txt_name: str) -> bool:
-        """Whether a record set stands there that a claim at `txt_name` can speak for."""
+        """Whether there is a record set that a claim at `txt_name` can be for."""
         if record_type:
             return (name, record_type, set_identifier) in self._typed or (
                 record_type == "CNAME" and (name, set_identifier) in self._aliases
             )
         if (name, set_identifier) in self._untyped:
             return True
-        # A legacy claim never speaks for the very TXT record set it stands in.
+        # A legacy claim is never for the very TXT record set that it is in.
         return name != txt_name and (name, "TXT", set_identifier) in self._typed
 
 
 class NameResolver:
-    """Finds the record a TXT name speaks for under several profiles at once.
+    """Finds the record set that a TXT name is for, under several profiles at once.
 
     The default format is tried last even where it is not registered: heritage text that points to an
     existing record is a claim, whoever wrote it.
@@ -166,7 +166,7 @@ def list_tried(profiles: Collection[TxtProfile]) -> list[TxtProfile]:
     """The profiles that a zone is read under, each once, in a fixed order.
 
     The default format comes last even where it is not registered, unless a registered profile has neither
-    prefix nor suffix: somebody said then how claims are written there.
+    prefix nor suffix: then it is known how claims are written there.
     """
     registered = sorted(set(profiles), key=_profile_order) or [DEFAULT_PROFILE]
     has_plain = any(not profile.prefix and not profile.suffix for profile in registered)

@@ -1,7 +1,7 @@
 """Encrypted claims: AES-256-GCM over the gzip-compressed heritage text, in base64.
 
 ExternalDNS rebuilds a claim from its labels, under the nonce it read, and a provider that compares values
-compares that with what stands there. So a claim must be the bytes ExternalDNS would make of it.
+compares that with what it stores. So a claim must be the bytes ExternalDNS would make of it.
 
 A nonce used twice with one key for two texts gives both texts away. No function here takes a nonce:
 a text that changes gets a fresh one, a text that does not change keeps its bytes.

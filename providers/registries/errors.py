@@ -18,7 +18,7 @@ class TxtNameTooLong(RegistryError):
 
 
 class UnclaimableRecord(RegistryError):
-    """A record no claim under this profile would speak for: its TXT name reads as another record's."""
+    """A record set that no claim under this profile can be for: its TXT name reads as another's."""
 
 
 class InvalidEncryptionKey(RegistryError):

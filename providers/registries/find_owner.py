@@ -89,33 +89,33 @@ class Record(NamedTuple):
     parts: tuple[Endpoint, ...] = ()
 
 
-class Judge:
+class OwnerFinder:
     """Decides on record sets one by one; what it finds of the claims gathers in the drafts."""
 
     def __init__(self, drafts: Sequence[ClaimDraft], views: Sequence[ProfileView]) -> None:
         self._drafts = drafts
         self._views = views
 
-    def judge(self, record: Record, speakers: Sequence[int]) -> PairedEndpoint:
-        """The record set with its state; `speakers` are the claims that may be meant for it, as DNS reads
+    def find(self, record: Record, candidates: Sequence[int]) -> PairedEndpoint:
+        """The record set with its state; `candidates` are the claims that may be meant for it, as DNS reads
         names, in order of precedence."""
         beliefs, unread = self._collect(record)
-        if not speakers and not beliefs and not unread:
+        if not candidates and not beliefs and not unread:
             return self._build(record, OwnershipState.UNMANAGED)
-        heard = {belief.claim: None for belief in beliefs if belief.claim is not None}
-        numbers = [*speakers, *(number for number in heard if number not in speakers)]
+        obeyed = {belief.claim: None for belief in beliefs if belief.claim is not None}
+        numbers = [*candidates, *(number for number in obeyed if number not in candidates)]
         owners = {belief.owner_id for belief in beliefs}
         if not owners:
             is_unknown = unread or any(not self._drafts[number].owner_id for number in numbers)
             state = OwnershipState.UNKNOWN if is_unknown else OwnershipState.UNMANAGED
-            told = self._note_unheard(record, numbers, None)
-            return self._build(record, state, numbers, beliefs if told else ())
+            has_unused = self._note_unused(record, numbers, None)
+            return self._build(record, state, numbers, beliefs if has_unused else ())
         if len(owners) > 1:
-            for number in heard:
+            for number in obeyed:
                 self._drafts[number].disagrees = True
-            self._note_unheard(record, [n for n in numbers if n not in heard], None, is_overruled=True)
+            self._note_unused(record, [n for n in numbers if n not in obeyed], None, is_overruled=True)
             return self._build(record, OwnershipState.CONFLICT, numbers, beliefs)
-        return self._judge_owned(record, numbers, list(heard), beliefs)
+        return self._build_owned(record, numbers, list(obeyed), beliefs)
 
     def _collect(self, record: Record) -> tuple[tuple[Belief, ...], bool]:
         """What the profiles find, and whether one of them finds something that cannot be read."""
@@ -132,46 +132,46 @@ class Judge:
                     unread = True
         return tuple(beliefs), unread
 
-    def _judge_owned(
-        self, record: Record, numbers: list[int], heard: list[int], beliefs: tuple[Belief, ...]
+    def _build_owned(
+        self, record: Record, numbers: list[int], obeyed: list[int], beliefs: tuple[Belief, ...]
     ) -> PairedEndpoint:
         record_type, owner_id = record.key.record_type, beliefs[0].owner_id
-        heard.sort(key=lambda number: (self._rank(record_type, number), number))
-        effective = heard[0] if heard else None
+        obeyed.sort(key=lambda number: (self._rank(record_type, number), number))
+        effective = obeyed[0] if obeyed else None
         rest: list[int] = []
         for number in numbers:
             draft = self._drafts[number]
-            if number in heard:
+            if number in obeyed:
                 draft.decides = True
-            elif heard and draft.owner_id == owner_id and draft.reference.record_type != record_type:
+            elif obeyed and draft.owner_id == owner_id and draft.reference.record_type != record_type:
                 is_alias_form = self._rank(record_type, number) is Precedence.ALIAS
                 draft.is_obsolete |= is_alias_form
                 draft.is_superseded |= not is_alias_form
             elif draft.owner_id:
                 rest.append(number)
-        told = self._note_unheard(record, rest, effective, is_overruled=bool(heard))
-        told |= any(belief.claim is None for belief in beliefs)
+        has_more = self._note_unused(record, rest, effective, is_overruled=bool(obeyed))
+        has_more |= any(belief.claim is None for belief in beliefs)
         ordered = numbers if effective is None else [effective, *(n for n in numbers if n != effective)]
         return self._build(
-            record, OwnershipState.OWNED, ordered, beliefs if told else (), owner_id, effective
+            record, OwnershipState.OWNED, ordered, beliefs if has_more else (), owner_id, effective
         )
 
-    def _note_unheard(
+    def _note_unused(
         self, record: Record, numbers: Sequence[int], effective: int | None, *, is_overruled: bool = False
     ) -> bool:
         """Mark readable claims that no profile obeys for this record set; whether there are any."""
-        told = False
+        has_unused = False
         for number in numbers:
             draft = self._drafts[number]
             if not draft.owner_id:
                 continue
-            told = True
+            has_unused = True
             draft.is_overruled |= is_overruled
             draft.is_ignored |= not is_overruled
-            draft.note_unheard(self._say_why(record, draft, effective))
-        return told
+            draft.note_unused(self._explain_unused(record, draft, effective))
+        return has_unused
 
-    def _say_why(self, record: Record, draft: ClaimDraft, effective: int | None) -> str:
+    def _explain_unused(self, record: Record, draft: ClaimDraft, effective: int | None) -> str:
         raw = draft.statement.raw
         if not any(part.endpoint.targets[:1] == (raw,) for part in draft.txt.parts):
             return _NOT_FIRST

@@ -1,9 +1,8 @@
-"""Claims of registry stores beside those of the zone: whose a record set is when both are heard.
+"""Claims of registry stores beside those of the zone: which owner a record set has by both.
 
-A stored claim speaks for exactly its record set, to the instances of its own registry profile. With the owner
-that the profiles of the zone find they agree or they do not: claims of the zone that no profile obeys have no
-part in it. A row that was written before its record set is only heard when that has come about as it was
-meant.
+A stored claim is for exactly its record set, and for the instances of its own registry profile. It agrees
+with the owner that the profiles of the zone find, or it does not; claims of the zone that no profile obeys do
+not count. A row that was written before its record set only counts once that was created as intended.
 """
 
 from collections import defaultdict
@@ -41,9 +40,9 @@ def join_stores(pairing: Pairing, stores: Sequence[StoreContents]) -> Pairing:
     claims = list(pairing.claims)
     numbers: dict[EndpointKey, list[int]] = defaultdict(list)
     come_true = _find_intents_come_true(pairing, stores)
-    for claim, is_heard in sorted(_read(stores, come_true), key=_order):
+    for claim, counts in sorted(_read(stores, come_true), key=_order):
         key = EndpointKey(claim.record_name, claim.record_type, claim.set_identifier)
-        if is_heard:
+        if counts:
             numbers[key].append(len(claims))
         claims.append(claim)
     for crowd in (each for each in numbers.values() if len(each) > MAX_STORED_CLAIMS_PER_RECORD_SET):
@@ -74,16 +73,16 @@ def _is_as_meant(stored: StoredClaim, endpoint: Endpoint) -> bool:
 
 
 def _read(stores: Iterable[StoreContents], come_true: set[StoredClaim]) -> Iterator[tuple[Claim, bool]]:
-    """Each claim, and whether it speaks for a record set."""
+    """Each claim, and whether it counts."""
     for store in stores:
         profile = TxtProfile(reference=store.reference)
         for stored in store.claims:
-            is_heard = stored.meant_targets is None or stored in come_true
-            yield _build_claim(stored, store.kind, profile, is_heard=is_heard), is_heard
+            counts = stored.meant_targets is None or stored in come_true
+            yield _build_claim(stored, store.kind, profile, counts=counts), counts
 
 
-def _build_claim(stored: StoredClaim, kind: str, profile: TxtProfile, *, is_heard: bool) -> Claim:
-    """The claim as if nothing stood where it points: records say otherwise."""
+def _build_claim(stored: StoredClaim, kind: str, profile: TxtProfile, *, counts: bool) -> Claim:
+    """The claim as an orphan, until a record set is found where it points."""
     labels = parse_labels(stored.text) or {}
     problem = stored.problem or describe_unreadable_owner(labels)
     return Claim(
@@ -99,7 +98,7 @@ def _build_claim(stored: StoredClaim, kind: str, profile: TxtProfile, *, is_hear
         labels=labels,
         is_encrypted=False,
         verdict=ClaimVerdict.UNREADABLE if problem else ClaimVerdict.ORPHAN,
-        problem=problem or (_ORPHANED if is_heard else _NOT_COME_TRUE),
+        problem=problem or (_ORPHANED if counts else _NOT_COME_TRUE),
         registry=kind,
     )
 
@@ -112,24 +111,24 @@ def _join(record: PairedEndpoint, stored: Sequence[int], claims: list[Claim]) ->
     readable = [number for number in stored if claims[number].owner_id]
     zone = _list_beliefs(record, claims)
     if readable:
-        # With a registry of its own, nobody said that TXT instances are here to believe the provider's label:
-        # what it shows may be an echo of what was written long ago.
+        # The owner has another registry, and no TXT instance is registered that would use the provider's
+        # label: it may be what was written long ago.
         zone = tuple(each for each in zone if each.claim is not None or each.profile_reference)
-    beliefs = (*zone, *(_believe(claims[number], number) for number in readable))
+    beliefs = (*zone, *(_build_belief(claims[number], number) for number in readable))
     owners = {belief.owner_id for belief in beliefs}
     if not owners:
         state = OwnershipState.UNKNOWN
         return msgspec.structs.replace(record, state=state, claims=numbers)
     if len(owners) > 1:
         for number in {belief.claim for belief in beliefs if belief.claim is not None}:
-            claims[number] = _judge(claims[number], ClaimVerdict.CONFLICTING)
+            claims[number] = _replace_verdict(claims[number], ClaimVerdict.CONFLICTING)
         state = OwnershipState.CONFLICT
         return msgspec.structs.replace(
             record, state=state, owner_id="", effective_claim=None, claims=numbers, beliefs=beliefs
         )
     for number in readable:
         if claims[number].verdict is not ClaimVerdict.CONFLICTING:
-            claims[number] = _judge(claims[number], ClaimVerdict.EFFECTIVE)
+            claims[number] = _replace_verdict(claims[number], ClaimVerdict.EFFECTIVE)
     effective = record.effective_claim if record.effective_claim is not None else readable[0]
     rest = tuple(number for number in numbers if number != effective)
     is_all_obeyed = not record.beliefs and all(_is_obeyed(claims[number]) for number in record.claims)
@@ -144,14 +143,14 @@ def _join(record: PairedEndpoint, stored: Sequence[int], claims: list[Claim]) ->
 
 
 def _list_beliefs(record: PairedEndpoint, claims: Sequence[Claim]) -> tuple[Belief, ...]:
-    """What the profiles of the zone find; where nothing is to be told, the pairing leaves it out."""
+    """What the profiles of the zone find; the pairing leaves it out where all agree."""
     if record.beliefs or record.effective_claim is None:
         return record.beliefs
     obeyed = (number for number in record.claims if claims[number].verdict in _DECIDING)
-    return tuple(_believe(claims[number], number) for number in obeyed)
+    return tuple(_build_belief(claims[number], number) for number in obeyed)
 
 
-def _believe(claim: Claim, number: int) -> Belief:
+def _build_belief(claim: Claim, number: int) -> Belief:
     return Belief(claim.profile.reference, claim.owner_id, number)
 
 
@@ -159,7 +158,7 @@ def _is_obeyed(claim: Claim) -> bool:
     return claim.verdict not in {ClaimVerdict.IGNORED, ClaimVerdict.OVERRULED}
 
 
-def _judge(claim: Claim, verdict: ClaimVerdict) -> Claim:
+def _replace_verdict(claim: Claim, verdict: ClaimVerdict) -> Claim:
     return msgspec.structs.replace(claim, verdict=verdict, problem="")
 
 
@@ -168,7 +167,7 @@ def _set_aside(claim: Claim, problem: str) -> Claim:
 
 
 def _order(read: tuple[Claim, bool]) -> tuple[str | bool, ...]:
-    claim, is_heard = read
+    claim, counts = read
     return (
         claim.record_name,
         claim.record_type,
@@ -176,5 +175,5 @@ def _order(read: tuple[Claim, bool]) -> tuple[str | bool, ...]:
         claim.profile.reference,
         claim.raw,
         claim.problem,
-        is_heard,
+        counts,
     )

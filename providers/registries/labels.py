@@ -59,6 +59,21 @@ def format_labels(labels: Mapping[str, str], *, quoted: bool = True) -> str:
     return f'"{text}"' if quoted else text
 
 
+def format_writable(labels: Mapping[str, str]) -> str:
+    """The text, without quotes, of those labels that it can hold."""
+    return format_labels({key: text for key, text in labels.items() if is_writable(key, text)}, quoted=False)
+
+
+def is_writable(key: str, value: object) -> bool:
+    """Whether a heritage text can hold this label, so that it is read again."""
+    if not isinstance(value, str):
+        return False
+    try:
+        return parse_labels(format_labels({key: value}, quoted=False)) == {key: value}
+    except UnwritableLabel:
+        return False
+
+
 def rebuild_text(text: str) -> str | None:
     """The text, without quotes, that ExternalDNS writes after it read this one; None where it cannot.
 

@@ -44,7 +44,7 @@ def build_new_claim(
     if profile.encryption_key is not None:
         text = encrypt_labels_text(text, profile.encryption_key)
     txt_name = format_txt_name(record.dns_name, record.record_type, profile)
-    _raise_if_it_speaks_for_another(txt_name, record, profile)
+    _raise_if_read_for_another(txt_name, record, profile)
     pattern = like or Endpoint(
         labels={OWNED_RECORD: record.dns_name}, provider_specific=record.provider_specific
     )
@@ -57,7 +57,7 @@ def build_new_claim(
     )
 
 
-def _raise_if_it_speaks_for_another(txt_name: str, record: Endpoint, profile: TxtProfile) -> None:
+def _raise_if_read_for_another(txt_name: str, record: Endpoint, profile: TxtProfile) -> None:
     # ExternalDNS writes `caa-www` for a CAA record, and then reads it as a legacy claim of `caa-www`.
     reading = parse_txt_name(txt_name, profile)
     if reading is None or reading.record_type != record.record_type.upper():

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from providers.registries.claim import Claim, ClaimVerdict, OwnershipState
 from providers.wire.endpoint import Endpoint, EndpointKey
 
-_UNHEARD = frozenset({ClaimVerdict.OVERRULED, ClaimVerdict.IGNORED, ClaimVerdict.UNREADABLE})
+_NOT_USED = frozenset({ClaimVerdict.OVERRULED, ClaimVerdict.IGNORED, ClaimVerdict.UNREADABLE})
 
 
 class Precedence(IntEnum):
-    """Before which other claims a claim for a record set is heard; the lowest first."""
+    """Which of several claims for a record set ExternalDNS uses: the lowest."""
 
     TYPED = 0  # its TXT name holds the record's own type
     ALIAS = 1  # a `cname-` claim of an alias A record, as ExternalDNS once wrote them
@@ -19,7 +19,7 @@ class Precedence(IntEnum):
 
 
 def precedence(record_type: str, claim_type: str) -> Precedence:
-    """How a claim that speaks for a record set of this type is heard."""
+    """The precedence of a claim for a record set of this type."""
     if not claim_type:
         return Precedence.LEGACY
     return Precedence.TYPED if claim_type == record_type else Precedence.ALIAS
@@ -31,7 +31,7 @@ def is_alias(endpoint: Endpoint) -> bool:
     return next(found, "") in {"true", "A"}
 
 
-class Told(NamedTuple):
+class ProfileFinding(NamedTuple):
     """What the instances of one registry profile find: its name in words, the owner, and what says so."""
 
     profile: str
@@ -46,32 +46,31 @@ def explain_ownership(
     claims: Sequence[Claim],
     *,
     label_owner: str = "",
-    told: Sequence[Told] = (),
+    found: Sequence[ProfileFinding] = (),
 ) -> str:
     """One plain sentence on who owns a record set and why. `claims` are all that may be meant for it,
-    `label_owner` is the label that its provider returns with it, `told` what each registry profile finds."""
+    `label_owner` is the label that its provider returns with it, `found` what each registry profile finds."""
     record = f"{record_key.name} {record_key.record_type}"
-    # A row written before its record set stands beside one that is another: it is an orphan.
+    # A row that was written before its record set, and beside another one: it is an orphan.
     claims = [claim for claim in claims if claim.verdict != ClaimVerdict.ORPHAN]
     if state is OwnershipState.CONFLICT:
-        named = "; ".join(f"{each.profile} finds {each.owner_id} ({each.place})" for each in told)
+        named = "; ".join(f"{each.profile} finds {each.owner_id} ({each.place})" for each in found)
         return f"{record} has no owner, because registry profiles disagree: {named}."
     if state is OwnershipState.OWNED:
         return _explain_owner(record, record_key.record_type, owner_id, claims, label_owner)
     if state is OwnershipState.UNKNOWN:
         return _explain_unknown(record, claims)
-    unheard = sorted(claim.endpoint.dns_name for claim in claims if claim.owner_id)
-    if unheard:
+    ignored = sorted(claim.endpoint.dns_name for claim in claims if claim.owner_id)
+    if ignored:
         return (
             f"{record} is unmanaged: ExternalDNS finds no owner for it, because it ignores the claim "
-            f"at {unheard[0]}."
+            f"at {ignored[0]}."
         )
     return f"{record} is unmanaged, because it has no claim."
 
 
 def list_warnings(owner_id: str, claims: Sequence[Claim], label_owner: str) -> list[str]:
-    """What ExternalDNS does not believe of a record set of `owner_id` (empty: nobody's), and a person should
-    know all the same."""
+    """What ExternalDNS ignores of a record set of `owner_id` (empty: unmanaged), and a person should know."""
     warnings = [_warn_of_claim(owner_id, claim) for claim in claims if claim.owner_id]
     if label_owner and label_owner != owner_id:
         warnings.append(
@@ -106,7 +105,7 @@ def _explain_owner(
     record: str, record_type: str, owner_id: str, claims: Sequence[Claim], label_owner: str
 ) -> str:
     agreeing = sorted(
-        (claim for claim in claims if claim.owner_id == owner_id and claim.verdict not in _UNHEARD),
+        (claim for claim in claims if claim.owner_id == owner_id and claim.verdict not in _NOT_USED),
         key=lambda claim: (precedence(record_type, claim.record_type), claim.endpoint.dns_name),
     )
     if not agreeing and label_owner == owner_id:

@@ -1,4 +1,4 @@
-"""Telling record sets and claims apart, and finding out which claim speaks for which record set."""
+"""Which endpoints are record sets and which are claims, and which claim is for which record set."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from providers.registries.claim_reading import (
     list_tried,
     read_statement,
 )
-from providers.registries.find_owner import Judge, ProfileView, Record
+from providers.registries.find_owner import OwnerFinder, ProfileView, Record
 from providers.registries.ownership import is_alias
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.change_set import format_all, merge_parts
@@ -30,7 +30,7 @@ def pair(endpoints: Iterable[Endpoint], profiles: Sequence[TxtProfile]) -> Pairi
 
     Pure and total: any text is accepted. The order of the profiles does not show in the result, nor does
     that of the endpoints, but for two things: of several TXT endpoints that ExternalDNS reads for one place
-    the last counts, and the targets of several endpoints of one identity stand in the order they came.
+    the last counts, and the targets of several endpoints of one identity keep the order they came in.
     Without profiles the default one applies. Each identity comes out once. A TXT record set that mixes
     heritage with other targets is both: its heritage targets are claims, and it is a record set too. An
     endpoint whose name cannot be read stays a record set of unknown ownership.
@@ -42,9 +42,9 @@ def pair(endpoints: Iterable[Endpoint], profiles: Sequence[TxtProfile]) -> Pairi
     index.add((record.key, record.endpoint) for record in sorted_out.records)
     drafts = _draft_claims(sorted_out, NameResolver(profiles, index), index)
     drafts.sort(key=ClaimDraft.sort_key)
-    speakers = _Speakers(drafts)
-    judge = Judge(drafts, [ProfileView(profile, drafts) for profile in list_tried(profiles)])
-    records = [judge.judge(each, speakers.of(each.key, each.endpoint)) for each in sorted_out.records]
+    by_record = _ClaimsByRecord(drafts)
+    finder = OwnerFinder(drafts, [ProfileView(profile, drafts) for profile in list_tried(profiles)])
+    records = [finder.find(each, by_record.of(each.key, each.endpoint)) for each in sorted_out.records]
     records += [_unnamed_record(endpoint) for endpoint in sorted(sorted_out.unnamed, key=format_all)]
     records.sort(key=attrgetter("key"))
     return Pairing(records=tuple(records), claims=tuple(draft.to_claim() for draft in drafts))
@@ -56,8 +56,8 @@ class _SortedOut(NamedTuple):
     unnamed: list[Endpoint]
 
 
-class _Speakers:
-    """Every draft under the keys of the record sets it speaks for, or may be meant to."""
+class _ClaimsByRecord:
+    """Every draft under the keys of the record sets that it is for, or may be meant for."""
 
     def __init__(self, drafts: Sequence[ClaimDraft]) -> None:
         self.drafts = drafts
@@ -77,7 +77,7 @@ class _Speakers:
                 self._set_aside(numbers)
 
     def of(self, key: EndpointKey, endpoint: Endpoint) -> Sequence[int]:
-        """The numbers of the drafts that speak for a record set, in order of precedence."""
+        """The numbers of the drafts for a record set, in order of precedence."""
         name, record_type, set_identifier = key
         found: Sequence[int] = self._typed.get(key, ())
         if endpoint.provider_specific and record_type == "A" and is_alias(endpoint):
@@ -91,7 +91,7 @@ class _Speakers:
         return [*found, *legacy] if legacy else found
 
     def _set_aside(self, numbers: list[int]) -> None:
-        """Honest zones hold a handful of claims for one record set; the cost of a crowd must not multiply."""
+        """Usual zones have a handful of claims for one record set; the cost of many must not multiply."""
         for number in numbers:
             self.drafts[number].set_aside(_CROWDED)
         del numbers[MAX_CLAIMS_PER_RECORD_SET:]
@@ -185,7 +185,7 @@ def _record_of(txt: TxtEndpoint) -> Record:
 
 
 def _confirms_guess(reference: Reference) -> bool:
-    # In the legacy format of nobody's profile any token beside a record would pass for a claim.
+    # In the legacy format of no registered profile any token beside a record would pass for a claim.
     return reference.exists and (reference.is_registered or reference.format is ClaimFormat.NEW)
 
 

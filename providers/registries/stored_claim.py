@@ -13,11 +13,11 @@ _DIGEST_BYTES = 16
 class StoredClaim(msgspec.Struct, frozen=True, gc=False):
     """One ownership statement of a registry store.
 
-    `key` is the record set it speaks for, canonical. `text` is its labels as a heritage text without
+    `key` is its record set, canonical. `text` is its labels as a heritage text without
     quotes, as `providers.registries.labels` reads and writes them: whatever a store's own layout is,
-    this is what is compared, reviewed and shown. `problem` says why a row cannot be believed; then `text`
+    this is what is compared, reviewed and shown. `problem` says why a row is not valid; then `text`
     is what could be read of it. `meant_targets` are there in an intent, a row that was written before its
-    record set: it speaks for the record set only if that has just these targets.
+    record set: it counts only if the record set has just these targets.
     """
 
     key: EndpointKey
@@ -27,7 +27,7 @@ class StoredClaim(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_settled(self) -> bool:
-        """Whether it can be believed, and is no mere intent."""
+        """Whether it is valid, and no mere intent."""
         return not self.problem and self.meant_targets is None
 
 
@@ -61,7 +61,7 @@ class StoreContents(msgspec.Struct, frozen=True):
 
 
 class StoreReading:
-    """What a store said, not understood yet: most of the time it is what it said before.
+    """What a store returned, not decoded yet: most of the time it is what it returned before.
 
     Two readings of one digest have the same claims; those of another digest may have them too.
     """

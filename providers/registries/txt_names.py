@@ -19,7 +19,7 @@ _MAX_NAME = 253
 
 
 class TxtNameReading(NamedTuple):
-    """The record a TXT name speaks for. `record_type` is empty in the legacy format."""
+    """The record set that a TXT name is for. `record_type` is empty in the legacy format."""
 
     record_name: str
     record_type: str
@@ -29,7 +29,7 @@ class TxtNameReading(NamedTuple):
 class _Affix(NamedTuple):
     prefix: str
     suffix: str
-    record_type: str  # empty: the type stands in the name, or nowhere
+    record_type: str  # empty: the type is in the name, or nowhere
 
 
 class TxtNameReader:
@@ -42,7 +42,7 @@ class TxtNameReader:
         self._affixes = _affixes(prefix, suffix)
 
     def read(self, name: str) -> TxtNameReading | None:
-        """The record that a TXT of this lower-case name speaks for; None if the profile does not fit."""
+        """The record set that a TXT of this lower-case name is for; None if the profile does not fit."""
         if not self._has_suffix:
             for prefix, _, record_type in self._affixes:
                 if name.startswith(prefix):
@@ -91,7 +91,7 @@ def format_txt_name(record_name: str, record_type: str, profile: TxtProfile) -> 
 
 
 def parse_txt_name(txt_name: str, profile: TxtProfile) -> TxtNameReading | None:
-    """The record a TXT of this name would speak for under this profile; None if the profile does not fit.
+    """The record set that a TXT of this name is for under this profile; None if the profile does not fit.
 
     The name alone proves nothing: any name at all reads as a legacy claim without prefix. The wildcard
     replacement is not undone here, since only the records of the zone can tell which name is meant.
@@ -129,7 +129,7 @@ class LinkedNames:
         self._links: dict[str, list[str]] = defaultdict(list)
 
     def select(self, endpoints: Iterable[Endpoint], names: Collection[str]) -> list[Endpoint]:
-        """What stands at canonical `names` and all that is linked with it, in the order it came. Endpoints
+        """What is at canonical `names` and all that is linked with it, in the order it came. Endpoints
         whose name cannot be read are left out: nothing is linked with them."""
         placed = [(self._place(endpoint), endpoint) for endpoint in endpoints]
         near = self._reach(names)
@@ -157,7 +157,7 @@ class LinkedNames:
         return reached
 
     def _read(self, spelling: str, place: str) -> Iterator[str]:
-        """The names that a TXT endpoint may speak for."""
+        """The names that a TXT endpoint may claim."""
         text = place if spelling.isascii() else spelling.lower().removesuffix(".")
         for reader, wildcard_replacement in self._readers:
             reading = reader.read(text)
@@ -182,7 +182,7 @@ def _affixes(prefix: str, suffix: str) -> tuple[_Affix, ...]:
 
 
 def _read(head: str, tail: str, record_type: str) -> TxtNameReading | None:
-    """The reading of a name without its affix; the type, unless the affix gave it, stands in the head."""
+    """The reading of a name without its affix; the type, unless the affix gave it, is in the head."""
     if record_type:
         return _reading(head + tail, record_type)
     label, dash, rest = head.partition("-")
@@ -191,7 +191,7 @@ def _read(head: str, tail: str, record_type: str) -> TxtNameReading | None:
 
 
 def _reading(name: str, record_type: str) -> TxtNameReading | None:
-    # `a-.example.org` would speak for a name with an empty first label: there is none.
+    # `a-.example.org` would be for a name with an empty first label: there is none.
     if not name or name.startswith("."):
         return None
     return TxtNameReading(name, record_type, ClaimFormat.NEW if record_type else ClaimFormat.LEGACY)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from providers.http.errors import NothingSent, ProviderError
+from providers.http.errors import NothingSent
 from providers.registries.labels import describe_unreadable_owner, parse_labels
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 from providers.stores.registry import (
@@ -14,6 +14,7 @@ from providers.stores.registry import (
     RegistryKind,
     StoreAccess,
     StoreSettings,
+    reading_before_write,
 )
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.change_set import ChangeSet
@@ -50,7 +51,7 @@ def read_claims(endpoints: Iterable[Endpoint]) -> list[StoredClaim]:
         try:
             key = endpoint_key(endpoint)
         except InvalidName:
-            continue  # nobody can be told to own what has no name
+            continue  # what has no name has no owner
         problem = _LISTED_TWICE if key in claims else describe_unreadable_owner(parse_labels(text) or {})
         claims[key] = StoredClaim(key, text, problem)
     return list(claims.values())
@@ -78,8 +79,8 @@ class AwsSdStore:
         The protocol has no precondition, so they are read once more just before. Raises NothingSent, and
         OutcomeUnknown, as the client does.
         """
-        held = self._fetch_held()
-        olds = [_find_unchanged(change, held.get(endpoint_key(change.record), [])) for change in changes]
+        found = self._fetch_by_key()
+        olds = [_find_unchanged(change, found.get(endpoint_key(change.record), [])) for change in changes]
         news = [write_description(old, change.new) for old, change in zip(olds, changes, strict=True)]
         raise_if_alters_more(olds, news)
         change_set = ChangeSet(update_old=tuple(olds), update_new=tuple(news))
@@ -88,20 +89,19 @@ class AwsSdStore:
     def _fetch(self) -> Sequence[Endpoint]:
         return decode_records(self._client.records().body, max_items=self._max_items).endpoints
 
-    def _fetch_held(self) -> dict[EndpointKey, list[Endpoint]]:
-        held: dict[EndpointKey, list[Endpoint]] = {}
+    def _fetch_by_key(self) -> dict[EndpointKey, list[Endpoint]]:
+        found: dict[EndpointKey, list[Endpoint]] = {}
         try:
-            endpoints = self._fetch()
-        except ProviderError as error:
-            raise NothingSent(f"The change was not sent: {error}", reason=error, hint=error.hint) from error
+            with reading_before_write():
+                endpoints = self._fetch()
         except WireError as error:
             raise NothingSent(f"The change was not sent: the records cannot be read ({error}).") from error
         for endpoint in endpoints:
             try:
-                held.setdefault(endpoint_key(endpoint), []).append(endpoint)
+                found.setdefault(endpoint_key(endpoint), []).append(endpoint)
             except InvalidName:
                 continue
-        return held
+        return found
 
 
 def raise_if_alters_more(olds: Sequence[Endpoint], news: Sequence[Endpoint]) -> None:
@@ -114,13 +114,13 @@ def raise_if_alters_more(olds: Sequence[Endpoint], news: Sequence[Endpoint]) -> 
             raise ValueError(f"The update of {old.dns_name} alters more than its description.")
 
 
-def _find_unchanged(change: StoredClaimChange, held: Sequence[Endpoint]) -> Endpoint:
-    """The endpoint as it is held, if it is just as it was when the change was made up."""
+def _find_unchanged(change: StoredClaimChange, found: Sequence[Endpoint]) -> Endpoint:
+    """The endpoint as it is now, if it is just as it was when the change was planned."""
     name = f"{change.record.dns_name} {change.record.record_type}"
-    if len(held) != 1:
-        stands = "more than once" if held else "not any more"
-        raise NothingSent(f"The change was not sent: {name} is listed {stands}.")
-    (endpoint,) = held
+    if len(found) != 1:
+        times = "more than once" if found else "not any more"
+        raise NothingSent(f"The change was not sent: {name} is listed {times}.")
+    (endpoint,) = found
     if endpoint != change.record or read_description(endpoint) != change.old:
         raise NothingSent(f"The change was not sent: {name} is not as it was read before.")
     if change.old is None and endpoint.labels.get(AWS_SD_DESCRIPTION):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from providers.http.errors import ChangeNotConfirmed, NothingSent, OutcomeUnknown, ProviderError
+from providers.http.errors import ChangeNotConfirmed, NothingSent, OutcomeUnknown
 from providers.registries.errors import RegistryError
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_object, read_texts
 from providers.registries.stored_claim import (
@@ -31,13 +31,19 @@ from providers.stores.dns_record_object import (
 )
 from providers.stores.kubernetes.client import DNS_RECORDS, KubernetesClient
 from providers.stores.kubernetes.refusals import Conflict
-from providers.stores.registry import ClaimPlace, RegistryKind, StoreAccess, StoreSettings
+from providers.stores.registry import (
+    ClaimPlace,
+    RegistryKind,
+    StoreAccess,
+    StoreSettings,
+    reading_before_write,
+)
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
 
 _ENCODER = msgspec.msgpack.Encoder(order="sorted")
-_Held = Mapping[EndpointKey, Sequence[KubernetesObject]]
+_ByKey = Mapping[EndpointKey, Sequence[KubernetesObject]]
 
 
 class CrdStore:
@@ -64,13 +70,13 @@ class CrdStore:
         try:
             return StoreReading(_compute_objects_digest(objects), read)
         except OverflowError:
-            # Nothing an instance writes: a number beyond what can be told apart so cheaply.
+            # No instance writes that: a number that msgpack cannot hold.
             return StoreReading(compute_claims_digest(read()), read)
 
     def write(self, changes: Sequence[StoredClaimChange]) -> None:
         """Make each change to the one object that holds `old`, one after the other.
 
-        Every change is held against a fresh reading before the first one is sent. Another writer's touch
+        Every change is compared with a fresh reading before the first one is sent. Another writer's touch
         that leaves the claim as it was is no obstacle: the object is read and compared once more. Raises
         NothingSent as long as nothing was written, OutcomeUnknown after that.
         """
@@ -89,22 +95,20 @@ class CrdStore:
             for change in changes:
                 if change.new is not None:
                     parse_owned_labels(change.new)
-            held = self._fetch_held(client) if changes else {}
-            return [_plan_step(change, held) for change in changes]
+            found = self._fetch_by_key(client) if changes else {}
+            return [_plan_step(change, found) for change in changes]
         except (RegistryError, WireError) as error:
             raise NothingSent(f"The change was not sent: {error}") from error
 
-    def _fetch_held(self, client: KubernetesClient) -> _Held:
-        try:
+    def _fetch_by_key(self, client: KubernetesClient) -> _ByKey:
+        with reading_before_write():
             objects = client.list_objects(DNS_RECORDS, self._namespace)
-        except ProviderError as error:
-            raise NothingSent(f"The change was not sent: {error}", reason=error, hint=error.hint) from error
-        held: dict[EndpointKey, list[KubernetesObject]] = defaultdict(list)
+        found: dict[EndpointKey, list[KubernetesObject]] = defaultdict(list)
         for obj in objects:
             key = read_key(obj)
             if key is not None:
-                held[key].append(obj)
-        return held
+                found[key].append(obj)
+        return found
 
 
 def _compute_objects_digest(objects: Iterable[KubernetesObject]) -> bytes:
@@ -135,7 +139,7 @@ class _Step:
         return f"{self.change.record.dns_name} {self.change.record.record_type}"
 
     def fits(self, obj: KubernetesObject | None) -> bool:
-        """Whether the object still holds what the change takes for granted."""
+        """Whether the object is as the change expects."""
         if obj is None or read_key(obj) != endpoint_key(self.change.record):
             return False
         claim = read_dns_record(obj)
@@ -185,19 +189,17 @@ class _Writing:
 
     def _read_again(self, step: _Step, conflict: Conflict) -> KubernetesObject:
         name = read_metadata(step.obj or build_unclaimed(step.change.record), "name")
-        try:
+        with reading_before_write():
             obj = self.client.read(DNS_RECORDS, self.namespace, name)
-        except ProviderError as error:
-            raise NothingSent(f"The change was not sent: {error}", reason=error, hint=error.hint) from error
         if obj is None or not step.fits(obj):
             raise conflict
         return obj
 
 
-def _plan_step(change: StoredClaimChange, held: _Held) -> _Step:
-    """The step of a change, if what stands is as it takes for granted. Raises NothingSent, InvalidName."""
+def _plan_step(change: StoredClaimChange, found: _ByKey) -> _Step:
+    """The step of a change, if the objects are as the change expects. Raises NothingSent, InvalidName."""
     step = _Step(change, None)
-    objects = held.get(endpoint_key(change.record), ())
+    objects = found.get(endpoint_key(change.record), ())
     fitting = [obj for obj in objects if step.fits(obj)]
     if change.old is None:
         if any(read_dns_record(obj) is not None for obj in objects):
@@ -206,8 +208,8 @@ def _plan_step(change: StoredClaimChange, held: _Held) -> _Step:
         name = read_metadata(build_unclaimed(change.record), "name")
         return _Step(change, next((obj for obj in fitting if read_metadata(obj, "name") == name), None))
     if len(fitting) != 1:
-        stands = "in more than one object" if fitting else "not as it was read before"
-        raise NothingSent(f"The change was not sent: the claim for {step.name} stands {stands}.")
+        where = "in more than one object" if fitting else "not as it was read before"
+        raise NothingSent(f"The change was not sent: the claim for {step.name} stands {where}.")
     return _Step(change, fitting[0])
 
 
@@ -216,13 +218,13 @@ def _explain(
 ) -> ChangeNotConfirmed:
     """The error of the whole call: what was made, and why it ended."""
     if isinstance(error, Conflict):
-        told = f"another writer changed the claim for {step.name} in between."
+        reason = f"another writer changed the claim for {step.name} in between."
     else:
-        told = f"the claim for {step.name} could not be written: {error.reason or error}"
+        reason = f"the claim for {step.name} could not be written: {error.reason or error}"
     if isinstance(error, NothingSent) and not has_written:
-        return NothingSent(f"The change was not sent: {told}", reason=error.reason, hint=error.hint)
+        return NothingSent(f"The change was not sent: {reason}", reason=error.reason, hint=error.hint)
     return OutcomeUnknown(
-        f"{made} of {of} changes were made; then {told}",
+        f"{made} of {of} changes were made; then {reason}",
         reason=error.reason or error,
         hint="Read what is there first. Do not write it again without that.",
     )

@@ -21,7 +21,14 @@ from providers.registries.kubernetes_object import (
     read_object,
     read_texts,
 )
-from providers.registries.labels import OWNER, describe_unreadable_owner, format_labels, parse_labels
+from providers.registries.labels import (
+    OWNER,
+    describe_unreadable_owner,
+    format_labels,
+    format_writable,
+    is_writable,
+    parse_labels,
+)
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
@@ -45,8 +52,8 @@ _NO_OWNER = "Its label names an owner, and its endpoint none."
 def read_dns_record(obj: Mapping[str, object]) -> StoredClaim | None:
     """The claim of one object; None where it names no owner at all. Never raises.
 
-    Whether its record set stands (`status`) is not asked: an instance whose object is not programmed is about
-    to make the record set, or failed to and tries again. An object whose endpoint cannot be read has a place
+    Whether there is a record set (`status`) does not matter: an instance whose object is not programmed is
+    about to create it, or failed to and tries again. An object whose endpoint cannot be read has a place
     of its own, which no record set has: its name, and no type.
     """
     endpoint, problem = _read_endpoint(obj)
@@ -55,19 +62,19 @@ def read_dns_record(obj: Mapping[str, object]) -> StoredClaim | None:
         if not labelled:
             return None
         key = EndpointKey(safe_text(read_metadata(obj, "name")), "", "")
-        return StoredClaim(key, _format_writable({OWNER: labelled}), problem)
+        return StoredClaim(key, format_writable({OWNER: labelled}), problem)
     owner_id = endpoint.labels.get(OWNER, "")
     if not labelled and not owner_id:
         return None
     problem = _find_problem(labelled, owner_id) or describe_unreadable_owner(endpoint.labels)
-    text = _format_writable(endpoint.labels)
+    text = format_writable(endpoint.labels)
     if not problem and (parse_labels(text) or {}).get(OWNER) != owner_id:
         problem = "The owner id holds what no claim can represent."
     return StoredClaim(endpoint_key(endpoint), text, problem)
 
 
 def read_claims(objects: Iterable[Mapping[str, object]]) -> list[StoredClaim]:
-    """The claims of all objects. Several may speak for one record set; none is told twice."""
+    """The claims of all objects. Several may claim one record set; none is listed twice."""
     found = [claim for claim in map(read_dns_record, objects) if claim is not None]
     counts = Counter((claim.key, claim.text) for claim in found)
     claims: dict[tuple[EndpointKey, str], StoredClaim] = {}
@@ -92,14 +99,14 @@ def write_dns_record(obj: KubernetesObject, text: str) -> KubernetesObject:
     labels = parse_owned_labels(text)
     beside = {**_copy(obj, "metadata", "labels"), OWNER_LABEL: labels[OWNER]}
     metadata: JsonValue = {**_copy(obj, "metadata"), "labels": beside}
-    standing = _copy(obj, "spec", "endpoint", "labels")
-    kept = {key: value for key, value in standing.items() if not _is_shown(key, value)}
+    current = _copy(obj, "spec", "endpoint", "labels")
+    kept = {key: value for key, value in current.items() if not is_writable(key, value)}
     endpoint: JsonValue = {**_copy(obj, "spec", "endpoint"), "labels": {**kept, **labels}}
     return {**obj, "metadata": metadata, "spec": {**_copy(obj, "spec"), "endpoint": endpoint}}
 
 
 def build_unclaimed(record: Endpoint) -> KubernetesObject:
-    """An object for a record set, named as an instance looks for it, that nobody owns yet."""
+    """An object for a record set, named as an instance looks for it, without an owner."""
     named = msgspec.structs.replace(record, dns_name=record.dns_name.removesuffix("."), labels={})
     endpoint: JsonValue = msgspec.json.decode(msgspec.json.encode(named))
     return {
@@ -122,14 +129,14 @@ def format_object_name(record: Endpoint) -> str:
 
 
 def is_programmed(obj: Mapping[str, object]) -> bool:
-    """Whether the object says that its record set stands at the provider."""
+    """Whether the object says that its record set is at the provider."""
     conditions = read_object(obj, "status").get("conditions")
     found = [each for each in conditions if isinstance(each, dict)] if isinstance(conditions, list) else []
     return any(each.get("type") == READY and each.get("status") == "True" for each in found)
 
 
 def build_programmed(obj: KubernetesObject, *, now: str) -> KubernetesObject:
-    """The object saying that its record set stands at the provider, since `now` (RFC 3339)."""
+    """The object, saying that its record set is at the provider since `now` (RFC 3339)."""
     condition: JsonValue = {
         "type": READY,
         "status": "True",
@@ -166,7 +173,7 @@ def raise_if_no_label_value(owner_id: str) -> None:
 
 
 def _read_endpoint(obj: Mapping[str, object]) -> tuple[Endpoint | None, str]:
-    """The endpoint of an object, or why it has none: read and judged as a provider's would be."""
+    """The endpoint of an object, or why it has none: read and checked as a provider's would be."""
     value = read_object(obj, "spec").get("endpoint")
     if not isinstance(value, dict):
         return None, "The object has no endpoint."
@@ -190,22 +197,6 @@ def _find_problem(labelled: str, owner_id: str) -> str:
             f"{safe_text(owner_id)!r}: instances disagree on its owner."
         )
     return ""
-
-
-def _format_writable(labels: Mapping[str, str]) -> str:
-    """The heritage text of the labels that it can hold."""
-    return format_labels({key: value for key, value in labels.items() if _is_shown(key, value)}, quoted=False)
-
-
-def _is_shown(key: str, value: object) -> bool:
-    """Whether a heritage text can hold this label, and so shows it."""
-    if not isinstance(value, str):
-        return False
-    try:
-        text = format_labels({key: value}, quoted=False)
-    except UnwritableLabel:
-        return False
-    return parse_labels(text) == {key: value}
 
 
 def _copy(obj: KubernetesObject, *path: str) -> dict[str, JsonValue]:

@@ -4,7 +4,8 @@ Each registry is one `RegistryKind` in a file of its own and one line in `regist
 compares kinds: it asks the kind.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
@@ -12,6 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import Limits
+from providers.http.errors import NothingSent, ProviderError
 from providers.registries.configmap.export import Export
 from providers.registries.configmap.resync import Comparison
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange, StoreReading
@@ -23,7 +25,7 @@ class RegistryStore(Protocol):
     """A registry store, as one or more ExternalDNS instances use it. Safe to call from several threads."""
 
     def fetch_claims(self) -> Sequence[StoredClaim]:
-        """All claims held now, in any order; none twice.
+        """All claims there are now, in any order; none twice.
 
         Raises ProviderError: a response that is not whole is never taken for an empty store. A row that is
         not valid comes with its `problem`; it does not fail the others.
@@ -90,6 +92,15 @@ class ExportableStore(RegistryStore, Protocol):
     def restore(self, export: Export) -> None:
         """Write the rows of a document that are not there. Raises ProviderError."""
         ...
+
+
+@contextmanager
+def reading_before_write() -> Iterator[None]:
+    """What a store reads before it sends a change: where that fails, nothing was sent. Raises NothingSent."""
+    try:
+        yield
+    except ProviderError as error:
+        raise NothingSent(f"The change was not sent: {error}", reason=error, hint=error.hint) from error
 
 
 class RecordsResponse(Protocol):

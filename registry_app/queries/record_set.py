@@ -8,7 +8,13 @@ from django.db.models import Q, QuerySet
 from providers.registries.claim import TXT_REGISTRY, ClaimFormat, ClaimVerdict, OwnershipState, TxtProfile
 from providers.registries.claim import Claim as WireClaim
 from providers.registries.labels import OWNER
-from providers.registries.ownership import Told, explain_ownership, is_alias, list_warnings, precedence
+from providers.registries.ownership import (
+    ProfileFinding,
+    explain_ownership,
+    is_alias,
+    list_warnings,
+    precedence,
+)
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
 from registry_app.models import (
     Claim,
@@ -75,11 +81,13 @@ class ProfileOwner:
     source: str
     place: str
 
-    def for_explanation(self) -> Told:
+    def for_explanation(self) -> ProfileFinding:
         """The same for `explain_ownership`."""
         profile = f"the profile {self.profile}" if self.profile else "ExternalDNS's default settings"
         by_label = "the label owner of the provider"
-        return Told(profile, self.owner, by_label if self.source == "label" else self.place or "its row")
+        return ProfileFinding(
+            profile, self.owner, by_label if self.source == "label" else self.place or "its row"
+        )
 
 
 @dataclass(frozen=True)
@@ -140,7 +148,7 @@ def _explain(
         owner.owner_id if owner else "",
         claims,
         label_owner=_label_owner(record_set),
-        told=[belief.for_explanation() for belief in beliefs],
+        found=[belief.for_explanation() for belief in beliefs],
     )
 
 

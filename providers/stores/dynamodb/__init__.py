@@ -1,1 +1,1 @@
-"""The dynamodb registry as a store, and what speaks to its table."""
+"""The dynamodb registry: its items, its store, and the API of its table."""

@@ -143,7 +143,7 @@ class DynamoDbApi:
         applied. A throttled request was not looked at, and is sent again, a few times. All sendings have one
         token: should a throttled one have been applied after all, or something in between deliver it twice,
         the service answers success for what is made and does not make it again. The token is a new one each
-        time: one made from the content would have the service say the same, for ten minutes, of a change
+        time: one made from the content would get the same response, for ten minutes, of a change
         that was undone since.
         """
         question = {"TransactItems": list(actions), "ClientRequestToken": str(uuid.uuid4())}
@@ -200,9 +200,9 @@ class DynamoDbApi:
         try:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            said = safe_excerpt(str(error), self._key.secrets())
+            excerpt = safe_excerpt(str(error), self._key.secrets())
             raise NotAProvider(
-                f"{self.origin} responds, but not as DynamoDB does. Nothing of it was used: {said}",
+                f"{self.origin} responds, but not as DynamoDB does. Nothing of it was used: {excerpt}",
                 hint="Check the endpoint, and any proxy in between.",
             ) from error
 
@@ -240,8 +240,8 @@ def _read_error(answer: Answer, request: Request) -> ProviderError:
     refusal = read_refusal(request, body) if 400 <= status < 500 else None
     if refusal is not None:
         return refusal
-    said = safe_excerpt(body.decode("utf-8", errors="replace"), request.secrets)
-    message = f"{origin} answered {status}{f': {said}' if said else ''}"
+    excerpt = safe_excerpt(body.decode("utf-8", errors="replace"), request.secrets)
+    message = f"{origin} answered {status}{f': {excerpt}' if excerpt else ''}"
     if status >= 500:
         return FailedAtProvider(message, status=status, hint="The service failed: ask again later.")
     return RefusedByProvider(

@@ -49,18 +49,18 @@ def build_row_changes(
 ) -> list[RowChange]:
     """What has to be sent for these changes, now that the table holds these items.
 
-    A row that is to stay as it is, and does stand so, needs nothing. Raises NothingSent if one change does
+    A row that stays as it is needs nothing. Raises NothingSent if one change does
     not fit; RowConflict, which is one, where another writer was first.
     """
-    held: dict[EndpointKey, list[DynamoDbItem]] = defaultdict(list)
+    found: dict[EndpointKey, list[DynamoDbItem]] = defaultdict(list)
     for item in items:
-        held[item.claim.key].append(item)
+        found[item.claim.key].append(item)
     rows: dict[str, RowChange] = {}
     for change in changes:
         name = _name(change.record)
         try:
-            standing = _find_unchanged(change, held.get(endpoint_key(change.record), ()), name)
-            row = None if change.old == change.new else _build_row_change(change, standing, table)
+            current = _find_unchanged(change, found.get(endpoint_key(change.record), ()), name)
+            row = None if change.old == change.new else _build_row_change(change, current, table)
         except InvalidName as error:
             raise NothingSent(f"The change was not sent: {name} is no name: {error.reason}.") from error
         except UnstorableRow as error:
@@ -92,7 +92,7 @@ def explain_conflict(error: NothingSent, rows: Sequence[RowChange]) -> NothingSe
     if not isinstance(error.reason, TransactionCancelled):
         return error
     met_not = [
-        f"{row.name} {_describe_standing(reason, row)}"
+        f"{row.name} {_describe_current(reason, row)}"
         for row, reason in zip(rows, error.reason.reasons, strict=False)
         if reason.code == _MET_NOT
     ]
@@ -107,33 +107,33 @@ def explain_conflict(error: NothingSent, rows: Sequence[RowChange]) -> NothingSe
 
 
 def _find_unchanged(
-    change: StoredClaimChange, held: Sequence[DynamoDbItem], name: str
+    change: StoredClaimChange, found: Sequence[DynamoDbItem], name: str
 ) -> DynamoDbItem | None:
-    """The row as it is held, if it is just as it was when the change was made up; None: still none."""
-    if not held:
+    """The row as it is now, if it is just as it was when the change was planned; None: still none."""
+    if not found:
         if change.old is None:
             return None
         raise RowConflict(f"The change was not sent: {name} has no row any more.")
-    claim = held[0].claim
+    claim = found[0].claim
     if claim.problem:
         raise NothingSent(f"The change was not sent: the row of {name} is not valid. {claim.problem}")
     if claim.text != change.old:
         raise RowConflict(f"The change was not sent: {name} {_describe_holder(claim, change.old)}.")
-    return held[0]
+    return found[0]
 
 
-def _build_row_change(change: StoredClaimChange, standing: DynamoDbItem | None, table: str) -> RowChange:
-    told = {"TableName": table, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+def _build_row_change(change: StoredClaimChange, current: DynamoDbItem | None, table: str) -> RowChange:
+    target = {"TableName": table, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
     name, old = _name(change.record), change.old
-    if standing is None:
-        action = {"Put": {**told, **_build_put(change.record, change.new or "")}}
+    if current is None:
+        action = {"Put": {**target, **_build_put(change.record, change.new or "")}}
         return RowChange(action, format_key(change.record), name, old, _size_of(action))
-    told_where = {**told, "Key": {KEY: {"S": standing.stored_key}}}
+    row_target = {**target, "Key": {KEY: {"S": current.stored_key}}}
     if change.new is None:
-        action = {"Delete": {**told_where, **_build_condition(standing.attributes)}}
+        action = {"Delete": {**row_target, **_build_condition(current.attributes)}}
     else:
-        action = {"Update": {**told_where, **_build_update(standing.attributes, change.new)}}
-    return RowChange(action, standing.stored_key, name, old, _size_of(action, standing.attributes))
+        action = {"Update": {**row_target, **_build_update(current.attributes, change.new)}}
+    return RowChange(action, current.stored_key, name, old, _size_of(action, current.attributes))
 
 
 def _build_put(record: Endpoint, text: str) -> dict[str, object]:
@@ -144,37 +144,37 @@ def _build_put(record: Endpoint, text: str) -> dict[str, object]:
     }
 
 
-def _build_update(standing: Attributes, text: str) -> dict[str, object]:
+def _build_update(current: Attributes, text: str) -> dict[str, object]:
     """An update and not a put: attributes that are unknown to us stay."""
-    news = build_attributes(text, standing)
-    condition = _build_condition(standing)
+    news = build_attributes(text, current)
+    condition = _build_condition(current)
     values = {":new_o": news[OWNER_ATTRIBUTE], ":new_l": news[LABELS_ATTRIBUTE]}
     return {
         **condition,
         "UpdateExpression": "SET #o = :new_o, #l = :new_l",
-        "ExpressionAttributeValues": {**_values_of(standing), **values},
+        "ExpressionAttributeValues": {**_values_of(current), **values},
     }
 
 
-def _build_condition(standing: Attributes) -> dict[str, object]:
+def _build_condition(current: Attributes) -> dict[str, object]:
     """That owner and labels are what was read, whatever else the row has."""
-    has_labels = LABELS_ATTRIBUTE in standing
+    has_labels = LABELS_ATTRIBUTE in current
     return {
         "ConditionExpression": f"#o = :o AND {'#l = :l' if has_labels else 'attribute_not_exists(#l)'}",
         "ExpressionAttributeNames": {"#o": OWNER_ATTRIBUTE, "#l": LABELS_ATTRIBUTE},
-        "ExpressionAttributeValues": _values_of(standing),
+        "ExpressionAttributeValues": _values_of(current),
     }
 
 
-def _values_of(standing: Attributes) -> dict[str, object]:
-    return {f":{name}": standing[name] for name in (OWNER_ATTRIBUTE, LABELS_ATTRIBUTE) if name in standing}
+def _values_of(current: Attributes) -> dict[str, object]:
+    return {f":{name}": current[name] for name in (OWNER_ATTRIBUTE, LABELS_ATTRIBUTE) if name in current}
 
 
 def _size_of(*values: object) -> int:
     return sum(len(msgspec.json.encode(value)) for value in values)
 
 
-def _describe_standing(reason: CancellationReason, row: RowChange) -> str:
+def _describe_current(reason: CancellationReason, row: RowChange) -> str:
     if not reason.item:
         return "has a row by now" if row.old is None else "has no row any more"
     return _describe_holder(read_item(reason.item).claim, row.old)

@@ -1,7 +1,7 @@
 """The dynamodb registry: one item of a table for each record set, laid out as ExternalDNS does it.
 
 `{"k": {"S": "<dnsName>#<recordType>#<setIdentifier>"}, "o": {"S": owner}, "l": {"M": {label: {"S": text}}}}`,
-in the JSON of DynamoDB. ExternalDNS matches `k` byte for byte; we match canonical names, and keep what stands
+in the JSON of DynamoDB. ExternalDNS matches `k` byte for byte; we match canonical names, and keep what is
 there for writing back.
 """
 
@@ -16,6 +16,7 @@ from providers.registries.labels import (
     OWNER,
     describe_unreadable_owner,
     format_labels,
+    format_writable,
     is_strict_heritage,
     parse_labels,
 )
@@ -51,7 +52,7 @@ class DynamoDbItem(msgspec.Struct, frozen=True):
 
 
 def read_items(values: Iterable[object]) -> list[DynamoDbItem]:
-    """The items of a table. Total: what cannot be believed comes with its problem.
+    """The items of a table. Total: what is not valid comes with its problem.
 
     Two items that mean one record set, in different spellings, are both set aside: there is no telling
     which of them their instances go by.
@@ -94,8 +95,8 @@ def format_key(record: Endpoint) -> str:
     return key
 
 
-def build_attributes(text: str, standing: Attributes | None = None) -> dict[str, Attribute]:
-    """`o` and `l` for a heritage text without quotes; with what `standing` has in `l` and no text shows.
+def build_attributes(text: str, current: Attributes | None = None) -> dict[str, Attribute]:
+    """`o` and `l` for a heritage text without quotes; with what `current` has in `l` and no text shows.
 
     Raises UnstorableRow for a text that would not be read again as it is.
     """
@@ -106,11 +107,11 @@ def build_attributes(text: str, standing: Attributes | None = None) -> dict[str,
     if problem:
         raise UnstorableRow(problem.removesuffix(".").lower())
     owner_id = labels.pop(OWNER)
-    held = {key: {"S": value} for key, value in labels.items()}
-    nonce = _read_map((standing or {}).get(LABELS_ATTRIBUTE, {})).get(ENCRYPTION_NONCE)
+    stored = {key: {"S": value} for key, value in labels.items()}
+    nonce = _read_map((current or {}).get(LABELS_ATTRIBUTE, {})).get(ENCRYPTION_NONCE)
     if nonce is not None:
-        held[ENCRYPTION_NONCE] = {"S": nonce}
-    return {OWNER_ATTRIBUTE: {"S": owner_id}, LABELS_ATTRIBUTE: {"M": held}}
+        stored[ENCRYPTION_NONCE] = {"S": nonce}
+    return {OWNER_ATTRIBUTE: {"S": owner_id}, LABELS_ATTRIBUTE: {"M": stored}}
 
 
 def build_item(record: Endpoint, text: str) -> dict[str, Attribute]:
@@ -119,7 +120,7 @@ def build_item(record: Endpoint, text: str) -> dict[str, Attribute]:
 
 
 def _read_key(stored_key: str) -> tuple[EndpointKey, str]:
-    """The record set meant, and why that cannot be believed. A set identifier may hold further #."""
+    """The record set meant, and why that is not valid. A set identifier may hold further #."""
     parts = stored_key.split(_SEPARATOR, 2)
     if len(parts) < 3 or not parts[1]:
         return _unreadable_key(stored_key), "Its key is not a name, a type and a set identifier."
@@ -131,12 +132,12 @@ def _read_key(stored_key: str) -> tuple[EndpointKey, str]:
 
 
 def _unreadable_key(stored_key: str) -> EndpointKey:
-    """A place of its own for an item that speaks for nothing: no record set has an empty type."""
+    """A place of its own for an item that is for no record set: none has an empty type."""
     return EndpointKey(safe_text(stored_key), "", "")
 
 
 def _read_labels(attributes: Attributes) -> tuple[dict[str, str], str]:
-    """All labels, the owner among them, and why they cannot be believed."""
+    """All labels, the owner among them, and why they are not valid."""
     owner_id = _read_text(attributes.get(OWNER_ATTRIBUTE))
     value = attributes.get(LABELS_ATTRIBUTE)
     # An instance takes an item without `l` as one without labels.
@@ -161,19 +162,7 @@ def _format_text(labels: Mapping[str, str]) -> tuple[str, str]:
     try:
         return format_labels(labels, quoted=False), ""
     except UnwritableLabel:
-        return _format_writable(labels), "One of its labels holds what no claim can represent."
-
-
-def _format_writable(labels: Mapping[str, str]) -> str:
-    text = _EMPTY_TEXT
-    kept: dict[str, str] = {}
-    for key, value in labels.items():
-        try:
-            text = format_labels({**kept, key: value}, quoted=False)
-        except UnwritableLabel:
-            continue
-        kept[key] = value
-    return text
+        return format_writable(labels), "One of its labels holds what no claim can represent."
 
 
 def _read_text(value: object) -> str | None:

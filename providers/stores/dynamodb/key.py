@@ -51,7 +51,7 @@ def build_dynamodb_url(region: str) -> str:
     raise_if_no_region(region)
     data = botocore.loaders.create_loader().load_data("endpoints")
     found = botocore.regions.EndpointResolver(data).construct_endpoint("dynamodb", region)
-    # "local" is a region there too, and stands for a port of this machine.
+    # "local" is a region there too, and means a port of this machine.
     if found is None or not found["hostname"].endswith(f".{found['dnsSuffix']}"):
         raise InvalidAddress(
             f"AWS has no region {region!r}.",
@@ -61,7 +61,7 @@ def build_dynamodb_url(region: str) -> str:
 
 
 def raise_if_no_region(region: str) -> None:
-    """Raises InvalidAddress for a text that cannot stand in a signature or a host name."""
+    """Raises InvalidAddress for a text that cannot be in a signature or a host name."""
     if not _REGION(region) or len(region) > _MAX_REGION_LENGTH:
         raise InvalidAddress(
             "The AWS region is not written as one, so nothing was sent.",

@@ -94,7 +94,7 @@ class Request(msgspec.Struct, frozen=True):
 
 class CancellationReason(msgspec.Struct, frozen=True, rename="pascal"):
     """Why one action of a transaction did not fit; `code` is `None`, the text, where it did. `item` is the
-    row as it stands, where there is one."""
+    row as it is, where there is one."""
 
     code: str = ""
     message: str | None = None
@@ -154,16 +154,16 @@ class _ErrorBody(msgspec.Struct, frozen=True):
 def read_refusal(request: Request, body: bytes) -> ProviderError | None:
     """The error for the body of a 4xx answer; None where it is not one of DynamoDB's."""
     try:
-        told = msgspec.json.decode(body, type=_ErrorBody)
+        error = msgspec.json.decode(body, type=_ErrorBody)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    name = safe_excerpt(told.type_name.rpartition("#")[2], request.secrets)
-    said = safe_excerpt(told.message or told.also_message or "", request.secrets)
+    name = safe_excerpt(error.type_name.rpartition("#")[2], request.secrets)
+    excerpt = safe_excerpt(error.message or error.also_message or "", request.secrets)
     if not name:
         return None
     if name == "TransactionCanceledException":
-        return _explain_cancelled(request, tuple(told.reasons or ()), said)
-    return _explain(request, name, said)
+        return _explain_cancelled(request, tuple(error.reasons or ()), excerpt)
+    return _explain(request, name, excerpt)
 
 
 def explain_wrong_key(table: str) -> WrongTable:
@@ -175,17 +175,17 @@ def explain_wrong_key(table: str) -> WrongTable:
     )
 
 
-def _explain(request: Request, name: str, said: str) -> ProviderError:
+def _explain(request: Request, name: str, excerpt: str) -> ProviderError:
     if name in _THROTTLED:
         return _explain_throttled(request, name)
     if name == "TransactionInProgressException":
         return TransactionInProgress(f"{request.origin} is still making this very change.")
     if name in _KEY_UNKNOWN | _KEY_EXPIRED | _SIGNATURE_REFUSED | _CLOCK_SKEWED:
-        message, hint = _explain_credentials(request, name, said)
+        message, hint = _explain_credentials(request, name, excerpt)
         return DynamoDbRefusal(message, name=name, hint=hint)
     if name in {"AccessDeniedException", "AccessDenied"}:
         return DynamoDbRefusal(
-            f"These credentials may not do {request.operation} on the table {request.table}: {said}",
+            f"These credentials may not do {request.operation} on the table {request.table}: {excerpt}",
             name=name,
             hint=f"Allow them {', '.join(PERMISSIONS)} on this table.",
         )
@@ -195,10 +195,10 @@ def _explain(request: Request, name: str, said: str) -> ProviderError:
             name=name,
             hint="Check the name of the table, the region, and which account the credentials belong to.",
         )
-    if name == "ValidationException" and "schema" in said.lower():
+    if name == "ValidationException" and "schema" in excerpt.lower():
         return explain_wrong_key(request.table)
     return DynamoDbRefusal(
-        f"{request.origin} refuses {request.operation} on the table {request.table} ({name}): {said}",
+        f"{request.origin} refuses {request.operation} on the table {request.table} ({name}): {excerpt}",
         name=name,
         hint="Look at what it says, and at the table in its console.",
     )
@@ -213,9 +213,9 @@ def _explain_throttled(request: Request, name: str) -> Throttled:
     )
 
 
-def _explain_credentials(request: Request, name: str, said: str) -> tuple[str, str]:
+def _explain_credentials(request: Request, name: str, excerpt: str) -> tuple[str, str]:
     where = f"{request.origin} in {request.region}"
-    told = said.lower()
+    lower = excerpt.lower()
     if name in _KEY_UNKNOWN:
         return (
             f"The access key is not known at {where}.",
@@ -223,14 +223,14 @@ def _explain_credentials(request: Request, name: str, said: str) -> tuple[str, s
         )
     if name in _KEY_EXPIRED:
         return f"The temporary credentials have expired at {where}.", "Enter new ones, or use a lasting key."
-    if name in _CLOCK_SKEWED or "expired" in told or "not yet current" in told:
+    if name in _CLOCK_SKEWED or "expired" in lower or "not yet current" in lower:
         return (
             f"The clock of this machine and the one at {where} are too far apart.",
             "Set this machine's clock; five minutes are the most that is allowed.",
         )
-    if "scope" in told:
+    if "scope" in lower:
         return (
-            f"The request was signed for another region than the one at {request.origin}: {said}",
+            f"The request was signed for another region than the one at {request.origin}: {excerpt}",
             f"Use the endpoint of {request.region}, or the region of this endpoint.",
         )
     return (
@@ -240,24 +240,24 @@ def _explain_credentials(request: Request, name: str, said: str) -> tuple[str, s
 
 
 def _explain_cancelled(
-    request: Request, reasons: tuple[CancellationReason, ...], said: str
+    request: Request, reasons: tuple[CancellationReason, ...], excerpt: str
 ) -> DynamoDbRefusal:
     names = {reason.code for reason in reasons} - _MET
     name = "TransactionCanceledException"
     if names and names <= _THROTTLED:
         return _explain_throttled(request, ", ".join(sorted(names)))
-    told = "; ".join(_list_messages(reasons, request.secrets)) or said
+    why = "; ".join(_list_messages(reasons, request.secrets)) or excerpt
     return TransactionCancelled(
-        f"{request.origin} made none of the changes in the table {request.table}: {told}",
+        f"{request.origin} made none of the changes in the table {request.table}: {why}",
         name=name,
         reasons=reasons,
     )
 
 
 def _list_messages(reasons: Iterable[CancellationReason], secrets: Iterable[str]) -> list[str]:
-    told: Mapping[str, None] = dict.fromkeys(
+    messages: Mapping[str, None] = dict.fromkeys(
         safe_excerpt(f"{each.code} {each.message or ''}", tuple(secrets))
         for each in reasons
         if each.code not in _MET
     )
-    return list(told)[:3]
+    return list(messages)[:3]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from providers.http.errors import InvalidAddress, NothingSent, OutcomeUnknown, ProviderError
+from providers.http.errors import InvalidAddress, NothingSent, OutcomeUnknown
 from providers.registries.stored_claim import (
     StoredClaim,
     StoredClaimChange,
@@ -18,7 +18,13 @@ from providers.stores.dynamodb.changes import build_row_changes, explain_conflic
 from providers.stores.dynamodb.item import DYNAMODB, KEY, DynamoDbItem, read_items
 from providers.stores.dynamodb.key import AwsKey, build_dynamodb_url
 from providers.stores.dynamodb.responses import TableDescription, WrongTable, explain_wrong_key
-from providers.stores.registry import ClaimPlace, RegistryKind, StoreAccess, StoreSettings
+from providers.stores.registry import (
+    ClaimPlace,
+    RegistryKind,
+    StoreAccess,
+    StoreSettings,
+    reading_before_write,
+)
 from providers.wire.poison import safe_text
 
 DEFAULT_TABLE = "external-dns"
@@ -42,7 +48,7 @@ class DynamoDbStore:
         self._max_items = max_items
 
     def check(self) -> str:
-        """Say in a sentence what the table is, changing nothing.
+        """Describe the table in a sentence, changing nothing.
 
         Raises ProviderError where it cannot be seen, or is none that ExternalDNS could use.
         """
@@ -53,7 +59,7 @@ class DynamoDbStore:
         )
 
     def fetch_claims(self) -> Sequence[StoredClaim]:
-        """The claims of all items, whosever they are. Raises ProviderError."""
+        """The claims of all items, of all owners. Raises ProviderError."""
         return [item.claim for item in self._fetch(self._api.begin())]
 
     def fetch_reading(self) -> StoreReading:
@@ -67,7 +73,7 @@ class DynamoDbStore:
         try:
             return StoreReading(compute_digest(sorted(map(_ENCODER.encode, values))), read)
         except (OverflowError, RecursionError):
-            # Nothing a table holds: a number or a depth beyond what can be told apart so cheaply.
+            # No table has that: a number or a depth that msgpack cannot hold.
             return StoreReading(compute_claims_digest(read()), read)
 
     def write(self, changes: Sequence[StoredClaimChange]) -> None:
@@ -76,21 +82,19 @@ class DynamoDbStore:
         The table is read before: nothing is sent if one change does not fit. With each transaction the
         service itself compares owner and labels with what was read. Raises NothingSent while nothing was
         changed (RowConflict where another writer was first), and OutcomeUnknown once a transaction was
-        made, or where nobody can tell.
+        made, or where that is unknown.
         """
         deadline = self._api.begin()
-        try:
+        with reading_before_write():
             items = self._fetch(deadline)
-        except ProviderError as error:
-            raise NothingSent(f"The change was not sent: {error}", reason=error, hint=error.hint) from error
         rows = build_row_changes(changes, items, self._table)
         made = 0
         for group in split_row_changes(rows):
             try:
                 self._api.transact(self._table, [row.action for row in group], deadline)
             except NothingSent as error:
-                told = explain_conflict(error, group)
-                raise (_describe_stop(told, made, len(rows)) if made else told) from error
+                conflict = explain_conflict(error, group)
+                raise (_describe_stop(conflict, made, len(rows)) if made else conflict) from error
             except OutcomeUnknown as error:
                 if made:
                     raise _describe_stop(error, made, len(rows)) from error
@@ -103,7 +107,7 @@ class DynamoDbStore:
     def _fetch_values(self, deadline: Deadline) -> list[object]:
         values = self._api.fetch_items(self._table, deadline, max_items=self._max_items)
         if not values:
-            # Whose table it is, no item tells: an empty one of another kind must not pass for ours.
+            # An empty table may be of another kind: it must not pass for one of ExternalDNS.
             self._fetch_table(deadline)
         return values
 

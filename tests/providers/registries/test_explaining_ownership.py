@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from providers.registries.claim import DEFAULT_PROFILE, TxtProfile
-from providers.registries.ownership import Told, explain_ownership
+from providers.registries.ownership import ProfileFinding, explain_ownership
 from providers.wire.endpoint import Endpoint
 from tests.providers.registries.zone import BLUE, GREEN, make_record, make_txt, pair_zone
 
@@ -86,8 +86,8 @@ def test_it_says_in_one_sentence_why(endpoints: list[Endpoint], sentence: str) -
         record.owner_id,
         [pairing.claims[number] for number in record.claims],
         label_owner=record.endpoint.labels.get("owner", ""),
-        told=[
-            Told(
+        found=[
+            ProfileFinding(
                 f"profile {each.profile_reference or 'default'}",
                 each.owner_id,
                 pairing.claims[each.claim].endpoint.dns_name if each.claim is not None else "",
