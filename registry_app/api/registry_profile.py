@@ -68,7 +68,7 @@ class RegistryProfileAnswer(RowSerializer[RegistryProfile]):
 
 
 class RegistryProfileBody(StrictModelSerializer):
-    """What is said of a registry profile. `providers` are ids or names; for TXT none means it is
+    """The settings of a registry profile. `providers` are ids or names; for TXT none means it is
     tried everywhere, a store beside DNS names exactly one. `cluster` is the name of one, for ConfigMap and
     crd."""
 

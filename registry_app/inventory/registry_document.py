@@ -14,12 +14,12 @@ from providers.wire.endpoint import EndpointKey
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
-from registry_app.errors import InvalidRequest, LeaseLost, NotAllowed, RefusedBySafety, StateMoved
+from registry_app.errors import InvalidRequest, LeaseLost, RefusedBySafety, StateMoved
+from registry_app.inventory.registry_profile import raise_if_may_not_read
 from registry_app.inventory.rows import raise_if_not_administrator
 from registry_app.mirror.open_stores import open_store
 from registry_app.models import Provider, RecordSet, RegistryProfile
 from registry_app.outside_copy import announce_send, count_send
-from registry_app.queries.access import may_operate
 from registry_app.queries.freeze import find_send_stops
 from registry_app.reconcile.lease import raise_if_lost, release_lease, renew_lease, take_lease
 from registry_app.reconcile.sync import name_holder
@@ -35,11 +35,7 @@ def export_registry(actor: Actor, profile: RegistryProfile, owner_id: str) -> by
     Raises NotAllowed, InvalidRequest where there is no such registry, StateMoved where it cannot be read.
     """
     provider = _find_provider(profile)
-    if not may_operate(actor, provider):
-        raise NotAllowed(
-            f"{actor.name or 'Nobody'} may not read {profile}.",
-            todo=f"Ask somebody who operates {provider.name}.",
-        )
+    raise_if_may_not_read(actor, profile, provider)
     try:
         return _open(profile, provider).export(owner_id, when=fetch_now())
     except (ProviderError, RegistryError) as error:
@@ -111,9 +107,9 @@ def _leave_out_moved(export: Export, provider: Provider) -> Export:
 
 
 def _find_others(provider: Provider, export: Export, names: Sequence[str]) -> set[EndpointKey]:
-    """The record sets at these names that somebody else owns."""
-    standing = RecordSet.objects.filter(provider=provider, name__in=names, owner__isnull=False)
-    others = standing.filter(missing_since__isnull=True).exclude(owner__owner_id=export.owner_id)
+    """The record sets at these names that another owner has."""
+    present = RecordSet.objects.filter(provider=provider, name__in=names, owner__isnull=False)
+    others = present.filter(missing_since__isnull=True).exclude(owner__owner_id=export.owner_id)
     return {EndpointKey(*row) for row in others.values_list("name", "record_type", "set_identifier")}
 
 

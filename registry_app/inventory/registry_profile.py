@@ -46,7 +46,7 @@ def register_registry_profile(actor: Actor, values: Mapping[str, Any]) -> Regist
     try:
         return create_row(actor, RegistryProfile, wanted, action="registry_profile.registered")
     except (InvalidRequest, StateMoved):
-        _find_place(wanted)  # somebody may have been first at this very store: then say so
+        _find_place(wanted)  # somebody may have been first at this very store: then this raises
         raise
 
 
@@ -83,7 +83,7 @@ def change_registry_profile(
             expected_updated_at=expected_updated_at,
         )
     except (InvalidRequest, StateMoved):
-        _find_place(values, row)  # somebody may have been first at this very store: then say so
+        _find_place(values, row)  # somebody may have been first at this very store: then this raises
         raise
 
 
@@ -108,7 +108,7 @@ class RegistryReport:
     """What a registry store answered. `error` is empty when all went well.
 
     `owners` are the owner ids its claims name, up to 50, with how many name each; `problem_count` is the
-    number of rows that cannot be believed.
+    number of rows that are not valid.
     """
 
     error_code: str = ""
@@ -127,15 +127,11 @@ def probe_registry(actor: Actor, profile_id: int) -> RegistryReport:
     """Read all claims of a registry profile's store once. Neither rows nor the store change.
 
     Raises NotAllowed, NotFound, or InvalidRequest where the profile has no store beside DNS; whatever the
-    store does wrong is told in the report.
+    store does wrong is in the report.
     """
     profile = fetch_row(RegistryProfile, profile_id)
     provider = _find_provider(profile)
-    if not may_operate(actor, provider):
-        raise NotAllowed(
-            f"{actor.name or 'Nobody'} may not read {profile}.",
-            todo=f"Ask somebody who operates {provider.name}.",
-        )
+    raise_if_may_not_read(actor, profile, provider)
     try:
         with build_client(provider) as client:
             claims = open_store(profile, provider, client).store.fetch_claims()
@@ -149,6 +145,15 @@ def probe_registry(actor: Actor, profile_id: int) -> RegistryReport:
         problem_count=sum(1 for claim in claims if claim.problem),
         owners=tuple(named.most_common(MOST_OWNERS)),
     )
+
+
+def raise_if_may_not_read(actor: Actor, profile: RegistryProfile, provider: Provider) -> None:
+    """Raises NotAllowed for whoever does not operate the provider."""
+    if not may_operate(actor, provider):
+        raise NotAllowed(
+            f"{actor.name or 'Nobody'} may not read {profile}.",
+            todo=f"Ask somebody who operates {provider.name}.",
+        )
 
 
 def _find_place(values: Mapping[str, Any], row: RegistryProfile | None = None) -> str:
@@ -198,7 +203,7 @@ def _find_provider(profile: RegistryProfile) -> Provider:
 
 def _end_profile(row: RegistryProfile) -> None:
     secrets = dict.fromkeys(find_secret_names(RegistryProfile), "")
-    # Without a place, another profile may speak for the same store.
+    # Without a place, another profile may have the same store.
     RegistryProfile.objects.filter(pk=row.pk).update(
         deleted_at=fetch_now(), store_place="", is_rebuilt=False, cluster=None, **secrets
     )

@@ -15,8 +15,8 @@ from registry_app.errors import RefusedBySafety
 from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.plan_loop import LoopPlan, list_keys
 from registry_app.loop.send_batch import list_rows_to_tidy
-from registry_app.mirror.owner_registry import describe_disagreement, list_registry_profiles
-from registry_app.models import LoopConfirmation, LoopRun, Owner, Provider, RegistryProfile
+from registry_app.mirror.owner_registry import describe_disagreement, is_read_at, list_registry_profiles
+from registry_app.models import LoopConfirmation, LoopRun, Owner, Provider
 from registry_app.queries.actor import fetch_account_makers, fetch_person
 from registry_app.queries.freeze import find_send_stops
 from registry_app.queries.instance import find_cluster_instance, list_instances_at
@@ -72,7 +72,7 @@ def _find_owner_refusal(request: LoopRequest) -> RefusedBySafety | None:
             disagreement, todo="Give them the same registry profile.", code="instances_disagree"
         )
     for profile in list_registry_profiles(owner, provider):
-        if not _is_read_at(profile, provider):
+        if not is_read_at(profile, provider):
             return RefusedBySafety(
                 f"{owner.owner_id} uses the registry profile {profile.name}, "
                 f"which {provider.name} does not have.",
@@ -80,11 +80,6 @@ def _find_owner_refusal(request: LoopRequest) -> RefusedBySafety | None:
                 code="profile_not_here",
             )
     return None
-
-
-def _is_read_at(profile: RegistryProfile, provider: Provider) -> bool:
-    named = set(profile.providers.values_list("pk", flat=True))
-    return provider.pk in named or not (named or profile.registry.has_store)
 
 
 def _find_provider_refusal(provider: Provider) -> RefusedBySafety | None:

@@ -113,7 +113,7 @@ class StoreAnswer:
         return self.reading.digest
 
     def read(self) -> StoreContents:
-        """Raises RegistryUnreadable, which says of which registry profile."""
+        """Raises RegistryUnreadable, which names the registry profile."""
         with _naming(self.opened):
             claims = tuple(self.reading.claims)
         return StoreContents(self.opened.reference, self.opened.registry.name, claims, self.reading.digest)
@@ -122,7 +122,7 @@ class StoreAnswer:
 def fetch_answers(stores: Iterable[OpenStore]) -> tuple[StoreAnswer, ...]:
     """What the stores beside a provider's own response return now, in a fixed order.
 
-    Raises RegistryUnreadable, which says of which registry profile.
+    Raises RegistryUnreadable, which names the registry profile.
     """
     return tuple(
         StoreAnswer(opened, _fetch_reading(opened))

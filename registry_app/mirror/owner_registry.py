@@ -44,6 +44,12 @@ def list_registry_profiles(owner: Owner, provider: Provider) -> list[RegistryPro
     return list(named.values())
 
 
+def is_read_at(profile: RegistryProfile, provider: Provider) -> bool:
+    """Whether a sync of the provider reads claims under this profile."""
+    named = set(profile.providers.values_list("pk", flat=True))
+    return provider.pk in named or not (named or profile.registry.has_store)
+
+
 def describe_disagreement(owner: Owner, provider: Provider, rows: Sequence[Instance]) -> str:
     """Which of an owner's instances at a provider write their claims in different ways; empty if none do."""
     users: dict[str, list[str]] = {}
@@ -51,9 +57,9 @@ def describe_disagreement(owner: Owner, provider: Provider, rows: Sequence[Insta
         users.setdefault(str(row.registry_profile or "ExternalDNS's defaults"), []).append(row.name)
     if len(users) < 2:
         return ""
-    said = ", ".join(f"{_name(names)} with {profile}" for profile, names in users.items())
+    ways = ", ".join(f"{_name(names)} with {profile}" for profile, names in users.items())
     return (
-        f"The instances of {owner.owner_id} write their claims at {provider.name} in different ways: {said}."
+        f"The instances of {owner.owner_id} write their claims at {provider.name} in different ways: {ways}."
     )
 
 

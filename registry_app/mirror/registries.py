@@ -82,10 +82,10 @@ def build_registries(provider: Provider, profiles: Sequence[ProfileAt]) -> Regis
 
 def fetch_txt_profiles(provider: Provider) -> list[TxtProfile]:
     """All TXT profiles that name this provider or none, in a fixed order, and ExternalDNS's default one,
-    unless one of them says otherwise what instances without prefix, suffix and key do.
+    unless one of them is for instances without prefix, suffix and key.
 
-    `reference` is the row's primary key as text, empty for a default that nobody registered. Raises
-    SecretUnavailable where a key cannot be had: read without it, its claims would look like no claims.
+    `reference` is the row's primary key as text, empty for a default that is not registered. Raises
+    SecretUnavailable where a key cannot be read: without it, its claims would look like no claims.
     """
     return build_txt_profiles(fetch_profiles_at(provider))
 
@@ -99,7 +99,7 @@ def build_txt_profiles(found: Iterable[ProfileAt]) -> list[TxtProfile]:
 
 
 def build_txt_profile(row: RegistryProfile) -> TxtProfile:
-    """One row as the value the TXT registry speaks in. Raises SecretUnavailable."""
+    """One row as a value. Raises SecretUnavailable."""
     return TxtProfile(
         reference=str(row.pk),
         prefix=row.prefix,

@@ -17,8 +17,8 @@ from registry_app.models.provider import Provider
 class RegistryProfile(models.Model):
     """Where instances write their claims, and how: TXT records, or a registry store beside DNS.
 
-    A TXT profile with no provider named is tried at every provider. A store speaks for the record sets of
-    the one provider it names.
+    A TXT profile with no provider named is tried at every provider. A store has the claims of the one
+    provider that it names.
     """
 
     name = models.CharField(max_length=100)

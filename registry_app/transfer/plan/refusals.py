@@ -7,8 +7,8 @@ from typing import Any
 from providers.stores.registry_catalogue import REGISTRIES
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
-from registry_app.mirror.owner_registry import describe_disagreement, list_registry_profiles
-from registry_app.models import Grant, Owner, Provider, RegistryProfile, Transfer, TransferItem
+from registry_app.mirror.owner_registry import describe_disagreement, is_read_at, list_registry_profiles
+from registry_app.models import Grant, Owner, Provider, Transfer, TransferItem
 from registry_app.queries.freeze import find_send_stops
 from registry_app.queries.instance import list_instances_at
 from registry_app.queries.transfer import find_denied_side
@@ -102,7 +102,7 @@ def find_target_refusals(target: Owner, provider: Provider) -> list[Refusal]:
             happened = f"{target.owner_id} uses the registry {profile.kind}, so no claim can name it."
             todo = "Release the record sets instead: its instance manages every record set that it sees."
             return [_refuse("target_keeps_no_registry", happened, todo)]
-        if not _is_tried_at(profile, provider):
+        if not is_read_at(profile, provider):
             happened = (
                 f"{target.owner_id} uses the registry profile {profile.name}, "
                 f"which {provider.name} does not have."
@@ -168,11 +168,6 @@ def _refuse_unfit(provider: Provider, unfit: Sequence[PlannedItem], total: int) 
     happened = f"{len(unfit)} of {total} selected at {provider.name} cannot be part of this. {shown}{more}"
     code = unfit[0].problem_code if len({item.problem_code for item in unfit}) == 1 else "unfit_items"
     return _refuse(code, happened, "Leave them out, or correct the given reasons first.")
-
-
-def _is_tried_at(profile: RegistryProfile, provider: Provider) -> bool:
-    named = set(profile.providers.values_list("pk", flat=True))
-    return not named or provider.pk in named
 
 
 def _refuse(code: str, happened: str, todo: str) -> Refusal:
