@@ -52,12 +52,11 @@ class AttributeDefinition(msgspec.Struct, frozen=True, rename="pascal"):
 
 
 class TableDescription(msgspec.Struct, frozen=True, rename="pascal"):
-    """A table as the service describes it; its count of items is some hours old."""
+    """A table as the service describes it."""
 
     table_status: str
     key_schema: tuple[KeyElement, ...]
     attribute_definitions: tuple[AttributeDefinition, ...]
-    item_count: int = 0
 
 
 class DescribeAnswer(msgspec.Struct, frozen=True, rename="pascal"):

@@ -47,17 +47,6 @@ class DynamoDbStore:
         self._table = table
         self._max_items = max_items
 
-    def check(self) -> str:
-        """Describe the table in a sentence, changing nothing.
-
-        Raises ProviderError where it cannot be seen, or is none that ExternalDNS could use.
-        """
-        table = self._fetch_table(self._api.begin())
-        return (
-            f"The table {self._table} in {self._api.region} is {table.table_status} and keyed as ExternalDNS "
-            f"needs it; {table.item_count} items stood in it when they were last counted."
-        )
-
     def fetch_claims(self) -> Sequence[StoredClaim]:
         """The claims of all items, of all owners. Raises ProviderError."""
         return [item.claim for item in self._fetch(self._api.begin())]
