@@ -265,7 +265,7 @@ def test_of_two_owners_claims_in_two_endpoints_of_one_txt_record_set_the_last_co
     assert record_at(after, "www.example.org").owner_id == "blue-cluster"
 
 
-def test_a_crowd_of_claims_is_not_believed() -> None:
+def test_more_claims_than_are_allowed_are_all_ignored() -> None:
     crowd = [
         make_txt("a-www.example.org", f"heritage=external-dns,external-dns/owner=o{i}")
         for i in range(MAX_CLAIMS_PER_RECORD_SET + 1)

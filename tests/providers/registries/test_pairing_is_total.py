@@ -102,9 +102,9 @@ def test_states_and_verdicts_agree(endpoints: list[Endpoint], profiles: list[Txt
     spoken_for = {number for record in pairing.records for number in record.claims}
     for record in pairing.records:
         verdicts = [pairing.claims[number].verdict for number in record.claims]
-        believed = {belief.owner_id for belief in record.beliefs}
+        found = {belief.owner_id for belief in record.beliefs}
         assert (record.owner_id != "") == (record.state is OwnershipState.OWNED)
-        assert (record.state is OwnershipState.CONFLICT) == (len(believed) > 1)
+        assert (record.state is OwnershipState.CONFLICT) == (len(found) > 1)
         if record.effective_claim is not None:
             effective = pairing.claims[record.effective_claim]
             assert record.state is OwnershipState.OWNED

@@ -123,7 +123,7 @@ def test_two_claims_of_one_owner_under_two_profiles_both_count() -> None:
     assert {claim.verdict for claim in pairing.claims} == {ClaimVerdict.EFFECTIVE}
 
 
-def test_the_default_format_is_heard_even_where_nobody_registered_it() -> None:
+def test_the_default_format_is_read_even_where_it_is_not_registered() -> None:
     pairing = pair_zone(
         make_record("www.example.org"), make_txt("a-www.example.org", BLUE), profiles=[_PREFIXED]
     )

@@ -1,4 +1,4 @@
-"""Whose a record set is, is what ExternalDNS believes of it; what it does not obey is told beside."""
+"""The owner of a record set is the one that ExternalDNS finds; claims that it does not obey are listed."""
 
 from collections import defaultdict
 

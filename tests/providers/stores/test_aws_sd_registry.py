@@ -84,7 +84,7 @@ def test_what_is_not_as_it_was_read_is_not_written(
         assert not provider.history.requests("POST /records")
 
 
-def test_an_endpoint_that_is_listed_twice_is_not_believed_and_not_written() -> None:
+def test_an_endpoint_that_is_listed_twice_is_not_valid_and_not_written() -> None:
     record = described()
     with ReferenceProvider([record]) as provider:
         provider.faults.plan("GET /records", read_faults.duplicated(), times=2)

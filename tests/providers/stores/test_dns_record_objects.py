@@ -135,7 +135,7 @@ def test_a_claim_is_its_owner_s_whether_or_not_its_record_set_stands(reason: str
         ("blue,cluster", "blue,cluster", "no claim can represent"),
     ],
 )
-def test_an_object_that_does_not_name_one_owner_is_not_believed(
+def test_an_object_that_does_not_name_one_owner_is_not_valid(
     label: str | None, owner: str | None, problem: str
 ) -> None:
     claim = read_dns_record(with_owners(label, owner))
@@ -166,7 +166,7 @@ def test_an_owned_object_whose_endpoint_cannot_be_read_has_a_place_of_its_own() 
     ]
 
 
-def test_several_objects_for_one_record_set_are_heard_as_long_as_they_can_be_told_apart() -> None:
+def test_several_objects_for_one_record_set_are_read_as_long_as_their_texts_differ() -> None:
     blue, green = dns_record(), dns_record(text=GREEN)
 
     assert read_claims([blue, green]) == [StoredClaim(WWW, BLUE), StoredClaim(WWW, GREEN)]

@@ -67,7 +67,7 @@ def test_a_store_keeps_its_one_provider_when_it_is_changed() -> None:
     assert profile.providers.count() == 1
 
 
-def test_one_store_is_not_heard_twice() -> None:
+def test_one_store_is_not_read_twice() -> None:
     provider = make_provider()
     register_table(provider)
 

@@ -1,4 +1,4 @@
-"""Items of a dynamodb registry and claims, both ways: what cannot be believed says so, and nothing raises."""
+"""Items of a dynamodb registry and claims, both ways: what is not valid says so, and nothing raises."""
 
 import string
 
@@ -132,7 +132,7 @@ def test_no_item_is_too_odd_to_be_read(values: list[object]) -> None:
         (make_item(resource="x" * 70_000), "It has more labels, or longer labels, than allowed."),
     ],
 )
-def test_an_item_that_cannot_be_believed_says_why(item: object, problem: str) -> None:
+def test_an_item_that_is_not_valid_says_why(item: object, problem: str) -> None:
     assert read_item(item).claim.problem == problem
 
 

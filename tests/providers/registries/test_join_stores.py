@@ -1,4 +1,4 @@
-"""Claims of registry stores and of the zone, heard together: whose a record set is."""
+"""Claims of registry stores and of the zone together: which owner a record set has."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,7 +45,7 @@ def test_a_stored_claim_decides_where_the_zone_says_nothing() -> None:
     assert pairing.records[0].state == OwnershipState.UNMANAGED
 
 
-def test_a_row_written_before_its_record_set_is_heard_once_that_is_as_it_was_meant() -> None:
+def test_a_row_written_before_its_record_set_counts_once_that_is_as_intended() -> None:
     record = make_record(targets=("192.0.2.2", "192.0.2.1"))
     meant = StoredClaim(WWW, BLUE, meant_targets=("192.0.2.1", "192.0.2.2"))
 
@@ -87,7 +87,7 @@ def test_a_row_without_its_record_set_is_an_orphan() -> None:
     assert pairing.records[0].state == OwnershipState.UNMANAGED
 
 
-def test_a_row_that_cannot_be_believed_leaves_its_record_set_unknown() -> None:
+def test_a_row_that_is_not_valid_leaves_its_record_set_unknown() -> None:
     for claim in (StoredClaim(WWW, BLUE, "Two objects claim it."), StoredClaim(WWW, "heritage=external-dns")):
         pairing = join([make_record()], claim)
 
@@ -105,7 +105,7 @@ def test_a_row_speaks_for_exactly_its_record_set() -> None:
     assert set(states.values()) == {OwnershipState.UNMANAGED}
 
 
-def test_a_crowd_of_rows_is_not_believed() -> None:
+def test_more_rows_than_are_allowed_are_all_ignored() -> None:
     crowd = [StoredClaim(WWW, f"{BLUE}-{n}") for n in range(MAX_STORED_CLAIMS_PER_RECORD_SET + 1)]
 
     pairing = join([make_record()], *crowd)
@@ -127,7 +127,7 @@ zones = st.lists(
 
 @settings(deadline=None)
 @given(zones, st.lists(st.lists(stored, max_size=5), max_size=3))
-def test_any_stores_are_heard_and_their_order_does_not_show(
+def test_any_stores_are_read_and_their_order_does_not_show(
     zone: list[Endpoint], contents: list[list[StoredClaim]]
 ) -> None:
     stores = [StoreContents(str(n), "configmap", tuple(claims)) for n, claims in enumerate(contents)]
@@ -138,8 +138,8 @@ def test_any_stores_are_heard_and_their_order_does_not_show(
     assert join_stores(pair(zone, []), turned) == pairing
     assert len(pairing.claims) == len(pair(zone, []).claims) + sum(len(each) for each in contents)
     for record in pairing.records:
-        heard = [pairing.claims[number] for number in record.claims]
-        _check(record, [claim for claim in heard if claim.owner_id], heard)
+        read = [pairing.claims[number] for number in record.claims]
+        _check(record, [claim for claim in read if claim.owner_id], read)
 
 
 @given(zones)
@@ -150,7 +150,7 @@ def test_without_stores_nothing_is_another(zone: list[Endpoint]) -> None:
     assert join_stores(pairing, [StoreContents("7", "configmap", ())]) is pairing
 
 
-def _check(record: PairedEndpoint, readable: list[Claim], heard: list[Claim]) -> None:
+def _check(record: PairedEndpoint, readable: list[Claim], read: list[Claim]) -> None:
     obeyed = [claim for claim in readable if claim.verdict not in _UNHEARD]
     owners = {claim.owner_id for claim in obeyed}
     if len(owners) == 1:
@@ -158,4 +158,4 @@ def _check(record: PairedEndpoint, readable: list[Claim], heard: list[Claim]) ->
     elif owners:
         assert (record.state, record.owner_id) == (OwnershipState.CONFLICT, "")
     else:
-        assert record.state == (OwnershipState.UNKNOWN if heard else OwnershipState.UNMANAGED)
+        assert record.state == (OwnershipState.UNKNOWN if read else OwnershipState.UNMANAGED)
