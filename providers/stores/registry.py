@@ -20,6 +20,8 @@ from providers.registries.stored_claim import StoredClaim, StoredClaimChange, St
 from providers.stores.kubernetes.client import KubernetesClient
 from providers.wire.endpoint import Endpoint, EndpointKey
 
+_Owners = Mapping[EndpointKey, str]
+
 
 class RegistryStore(Protocol):
     """A registry store, as one or more ExternalDNS instances use it. Safe to call from several threads."""
@@ -30,7 +32,6 @@ class RegistryStore(Protocol):
         Raises ProviderError: a response that is not whole is never taken for an empty store. A row that is
         not valid comes with its `problem`; it does not fail the others.
         """
-        ...
 
     def write(self, changes: Sequence[StoredClaimChange]) -> None:
         """Make each change if its row still holds `old`, and only then. Returning proves nothing: read back.
@@ -39,7 +40,6 @@ class RegistryStore(Protocol):
         of it, as it does when another writer was first. Raises OutcomeUnknown for everything else: some of
         the changes may have been made.
         """
-        ...
 
 
 @runtime_checkable
@@ -49,7 +49,6 @@ class DigestingStore(Protocol):
     def fetch_reading(self) -> StoreReading:
         """All that claims are read from, now. Raises ProviderError as `fetch_claims` does: it, or the
         reading when its claims are asked for."""
-        ...
 
 
 @runtime_checkable
@@ -59,26 +58,12 @@ class ResyncableStore(RegistryStore, Protocol):
     `owners` are those that all registries of the provider together find. All raise ProviderError.
     """
 
-    def compare(
-        self,
-        owner_id: str,
-        endpoints: Iterable[Endpoint],
-        *,
-        owners: Mapping[EndpointKey, str],
-    ) -> Comparison:
+    def compare(self, owner_id: str, endpoints: Iterable[Endpoint], *, owners: _Owners) -> Comparison:
         """How the rows of an owner differ from what the provider shows."""
-        ...
 
-    def rebuild(
-        self,
-        owner_id: str,
-        endpoints: Sequence[Endpoint],
-        *,
-        owners: Mapping[EndpointKey, str],
-    ) -> Comparison:
+    def rebuild(self, owner_id: str, endpoints: Sequence[Endpoint], *, owners: _Owners) -> Comparison:
         """Update the rows of an owner to what the provider shows; no row changes its owner. As `compare`,
         before the update."""
-        ...
 
 
 @runtime_checkable
@@ -87,11 +72,9 @@ class ExportableStore(RegistryStore, Protocol):
 
     def export(self, owner_id: str, *, when: datetime) -> bytes:
         """The registry of an owner. Raises ProviderError."""
-        ...
 
     def restore(self, export: Export) -> None:
         """Write the rows of a document that are not there. Raises ProviderError."""
-        ...
 
 
 @contextmanager
