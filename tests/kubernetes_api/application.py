@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from providers.registries.kubernetes_object import JsonValue, KubernetesObject, read_object
 from providers.servers.wsgi_application import Answer, Request, RequiredCredential, WsgiApplication
-from providers.stores.kubernetes.json_values import decode_object, encode_object
+from providers.stores.kubernetes.objects import decode_object, encode_object
 from providers.wire.strict_json import NotStrictJson
 from tests.kubernetes_api.objects import Kind, ObjectStore
 from tests.kubernetes_api.status import (

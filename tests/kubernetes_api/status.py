@@ -4,7 +4,7 @@ import msgspec
 
 from providers.registries.kubernetes_object import KubernetesObject
 from providers.servers.wsgi_application import Answer
-from providers.stores.kubernetes.json_values import encode_object
+from providers.stores.kubernetes.objects import encode_object
 
 JSON_HEADERS = (("Content-Type", "application/json"),)
 

@@ -3,7 +3,7 @@
 import time
 
 from providers.registries.kubernetes_object import KubernetesObject
-from providers.stores.kubernetes.json_values import encode_object
+from providers.stores.kubernetes.objects import encode_object
 from tests.faults.fault import FaultPlan
 from tests.kubernetes_api.application import KubernetesApplication, Route, read_query
 from tests.kubernetes_api.objects import ObjectStore

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from providers.registries.configmap.claims import parse_text
-from providers.registries.configmap.names import format_map_name
 from providers.registries.configmap.registry import Registry
 from providers.registries.configmap.rows import NO_ENTRY, Entry, Row, build_row, describe_key, has_targets_of
 from providers.registries.errors import RegistryError

@@ -8,7 +8,6 @@ from typing import Literal
 import msgspec
 
 from providers.registries.configmap.claims import read_claim
-from providers.registries.configmap.names import format_map_name
 from providers.registries.configmap.registry import Registry
 from providers.registries.configmap.rows import NO_ENTRY, Entry, Row, describe_key, group_rows, read_row
 from providers.registries.errors import RegistryError

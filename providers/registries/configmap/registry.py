@@ -8,7 +8,7 @@ from functools import cached_property
 import msgspec
 
 from providers.registries.configmap.claims import read_claim
-from providers.registries.configmap.index import (
+from providers.registries.configmap.layout import (
     Index,
     Shard,
     UnreadableIndex,
@@ -16,8 +16,6 @@ from providers.registries.configmap.index import (
     parse_index,
     parse_mark,
 )
-from providers.registries.configmap.maps import INDEX, RECORDS, SHARD, MapData, MapRows
-from providers.registries.configmap.names import format_map_name, parse_map_name
 from providers.registries.configmap.rows import NO_ENTRY, Entry, Row
 from providers.registries.errors import RegistryError
 from providers.registries.stored_claim import StoredClaim

@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from providers.registries.configmap.index import Shard, announce_cut, finish_cut, format_index, format_mark
-from providers.registries.configmap.maps import INDEX, INTENTS, RECORDS, SHARD, MapData, MapRows, measure_data
-from providers.registries.configmap.names import format_map_name
+from providers.registries.configmap.layout import Shard, announce_cut, finish_cut, format_index, format_mark
 from providers.registries.configmap.registry import Registry, build_registry
 from providers.registries.configmap.rows import NO_ENTRY, Entry, Row, UnreadableRow, format_rows
 from providers.registries.errors import RegistryError

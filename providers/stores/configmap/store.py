@@ -12,7 +12,6 @@ from providers.registries.configmap.resync import NO_OWNERS, Comparison, build_r
 from providers.registries.configmap.writing import MAX_SHARD_BYTES, Edits, WritePlan
 from providers.registries.errors import RegistryError
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange, StoreReading
-from providers.stores.configmap.namespace import NamespaceReader, compute_objects_digest, write_map
 from providers.stores.kubernetes.client import KubernetesClient
 from providers.stores.kubernetes.refusals import Conflict
 from providers.wire.endpoint import Endpoint, EndpointKey

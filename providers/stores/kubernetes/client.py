@@ -3,6 +3,8 @@
 import copy
 import math
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final, Self
 from urllib.parse import urlencode
 
@@ -10,23 +12,27 @@ from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import DEFAULT_LIMITS, BoundedHttp, Limits
 from providers.http.credentials import Credentials
 from providers.http.errors import (
+    AnswerTooLarge,
     InvalidAddress,
     MalformedAnswer,
     ProviderError,
     RefusedByProvider,
     safe_excerpt,
 )
-from providers.http.exchange import Exchange
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata
-from providers.stores.kubernetes.json_values import decode_object, encode_object
-from providers.stores.kubernetes.listing import PARTIAL_LIST, complete_object, read_list
+from providers.stores.kubernetes.objects import (
+    PARTIAL_LIST,
+    complete_object,
+    decode_object,
+    encode_object,
+    read_page,
+)
 from providers.stores.kubernetes.question import Question, Resource
 from providers.stores.kubernetes.refusals import (
     ListExpired,
     MissingObject,
     build_error,
-    explain_write,
-    outcome_unknown,
+    build_write_error,
 )
 from providers.wire.strict_json import NotStrictJson
 
@@ -38,11 +44,13 @@ DNS_RECORDS: Final = Resource("apis/externaldns.k8s.io/v1alpha1", "dnsrecords", 
 
 # How often a list is begun at all: each time the API forgot the moment it showed, while it was read.
 _MOST_BEGINNINGS: Final = 3
+# All pages of a list together: so many times what one answer may hold.
+_BODIES_PER_LIST: Final = 4
 _NAMESPACES: Final = Resource("api/v1", "namespaces", "Namespace", is_namespaced=False)
 _VERSION: Final = Resource("version", "version", "Info", is_namespaced=False)
 _SUCCESSES: Final = (200, 201, 202)
 _FORBIDDEN: Final = 403
-_METHODS: Final = {"create": "POST", "update": "PUT", "delete": "DELETE"}
+_METHODS: Final = {"list": "GET", "get": "GET", "create": "POST", "update": "PUT", "delete": "DELETE"}
 _JSON: Final = "application/json"
 # An API that knows no partial objects sends whole ones.
 _PARTIAL: Final = f"{_JSON};as={PARTIAL_LIST};g=meta.k8s.io;v=v1,{_JSON}"
@@ -88,16 +96,14 @@ class KubernetesClient:
         an empty one: before an empty list is believed, the namespace itself is asked for. Where the account
         may not see it, an empty list is taken as it is.
         """
-        client = self.within(self.limits.seconds)
-        return client._list_all(resource, namespace, resource.page_size)  # noqa: SLF001 - a copy of ourselves
+        return self._list(resource, namespace, {"limit": str(resource.page_size)})
 
     def list_versions(self, resource: Resource, namespace: str) -> dict[str, ObjectVersion]:
         """The versions of all objects of a namespace, by name, as they stood at one moment.
 
         As `list_objects` otherwise, and with no other right.
         """
-        client = self.within(self.limits.seconds)
-        objects = client._list_all(resource, namespace, _METADATA_PAGE, is_partial=True)  # noqa: SLF001
+        objects = self._list(resource, namespace, {"limit": str(_METADATA_PAGE)}, is_partial=True)
         return {read_metadata(obj, "name"): read_version(obj) for obj in objects}
 
     def find_listed(self, resource: Resource, namespace: str, name: str) -> KubernetesObject | None:
@@ -105,17 +111,15 @@ class KubernetesClient:
 
         For accounts that may list and not get. Raises ProviderError.
         """
-        Question("get", resource, namespace, name).raise_if_unnamed()
         query = {"limit": "2", "fieldSelector": f"metadata.name={name}"}
-        client = self.within(self.limits.seconds)
-        found = client._list(Question("list", resource, namespace), query)  # noqa: SLF001
+        found = self._list(resource, namespace, query)
         return next((obj for obj in found if read_metadata(obj, "name") == name), None)
 
     def read(self, resource: Resource, namespace: str, name: str) -> KubernetesObject | None:
         """One object; None if there is none of that name. Raises ProviderError."""
         question = Question("get", resource, namespace, name)
         try:
-            return self._read_object(self._fetch(question), question)
+            return self._read_object(self._ask(question), question)
         except MissingObject:
             return None
 
@@ -123,17 +127,21 @@ class KubernetesClient:
         """Create an object, which names itself, and return it as it stands. Conflict if there is one."""
         return self._write(Question("create", resource, namespace, read_metadata(obj, "name")), obj)
 
-    def replace(self, resource: Resource, namespace: str, obj: KubernetesObject) -> KubernetesObject:
+    def replace(
+        self, resource: Resource, namespace: str, obj: KubernetesObject, *, subresource: str = ""
+    ) -> KubernetesObject:
         """Write an object as a whole in place of the one whose `metadata.resourceVersion` it carries.
 
         Conflict if it is another by now, or gone.
         """
-        return self._replace(Question("update", resource, namespace, read_metadata(obj, "name")), obj)
+        if not read_metadata(obj, "resourceVersion"):
+            raise ValueError("Without its resourceVersion an object would replace whatever stands there.")
+        name = read_metadata(obj, "name")
+        return self._write(Question("update", resource, namespace, name, subresource), obj)
 
     def replace_status(self, resource: Resource, namespace: str, obj: KubernetesObject) -> KubernetesObject:
         """Write the `status` of an object, which `replace` leaves as it is. As `replace` otherwise."""
-        name = read_metadata(obj, "name")
-        return self._replace(Question("update", resource, namespace, name, "/status"), obj)
+        return self.replace(resource, namespace, obj, subresource="/status")
 
     def delete(self, resource: Resource, namespace: str, name: str, *, resource_version: str) -> None:
         """Delete an object if it still is that version. Conflict if it is another by now, or gone."""
@@ -144,11 +152,11 @@ class KubernetesClient:
             "kind": "DeleteOptions",
             "preconditions": {"resourceVersion": resource_version},
         }
-        self._send(Question("delete", resource, namespace, name), options)
+        self._ask(Question("delete", resource, namespace, name), options)
 
     def check(self) -> str:
         """The version the API says it has, for a connection test. Raises ProviderError."""
-        body = self._fetch(Question("get", _VERSION, ""))
+        body = self._ask(Question("get", _VERSION, ""))
         try:
             version = decode_object(body).get("gitVersion")
         except NotStrictJson:
@@ -157,85 +165,81 @@ class KubernetesClient:
             raise self._malformed("does not say its version as a Kubernetes API does")
         return safe_excerpt(version, self._secrets)
 
-    def _list_all(
-        self, resource: Resource, namespace: str, page_size: int, *, is_partial: bool = False
+    def _list(
+        self, resource: Resource, namespace: str, query: dict[str, str], *, is_partial: bool = False
     ) -> list[KubernetesObject]:
         question = Question("list", resource, namespace)
-        objects = self._list(question, {"limit": str(page_size)}, is_partial=is_partial)
-        if not objects:
-            self._raise_if_namespace_missing(namespace)
+        client = self.within(self.limits.seconds)
+        for beginning in range(_MOST_BEGINNINGS):
+            try:
+                objects = client._fetch_pages(question, query, is_partial=is_partial)  # noqa: SLF001
+                break
+            except ListExpired:
+                if beginning == _MOST_BEGINNINGS - 1:
+                    raise
+        if not objects and "fieldSelector" not in query:
+            try:
+                client._ask(Question("get", _NAMESPACES, namespace, namespace))  # noqa: SLF001
+            except RefusedByProvider as error:
+                if error.status != _FORBIDDEN:
+                    raise
         return objects
 
-    def _list(
-        self, question: Question, query: dict[str, str], *, is_partial: bool = False
+    def _fetch_pages(
+        self, question: Question, query: dict[str, str], *, is_partial: bool
     ) -> list[KubernetesObject]:
-        accept = _PARTIAL if is_partial else _JSON
-
-        def fetch_page(token: str) -> bytes:
-            return self._fetch(question, {**query, "continue": token} if token else query, accept=accept)
-
-        beginning = 1
-        while True:
+        objects: dict[str, KubernetesObject] = {}
+        tokens: list[str] = []
+        bytes_left = _BODIES_PER_LIST * self.limits.max_body_bytes
+        while not tokens or tokens[-1]:
+            more = {"continue": tokens[-1]} if tokens else {}
+            page = self._ask(question, query={**query, **more}, accept=_PARTIAL if is_partial else _JSON)
+            bytes_left -= len(page)
+            if bytes_left < 0:
+                raise self._too_large(question, "takes more bytes than allowed in all")
             try:
-                return read_list(self._origin, question, self.limits, fetch_page, is_partial=is_partial)
-            except ListExpired:
-                if beginning == _MOST_BEGINNINGS:
-                    raise
-                beginning += 1
-
-    def _raise_if_namespace_missing(self, namespace: str) -> None:
-        try:
-            self._fetch(Question("get", _NAMESPACES, namespace, namespace))
-        except RefusedByProvider as error:
-            if error.status != _FORBIDDEN:
-                raise
-
-    def _replace(self, question: Question, obj: KubernetesObject) -> KubernetesObject:
-        if not read_metadata(obj, "resourceVersion"):
-            raise ValueError("Without its resourceVersion an object would replace whatever stands there.")
-        return self._write(question, obj)
+                token = read_page(page, question, objects, is_partial=is_partial)
+                if token in tokens:
+                    raise NotStrictJson("it does not say how it goes on")
+            except NotStrictJson as error:
+                raise self._malformed(
+                    f"sent a list of {question.plural} that cannot be used: {error}"
+                ) from None
+            if len(objects) > self.limits.max_items:
+                raise self._too_large(question, f"has more than {self.limits.max_items} objects")
+            tokens.append(token)
+        return list(objects.values())
 
     def _write(self, question: Question, obj: KubernetesObject) -> KubernetesObject:
-        body = self._send(question, obj)
+        body = self._ask(question, obj)
         try:
             return self._read_object(body, question)
         except MalformedAnswer as error:
-            raise outcome_unknown(error) from error
+            raise build_write_error(error, was_sent=True) from error
 
-    def _fetch(
-        self, question: Question, query: dict[str, str] | None = None, *, accept: str = _JSON
+    def _ask(
+        self,
+        question: Question,
+        obj: KubernetesObject | None = None,
+        *,
+        query: Mapping[str, str] = MappingProxyType({}),
+        accept: str = _JSON,
     ) -> bytes:
-        return self._call(self._begin(), question, {"Accept": accept}, query=query)
-
-    def _send(self, question: Question, obj: KubernetesObject) -> bytes:
-        """Send one write, once; the body of the success."""
-        exchange = self._begin()
-        headers = {"Accept": _JSON, "Content-Type": _JSON}
-        try:
-            return self._call(exchange, question, headers, encode_object(obj))
-        except ProviderError as error:
-            raise explain_write(error, was_sent=exchange.began_sending) from error
-
-    def _begin(self) -> Exchange:
+        """Send one request, once; the body of the success. With an object it is a write."""
         exchange = self._http.begin()
         exchange.shorten(max(0.0, self._ends_at - time.monotonic()))
-        return exchange
-
-    def _call(
-        self,
-        exchange: Exchange,
-        question: Question,
-        headers: dict[str, str],
-        body: bytes | None = None,
-        query: dict[str, str] | None = None,
-    ) -> bytes:
-        question.raise_if_unnamed()
-        method = _METHODS.get(question.verb, "GET")
-        url = self._http.address.joined(question.path) + (f"?{urlencode(query)}" if query else "")
-        with self._http.send(exchange, method, url, headers, body) as answer:
-            if answer.status not in _SUCCESSES:
-                raise build_error(self._origin, question, answer)
-            return answer.read_body().data
+        headers = {"Accept": accept} | ({"Content-Type": _JSON} if obj else {})
+        try:
+            url = self._http.address.joined(question.path) + (f"?{urlencode(query)}" if query else "")
+            body = encode_object(obj) if obj else None
+            with self._http.send(exchange, _METHODS[question.verb], url, headers, body) as answer:
+                if answer.status not in _SUCCESSES:
+                    raise build_error(self._origin, question, answer)
+                return answer.read_body().data
+        except ProviderError as error:
+            if not obj:
+                raise
+            raise build_write_error(error, was_sent=exchange.began_sending) from error
 
     def _read_object(self, body: bytes, question: Question) -> KubernetesObject:
         try:
@@ -249,7 +253,14 @@ class KubernetesClient:
     def _malformed(self, what: str) -> MalformedAnswer:
         return MalformedAnswer(
             f"The Kubernetes API at {self._origin} {what}; it was not used.",
-            hint="Check the address: it must be the API itself.",
+            hint="Check the address: it must be the API itself. Nothing of the response was used.",
+        )
+
+    def _too_large(self, question: Question, reason: str) -> AnswerTooLarge:
+        return AnswerTooLarge(
+            f"The list of {question.plural} in namespace {question.namespace} of the Kubernetes API at "
+            f"{self._origin} {reason}; it was not used.",
+            hint="Keep the registry in a namespace of its own, or raise the limits of the provider.",
         )
 
 

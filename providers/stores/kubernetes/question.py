@@ -1,13 +1,15 @@
 """What is asked of a Kubernetes API: of which objects, in the words of a Role, and at which path."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from providers.http.errors import ProviderError
 
-_IS_LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?").fullmatch
-_MAX_LABEL_LENGTH, _MAX_NAME_LENGTH = 63, 253
+_LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_IS_NAMESPACE: Final = re.compile(rf"(?!.{{64}}){_LABEL}").fullmatch
+_IS_NAME: Final = re.compile(rf"(?!.{{254}}){_LABEL}(?:\.{_LABEL})*").fullmatch
 
 
 class InvalidObjectName(ProviderError):
@@ -58,32 +60,25 @@ class Question:
 
     @property
     def path(self) -> str:
-        """Where it is asked, below the address of the API."""
+        """Where it is asked, below the address of the API. Raises InvalidObjectName for what cannot be a
+        name: it would become part of the path."""
         if not self.resource.is_namespaced:
-            return (
-                f"{self.resource.api}/{self.resource.plural}/{self.name}" if self.name else self.resource.api
-            )
+            return "/".join(filter(None, (self.resource.api, self.name and self.plural, self.name)))
+        _raise_if_unnamed(_IS_NAMESPACE, self.namespace, "a namespace")
+        if self.verb != "list":
+            _raise_if_unnamed(_IS_NAME, self.name, "an object")
         place = f"{self.resource.api}/namespaces/{self.namespace}/{self.resource.plural}"
         return place if self.verb in ("list", "create") else f"{place}/{self.name}{self.subresource}"
 
-    def raise_if_unnamed(self) -> None:
-        """Raise InvalidObjectName for what cannot be a name: it would become part of a path."""
-        namespace, name = self.namespace, self.name
-        if self.resource.is_namespaced and not (len(namespace) <= _MAX_LABEL_LENGTH and _IS_LABEL(namespace)):
-            raise InvalidObjectName(
-                f"{namespace[:_MAX_LABEL_LENGTH]!r} is not the name of a namespace; nothing was sent.",
-                hint="At most 63 lower-case letters, digits and -, the first and the last no -.",
-            )
-        is_name = len(name) <= _MAX_NAME_LENGTH and all(map(_IS_LABEL, name.split(".")))
-        if self.resource.is_namespaced and self.verb != "list" and not is_name:
-            raise InvalidObjectName(
-                f"{name[:_MAX_LABEL_LENGTH]!r} is not the name of an object; nothing was sent.",
-                hint="At most 253 lower-case letters, digits, - and ., each part beginning and ending with a "
-                "letter or digit.",
-            )
-
     def __str__(self) -> str:
-        what = f"{self.plural} {self.name}".rstrip()
-        return (
-            f"{self.verb} {what} in namespace {self.namespace}" if self.namespace else f"{self.verb} {what}"
+        what = f"{self.verb} {self.plural} {self.name}".rstrip()
+        return f"{what} in namespace {self.namespace}" if self.namespace else what
+
+
+def _raise_if_unnamed(is_name: Callable[[str], object], text: str, what: str) -> None:
+    if not is_name(text):
+        raise InvalidObjectName(
+            f"{text[:253]!r} is not the name of {what}; nothing was sent.",
+            hint="At most 253 lower-case letters, digits, - and . (a namespace: at most 63, no .), each part "
+            "beginning and ending with a letter or digit.",
         )

@@ -16,39 +16,40 @@ class RememberedObjects:
     """What stands unchanged is not fetched again, and is the same value as before. For one thread.
 
     Each reading asks for the versions of all objects as they stood at one moment, and then for the objects
-    that are other versions than before. What comes back is that moment and nothing else: an object that was
-    written again in between is another version than was named, and the moment is asked for anew. An object is
-    only ever taken from a reading, never from the answer to a write.
+    that are other versions than before. An object that was written again in between is another version than
+    was named, and the moment is asked for anew. An object is only ever taken from a reading, never from the
+    answer to a write.
     """
 
     def __init__(self, resource: Resource, namespace: str) -> None:
         self._resource = resource
         self._namespace = namespace
-        self._held: dict[str, KubernetesObject] = {}
+        self._known: dict[str, KubernetesObject] = {}
 
     def fetch(self, client: KubernetesClient) -> list[KubernetesObject]:
         """All objects as they stood at one moment. Raises as `KubernetesClient.list_objects`; the deadline
         is that of one request, for all of them."""
         client = client.within(client.limits.seconds)
-        found = self._fetch_changed(client) if self._held else None
-        objects = client.list_objects(self._resource, self._namespace) if found is None else found
-        self._held = {read_metadata(obj, "name"): obj for obj in objects}
+        objects = self._fetch_changed(client) if self._known else None
+        if objects is None:
+            objects = client.list_objects(self._resource, self._namespace)
+        self._known = {read_metadata(obj, "name"): obj for obj in objects}
         return objects
 
     def _fetch_changed(self, client: KubernetesClient) -> list[KubernetesObject] | None:
         """The objects of one moment; None where it is better to read all of them."""
         for _ in range(_MOST_BEGINNINGS):
             versions = client.list_versions(self._resource, self._namespace)
-            changed = [name for name, version in versions.items() if not self._holds(name, version)]
+            changed = [name for name, version in versions.items() if not self._is_known(name, version)]
             if len(changed) > _MOST_CHANGED:
                 return None
             for name in changed:
                 obj = client.find_listed(self._resource, self._namespace, name)
                 if obj is not None:
-                    self._held[name] = obj
-            if all(self._holds(name, versions[name]) for name in changed):
-                return [self._held[name] for name in versions]
+                    self._known[name] = obj
+            if all(self._is_known(name, versions[name]) for name in changed):
+                return [self._known[name] for name in versions]
         return None
 
-    def _holds(self, name: str, version: ObjectVersion) -> bool:
-        return name in self._held and read_version(self._held[name]) == version
+    def _is_known(self, name: str, version: ObjectVersion) -> bool:
+        return name in self._known and read_version(self._known[name]) == version

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.registries.configmap.index import (
+from providers.registries.configmap.layout import (
     Index,
     ShardMark,
     UnreadableIndex,
@@ -19,7 +19,6 @@ from providers.registries.configmap.index import (
     parse_index,
     parse_mark,
 )
-from providers.registries.configmap.names import MAX_SHARDS
 from providers.registries.errors import RegistryError
 from providers.wire.endpoint import EndpointKey
 from tests.depth import examples

@@ -3,7 +3,6 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.registries.configmap.maps import INDEX, INTENTS, RECORDS, SHARD
 from providers.registries.configmap.registry import (
     Registry,
     UnreadableRegistry,

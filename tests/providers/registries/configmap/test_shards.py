@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.registries.configmap.index import (
+from providers.registries.configmap.layout import (
     announce_cut,
     build_index,
     finish_cut,
     format_index,
     format_mark,
 )
-from providers.registries.configmap.maps import INDEX, INTENTS, RECORDS, SHARD, MapData, MapRows
 from providers.registries.configmap.registry import Registry, UnreadableRegistry, read_registry
 from providers.registries.configmap.rows import Entry, Row, build_row, group_rows
 from providers.registries.configmap.writing import NoRoom, WritePlan, find_cuts

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from providers.registries.configmap.index import build_index
-from providers.registries.configmap.maps import MapData, MapRows
+from providers.registries.configmap.layout import build_index
 from providers.registries.configmap.registry import Registry
 from providers.registries.configmap.rows import Row, build_row, group_rows
 from providers.registries.kubernetes_object import KubernetesObject

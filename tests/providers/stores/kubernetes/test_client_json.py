@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.registries.kubernetes_object import JsonValue, KubernetesObject
-from providers.stores.kubernetes.json_values import MAX_DEPTH, decode_object, encode_object
+from providers.stores.kubernetes.objects import MAX_DEPTH, decode_object, encode_object
 from providers.wire.strict_json import NotStrictJson
 from tests.depth import examples
 

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 import msgspec
 
-from providers.registries.configmap.names import MAX_SHARDS, parse_map_name
 from providers.registries.errors import RegistryError
 from providers.wire.canonical_name import MAX_NAME_LENGTH
 from providers.wire.endpoint import EndpointKey
