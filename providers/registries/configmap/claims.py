@@ -8,11 +8,6 @@ from providers.registries.labels import OWNER, describe_unreadable_owner, format
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.endpoint import EndpointKey
 
-_TWICE = "Its record set has more than one row, so it is not known which one is meant."
-_TWO_TEXTS = "Its row and the intent beside it say different things."
-_NO_TARGETS = "The intent does not say which targets are meant."
-_FOREIGN_INTENT = "The intent names another owner than the one whose map it is in."
-
 
 def format_text(owner_id: str, labels: Mapping[str, str]) -> str:
     """The heritage text of a row. Raises UnwritableLabel."""
@@ -39,21 +34,20 @@ def parse_text(text: str) -> tuple[str, dict[str, str]]:
 
 def read_claim(owner_id: str, key: EndpointKey, entry: Entry) -> StoredClaim | None:
     """What an entry claims for the owner whose map it is in, if anything. Rows of others are no claims."""
-    # A row whose owner cannot be read may be the owner's: better a doubt than an unmanaged record set.
+    # A row whose owner cannot be read may be the owner's: better a claim with a problem than no claim.
     own = [row for row in entry.rows if row.owner_id == owner_id or row.owner_id is None]
     if not own and not entry.intents:
         return None
-    texts = [_read_text(owner_id, row) for row in (*own, *entry.intents)]
-    problems = [problem for _, problem in texts if problem]
-    if len(entry.intents) > 1 or (own and len(entry.rows) > 1):
-        problems.append(_TWICE)
-    if len({text for text, _ in texts}) > 1:
-        problems.append(_TWO_TEXTS)
-    if not own and not entry.intents[0].targets:
-        problems.append(_NO_TARGETS)
-    if own or problems:
-        return StoredClaim(key, texts[0][0], problems[0] if problems else "")
-    return StoredClaim(key, texts[0][0], meant_targets=entry.intents[0].targets)
+    texts, problems = zip(*(_read_text(owner_id, row) for row in (*own, *entry.intents)), strict=True)
+    meant_targets = None if own else entry.intents[0].targets
+    problem = next(filter(None, problems), "")
+    if not problem and (len(entry.intents) > 1 or (own and len(entry.rows) > 1)):
+        problem = "Its record set has more than one row, so it is not known which one is meant."
+    if not problem and len({*texts}) > 1:
+        problem = "Its row and the intent beside it say different things."
+    if not problem and not (own or meant_targets):
+        problem = "The intent does not say which targets are meant."
+    return StoredClaim(key, texts[0], problem, None if problem else meant_targets)
 
 
 def _read_text(owner_id: str, row: Row) -> tuple[str, str]:
@@ -61,7 +55,7 @@ def _read_text(owner_id: str, row: Row) -> tuple[str, str]:
     if row.problem or row.owner_id is None:
         return "", row.problem or "The row names no owner."
     if row.owner_id != owner_id:
-        return "", _FOREIGN_INTENT
+        return "", "The intent names another owner than the one whose map it is in."
     try:
         text = format_text(row.owner_id, row.labels)
     except UnwritableLabel as error:

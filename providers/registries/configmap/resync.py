@@ -1,4 +1,4 @@
-"""The proposal's resync: where a ConfigMap registry and its provider differ, and what makes it good."""
+"""The proposal's resync: where a ConfigMap registry and its provider differ, and what makes them agree."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -18,8 +18,6 @@ from providers.wire.poison import safe_text
 MAX_DIFFERENCES = 1000
 NO_OWNERS: Mapping[EndpointKey, str] = MappingProxyType({})
 _LISTED_TARGETS = 5
-_NO_ROW = "no row"
-_NO_RECORD = "no record set"
 
 
 class DifferenceKind(StrEnum):
@@ -44,7 +42,7 @@ class Difference(msgspec.Struct, frozen=True):
 class Comparison(msgspec.Struct, frozen=True):
     """The first differences, and how many there are beyond them.
 
-    `keyless` counts rows that speak for no record set anybody could tell: they stay where they stand.
+    `keyless` counts rows without a readable record set: they stay where they stand.
     """
 
     differences: tuple[Difference, ...] = ()
@@ -57,12 +55,13 @@ def compare_with_provider(
 ) -> Comparison:
     """Where rows and record sets differ, rows in their order first.
 
-    `owners` are other owners of record sets, by whatever registry: their rows must not say that nobody owns
-    them.
+    `owners` are the owners of record sets by whatever registry: rows must not say that nobody owns those of
+    others.
     """
     found = _find_differences(registry, _read_endpoints_by_key(endpoints), owners)
     listed = tuple(islice(found, MAX_DIFFERENCES))
-    return Comparison(listed, sum(1 for _ in found), registry.count_unreadable())
+    keyless = sum(len(each.unreadable) + len(each.unreadable_intents) for each in registry.maps)
+    return Comparison(listed, sum(1 for _ in found), keyless)
 
 
 def build_rebuild(
@@ -77,26 +76,33 @@ def build_rebuild(
     Every record set gets a row: the owner's own keep owner and labels, an intent that came true becomes a
     row, all others name who claims them in `claimants` (in whatever registry), or whom they named before, or
     nobody. Rows without a record set go, but with `keep_own` not the owner's own: its record sets may be on
-    their way. What cannot be believed is left as it stands.
+    their way. What is not valid is left as it stands.
     """
+    owner_id = registry.owner_id
     records = _read_endpoints_by_key(endpoints)
     edits = {}
     for key in [*records, *(registry.entries.keys() - records.keys())]:
         standing = registry.entries.get(key, NO_ENTRY)
-        if registry.is_doubtful(key):
+        claim = registry.claim_of(key)
+        if (claim and claim.problem) or any(row.problem for row in standing.rows):
             continue
-        record = records.get(key)
-        if record is not None:
-            entry = _build_entry(registry.owner_id, standing, record, claimants.get(key, ""))
+        if key in records:
+            entry = _build_entry(owner_id, standing, records[key], _find_other(owner_id, key, claimants))
         elif not keep_own:
             entry = NO_ENTRY
-        elif any(row.owner_id == registry.owner_id for row in standing.rows):
-            entry = standing
+        elif any(row.owner_id == owner_id for row in standing.rows):
+            continue
         else:
             entry = Entry((), standing.intents)
         if not _says_the_same(standing, entry):
             edits[key] = entry
     return edits
+
+
+def _find_other(owner_id: str, key: EndpointKey, owners: Mapping[EndpointKey, str]) -> str:
+    """Who else owns a record set: the owner's own claims are in its own rows alone."""
+    found = owners.get(key, "")
+    return found if found != owner_id else ""
 
 
 def _build_entry(owner_id: str, standing: Entry, record: Endpoint, claimant: str) -> Entry:
@@ -138,24 +144,22 @@ def _find_differences(
 ) -> Iterator[Difference]:
     rows = {key: entry.rows[0] for key, entry in registry.entries.items() if entry.rows}
     for key, row in rows.items():
-        yield from _compare(row, records.get(key), owners.get(key, ""))
+        record = records.get(key)
+        other = _find_other(registry.owner_id, key, owners)
+        shown = _describe_targets(record.targets) if record else "no record set"
+        if row.problem:
+            yield Difference(DifferenceKind.UNBELIEVABLE_ROW, key, safe_text(row.problem), shown)
+        elif record is None:
+            yield Difference(DifferenceKind.ROW_WITHOUT_RECORD, key, _describe_row(row), shown)
+        elif not has_targets_of(row, record):
+            yield Difference(DifferenceKind.OTHER_TARGETS, key, _describe_row(row), shown)
+        elif other and not row.owner_id:
+            shown = f"{shown}, owned by {safe_text(other)}"
+            yield Difference(DifferenceKind.OTHER_OWNER, key, _describe_row(row), shown)
     for key, record in records.items():
         if key not in rows:
             shown = _describe_targets(record.targets)
-            yield Difference(DifferenceKind.RECORD_WITHOUT_ROW, key, _NO_ROW, shown)
-
-
-def _compare(row: Row, record: Endpoint | None, owner_id: str) -> Iterator[Difference]:
-    shown = _describe_targets(record.targets) if record else _NO_RECORD
-    if row.problem:
-        yield Difference(DifferenceKind.UNBELIEVABLE_ROW, row.key, safe_text(row.problem), shown)
-    elif record is None:
-        yield Difference(DifferenceKind.ROW_WITHOUT_RECORD, row.key, _describe_row(row), shown)
-    elif not has_targets_of(row, record):
-        yield Difference(DifferenceKind.OTHER_TARGETS, row.key, _describe_row(row), shown)
-    elif owner_id and not row.owner_id:
-        shown = f"{shown}, owned by {safe_text(owner_id)}"
-        yield Difference(DifferenceKind.OTHER_OWNER, row.key, _describe_row(row), shown)
+            yield Difference(DifferenceKind.RECORD_WITHOUT_ROW, key, "no row", shown)
 
 
 def _describe_row(row: Row) -> str:

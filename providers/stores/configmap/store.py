@@ -4,16 +4,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from providers.http.errors import NothingSent, OutcomeUnknown, ProviderError
+from providers.http.errors import MalformedAnswer, NothingSent, OutcomeUnknown, ProviderError
 from providers.registries.configmap.changes import build_edits
 from providers.registries.configmap.export import Export, build_restore, export_registry
-from providers.registries.configmap.registry import Registry, build_registry
+from providers.registries.configmap.layout import UnreadableRegistry, parse_map_name
+from providers.registries.configmap.registry import (
+    OUR_KEYS,
+    MapData,
+    Registry,
+    build_registry,
+    read_registries,
+)
 from providers.registries.configmap.resync import NO_OWNERS, Comparison, build_rebuild, compare_with_provider
-from providers.registries.configmap.writing import MAX_SHARD_BYTES, Edits, WritePlan
+from providers.registries.configmap.writing import MAX_SHARD_BYTES, Edits, MapWrite, WritePlan
 from providers.registries.errors import RegistryError
-from providers.registries.stored_claim import StoredClaim, StoredClaimChange, StoreReading
-from providers.stores.kubernetes.client import KubernetesClient
+from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_texts
+from providers.registries.stored_claim import StoredClaim, StoredClaimChange, StoreReading, compute_digest
+from providers.stores.kubernetes.client import CONFIG_MAPS, KubernetesClient
 from providers.stores.kubernetes.refusals import Conflict
+from providers.stores.kubernetes.remembered import RememberedObjects
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 _Registries = Mapping[str, Registry]
@@ -22,6 +31,10 @@ _BuildEdits = Callable[[_Registries], Iterable[Mapping[str, Edits]]]
 # How often a write is begun at all: each time another writer was first, everything is read and compared anew.
 _MOST_BEGINNINGS: Final = 3
 _NAMED_MAPS: Final = 5
+_UNREADABLE_HINT: Final = (
+    "Nothing of this namespace's registries was used. Look at the ConfigMap with kubectl: mend it, restore "
+    "the registry from an export, or, if it is no registry, keep it in another namespace."
+)
 
 
 class NoRegistry(ProviderError):
@@ -34,10 +47,10 @@ class ConfigMapStore:
     """Claims in the ConfigMaps `<owner id>-storage` of one namespace. Threads may share it.
 
     A claim is a row, or an intent, that names the owner in whose own map it is; what a map says of other
-    owners is their neighbour's opinion. `max_items` bounds the rows of one owner.
+    owners is no claim. `max_items` bounds the rows of one owner.
 
     `remembers`: for one thread that reads again and again. What stands unchanged since its last reading is
-    neither fetched nor understood again.
+    neither fetched nor decoded again.
     """
 
     def __init__(
@@ -45,22 +58,22 @@ class ConfigMapStore:
     ) -> None:
         self._client = client
         self._namespace = namespace
-        self._reader = NamespaceReader(namespace, max_items, remembers=remembers)
+        self._max_items = max_items
+        self._remembered = RememberedObjects(CONFIG_MAPS, namespace) if remembers else None
+        self._known: dict[str, MapData] = {}
 
     def fetch_claims(self) -> Sequence[StoredClaim]:
         """The claims of all owners, each record set once for each of them.
 
         Raises ProviderError, and MalformedAnswer naming the ConfigMap where a registry cannot be read as a
-        whole: no claim of any owner is then believed to be gone.
+        whole: no claim of any owner then counts as gone.
         """
         return _list_claims(self._fetch())
 
     def fetch_reading(self) -> StoreReading:
         """The texts of all registries; each is only read when the claims are asked for."""
-        objects = self._reader.fetch(self._client)
-        return StoreReading(
-            compute_objects_digest(objects), lambda: _list_claims(self._reader.read(objects).registries)
-        )
+        objects = self._fetch_objects(self._client)
+        return StoreReading(_compute_objects_digest(objects), lambda: _list_claims(self._read(objects)[1]))
 
     def write(self, changes: Sequence[StoredClaimChange]) -> None:
         """Make each change if its row still holds `old`, and none if one does not.
@@ -84,8 +97,7 @@ class ConfigMapStore:
 
         `owners` are the owners of record sets by other registries, such as TXT. Raises ProviderError.
         """
-        registry = _find_registry(self._fetch(), owner_id)
-        return compare_with_provider(registry, endpoints, _leave_out(owners, owner_id))
+        return compare_with_provider(_find_registry(self._fetch(), owner_id), endpoints, owners)
 
     def rebuild(
         self,
@@ -101,15 +113,13 @@ class ConfigMapStore:
         owner's own rows stay its own, and with `keep_own` stay even where there is no record set: it may be
         on its way. Raises as `write` does.
         """
-        others = _leave_out(owners, owner_id)
 
         def build(registries: _Registries) -> Iterable[Mapping[str, Edits]]:
             registry = _find_registry(registries, owner_id)
-            claimants = {**others, **_find_claimants(registries, owner_id)}
+            claimants = {**owners, **_find_claimants(registries, owner_id)}
             return [{owner_id: build_rebuild(registry, endpoints, claimants, keep_own=keep_own)}]
 
-        registry = _find_registry(self._write(build), owner_id)
-        return compare_with_provider(registry, endpoints, others)
+        return compare_with_provider(_find_registry(self._write(build), owner_id), endpoints, owners)
 
     def export(self, owner_id: str, *, when: datetime) -> bytes:
         """The whole registry of an owner as one document. Raises ProviderError, NoRegistry among them."""
@@ -129,69 +139,115 @@ class ConfigMapStore:
         """
 
         def build(registries: _Registries) -> Iterable[Mapping[str, Edits]]:
-            owner_id = export.owner_id
-            registry = _find_registry(registries, owner_id)
-            return [{owner_id: build_restore(export, registry, _find_claimants(registries, owner_id))}]
+            registry = _find_registry(registries, export.owner_id)
+            claimants = _find_claimants(registries, export.owner_id)
+            return [{export.owner_id: build_restore(export, registry, claimants)}]
 
         self._write(build)
 
+    def _fetch_objects(self, client: KubernetesClient) -> list[KubernetesObject]:
+        """The ConfigMaps of our names."""
+        if self._remembered is not None:
+            objects = self._remembered.fetch(client)
+        else:
+            objects = client.list_objects(CONFIG_MAPS, self._namespace)
+        return [obj for obj in objects if parse_map_name(read_metadata(obj, "name"))]
+
+    def _read(self, objects: Iterable[KubernetesObject]) -> tuple[dict[str, MapData], _Registries]:
+        """ConfigMaps by name, and the registries in them by owner. Raises MalformedAnswer where one cannot be
+        read as a whole."""
+        known, maps = self._known, {}
+        for obj in objects:
+            name = read_metadata(obj, "name")
+            is_known = name in known and known[name].obj is obj
+            maps[name] = known[name] if is_known else MapData(obj, self._max_items)
+        if self._remembered is not None:
+            self._known = maps
+        try:
+            return maps, read_registries(maps, self._max_items)
+        except UnreadableRegistry as error:
+            raise MalformedAnswer(
+                f"{error} It is in the namespace {self._namespace}.", hint=_UNREADABLE_HINT
+            ) from error
+
     def _fetch(self) -> _Registries:
-        return self._reader.read(self._reader.fetch(self._client)).registries
+        return self._read(self._fetch_objects(self._client))[1]
 
     def _write(self, build: _BuildEdits) -> _Registries:
         """Read, decide and write; from the beginning again where another writer was first. What was read.
 
-        One deadline for all of it: whoever asks holds a lease for as long as that, and no longer.
+        One deadline for all of it: whoever asks has a lease for as long as that, and no longer.
         """
         client = self._client.within(self._client.limits.seconds)
         written: list[str] = []
-        beginning = 1
-        while True:
+        for _ in range(_MOST_BEGINNINGS):
             try:
                 return self._write_once(client, build, written)
             except Conflict as error:
-                if beginning == _MOST_BEGINNINGS:
-                    raise self._build_conflict(error, written) from error
-                beginning += 1
+                conflict = error
             except (ProviderError, RegistryError) as error:
                 raise _build_failure(error, written) from error
+        if written:
+            raise _build_failure(conflict, written) from conflict
+        raise Conflict(
+            f"The change was not made: in each of {_MOST_BEGINNINGS} attempts another writer of the "
+            f"namespace {self._namespace} was first. {conflict}",
+            reason=conflict,
+            hint="Nothing was changed. Ask again when the other writer is done.",
+        ) from conflict
 
     def _write_once(self, client: KubernetesClient, build: _BuildEdits, written: list[str]) -> _Registries:
         """`written`: here go the names of the ConfigMaps in which rows were changed."""
-        maps, registries = self._reader.read(self._reader.fetch(client))
+        maps, registries = self._read(self._fetch_objects(client))
         plan = WritePlan(registries, maps, MAX_SHARD_BYTES)
         for wave in build(registries):
             for owner_id, edits in sorted(wave.items()):
                 plan.add(owner_id, edits)
-        held = {name: data.obj for name, data in maps.items()}
+        standing = {name: data.obj for name, data in maps.items()}
         for write in plan.writes:
-            before = held.get(write.name)
-            held[write.name] = write_map(client, self._namespace, before, write)
-            if write.has_edits and held[write.name] is not before:
+            before = standing.get(write.name)
+            standing[write.name] = self._write_map(client, before, write)
+            if write.has_edits and standing[write.name] is not before:
                 written.append(write.name)
         return registries
 
-    def _build_conflict(self, error: Conflict, written: Sequence[str]) -> ProviderError:
-        if written:
-            return _build_failure(error, written)
-        return Conflict(
-            f"The change was not made: in each of {_MOST_BEGINNINGS} attempts another writer of the "
-            f"namespace {self._namespace} was first. {error}",
-            reason=error,
-            hint="Nothing was changed. Ask again when the other writer is done.",
-        )
+    def _write_map(
+        self, client: KubernetesClient, standing: KubernetesObject | None, write: MapWrite
+    ) -> KubernetesObject:
+        """Write a ConfigMap, all else in it kept, if it is as it was read; nothing is sent for no change."""
+        if standing is None:
+            metadata: KubernetesObject = {
+                "name": write.name,
+                "namespace": self._namespace,
+                "labels": {"app.kubernetes.io/managed-by": "dnsadmin"},
+            }
+            kind: KubernetesObject = {"apiVersion": CONFIG_MAPS.api_version, "kind": CONFIG_MAPS.kind}
+            return client.create(
+                CONFIG_MAPS, self._namespace, {**kind, "metadata": metadata, "data": {**write.data}}
+            )
+        before = read_texts(standing, "data")
+        others = {key: text for key, text in before.items() if key not in OUR_KEYS}
+        if before == {**others, **write.data}:
+            return standing
+        return client.replace(CONFIG_MAPS, self._namespace, {**standing, "data": {**others, **write.data}})
+
+
+def _compute_objects_digest(objects: Iterable[KubernetesObject]) -> bytes:
+    """The digest of all that claims are read from: the texts of the registries' own keys, by ConfigMap."""
+    return compute_digest(sorted((read_metadata(obj, "name"), *_list_our_texts(obj)) for obj in objects))
+
+
+def _list_our_texts(obj: KubernetesObject) -> list[tuple[str, str]]:
+    texts = read_texts(obj, "data")
+    return [(key, texts[key]) for key in OUR_KEYS if key in texts]
 
 
 def _list_claims(registries: _Registries) -> list[StoredClaim]:
-    return [claim for _, registry in sorted(registries.items()) for claim in registry.claims()]
+    return [claim for _, registry in sorted(registries.items()) for claim in registry.claims]
 
 
 def _find_registry(registries: _Registries, owner_id: str) -> Registry:
     return registries.get(owner_id) or build_registry(owner_id)
-
-
-def _leave_out(owners: Mapping[EndpointKey, str], owner_id: str) -> Mapping[EndpointKey, str]:
-    return {key: other for key, other in owners.items() if other != owner_id}
 
 
 def _find_claimants(registries: _Registries, owner_id: str) -> dict[EndpointKey, str]:
@@ -200,15 +256,14 @@ def _find_claimants(registries: _Registries, owner_id: str) -> dict[EndpointKey,
         claim.key: other
         for other, registry in sorted(registries.items())
         if other != owner_id
-        for claim in registry.claims()
+        for claim in registry.claims
         if claim.is_settled
     }
 
 
 def _build_failure(error: ProviderError | RegistryError, written: Sequence[str]) -> ProviderError:
-    """What a failed write is to its caller: nothing sent, or an outcome that has to be looked at."""
+    """What a failed write is to its caller: nothing sent, or an outcome that has to be read."""
     reason = error if isinstance(error, ProviderError) else None
-    hint = reason.hint if reason else ""
     if written:
         return OutcomeUnknown(
             f"The change was made in part: {_list_maps(written)} before this happened: {error}",
@@ -217,12 +272,13 @@ def _build_failure(error: ProviderError | RegistryError, written: Sequence[str])
         )
     if isinstance(error, (NothingSent, OutcomeUnknown)):
         return error
+    hint = reason.hint if reason else ""
     return NothingSent(f"The change was not sent: {error}", reason=reason, hint=hint)
 
 
 def _list_maps(written: Sequence[str]) -> str:
     names = list(dict.fromkeys(written))
-    listed = ", ".join(names[:_NAMED_MAPS])
     rest = len(names) - _NAMED_MAPS
     more = f" and {rest} more" if rest > 0 else ""
+    listed = ", ".join(names[:_NAMED_MAPS])
     return f"the ConfigMap {listed} was written" if len(names) == 1 else f"{listed}{more} were written"

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.registries.configmap.export import UnusableExport, export_registry, parse_export
+from providers.registries.configmap.layout import UnstorableOwner
 from providers.registries.configmap.rows import Row, parse_rows
 from providers.wire.endpoint import EndpointKey
 from tests.depth import examples

@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from providers.registries.configmap.layout import MapName, UnstorableOwner, format_map_name, parse_map_name
+
 
 @pytest.mark.parametrize("owner", ["blue-cluster", "a", "1", "blue.example.org", "blue-", "x" * 241])
 def test_an_owner_s_first_map_and_its_shards_are_named_after_it(owner: str) -> None:

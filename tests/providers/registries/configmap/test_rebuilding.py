@@ -3,9 +3,13 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from providers.registries.configmap.layout import UnreadableRegistry
 from providers.registries.configmap.registry import (
+    INDEX,
+    INTENTS,
+    RECORDS,
+    SHARD,
     Registry,
-    UnreadableRegistry,
     build_registry,
     read_registry,
 )
@@ -57,15 +61,15 @@ def test_after_it_nothing_differs_but_what_was_to_stay(
 
     after = rebuild(registry, list(shown.values()), keep_own=keep_own)
 
-    doubtful = {claim.key for claim in registry.claims() if claim.problem}
+    doubtful = {claim.key for claim in registry.claims if claim.problem}
     own = {key for key, entry in registry.entries.items() if entry.rows and entry.rows[0].owner_id == BLUE}
     for difference in compare_with_provider(after, shown.values()).differences:
         if difference.key not in doubtful:
             assert difference.kind is DifferenceKind.ROW_WITHOUT_RECORD
             assert keep_own
             assert difference.key in own
-    claims = {claim.key: claim.text for claim in after.claims()}
-    for claim in registry.claims():
+    claims = {claim.key: claim.text for claim in after.claims}
+    for claim in registry.claims:
         if claim.key in shown or keep_own:
             assert claims[claim.key] == claim.text
 
@@ -106,5 +110,5 @@ def test_whatever_stands_in_maps_is_read_or_refused(
     except UnreadableRegistry:
         return  # what it says is shown in test_configmap_shards
 
-    assert all(claim.problem or BLUE in claim.text for claim in registry.claims())
+    assert all(claim.problem or BLUE in claim.text for claim in registry.claims)
     assert RECORDS in first

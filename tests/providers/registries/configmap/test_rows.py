@@ -115,7 +115,7 @@ def test_a_row_that_cannot_be_believed_says_so_and_the_others_live(odd: dict[str
 def test_a_row_of_no_record_set_is_kept_as_it_stands(odd: object) -> None:
     found = parse_rows(json.dumps([odd, PROPOSED]), max_items=10)
 
-    assert [json.loads(row.raw) for row in found.unreadable] == [odd]
+    assert [json.loads(raw) for raw in found.unreadable] == [odd]
     assert len(found.rows) == 1
 
 

@@ -7,13 +7,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.registries.configmap.layout import (
-    announce_cut,
+    UnreadableRegistry,
     build_index,
-    finish_cut,
     format_index,
     format_mark,
+    split_shard,
 )
-from providers.registries.configmap.registry import Registry, UnreadableRegistry, read_registry
+from providers.registries.configmap.registry import (
+    INDEX,
+    INTENTS,
+    RECORDS,
+    SHARD,
+    MapData,
+    Registry,
+    ShardRows,
+    UnreadableRegistry,
+    read_registry,
+)
 from providers.registries.configmap.rows import Entry, Row, build_row, group_rows
 from providers.registries.configmap.writing import NoRoom, WritePlan, find_cuts
 from providers.wire.endpoint import Endpoint, EndpointKey
@@ -91,12 +101,11 @@ def test_intents_go_with_their_record_sets() -> None:
     assert all(INTENTS in data.texts for data in maps.values())
 
 
-def test_where_cutting_is_no_help_it_is_said() -> None:
+def test_where_splitting_is_no_help_it_is_said() -> None:
     (row,) = make_rows(1, resource="x" * 10_000)
-    start = (row.key.name, row.key.record_type, row.key.set_identifier)
-    index = finish_cut(announce_cut(build_index(FIRST, 1), FIRST, [EndpointKey(*start)], [0, 1]))
+    index = split_shard(build_index(FIRST), 0, [row.key])
 
-    registry = Registry(BLUE, index, (MapRows(BLUE, {}), MapRows(BLUE, {row.key: Entry((row,))})))
+    registry = Registry(BLUE, index, (ShardRows(BLUE), ShardRows(BLUE, {row.key: Entry((row,))})))
 
     with pytest.raises(NoRoom, match=f"{FIRST}-1"):
         find_cuts(registry, 1, LIMIT)
@@ -120,14 +129,14 @@ def damage(maps: dict[str, MapData], name: str, **texts: str | None) -> dict[str
 def test_a_registry_that_is_not_whole_is_not_read_at_all(what: str) -> None:
     maps = cut(make_rows(100))
     second = f"{FIRST}-1"
-    other = finish_cut(announce_cut(build_index(FIRST, 0), FIRST, [EndpointKey("a", "A", "")], [0, 0]))
+    other = split_shard(build_index(FIRST), 0, [EndpointKey("a", "A", "")])
     damaged = {
         "gone": {name: data for name, data in maps.items() if name != second},
         "no records": damage(maps, second, records=None),
         "no mark": damage(maps, second, shard=None),
         "other layout": damage(maps, second, shard=format_mark(other.shards[1])),
         "not json": damage(maps, second, records=maps[second].texts[RECORDS][:-1]),
-        "odd index": damage(maps, FIRST, index=format_index(other)),
+        "odd index": damage(maps, FIRST, index=format_index(other, [0, 0])),
     }[what]
 
     with pytest.raises(UnreadableRegistry, match=FIRST):
@@ -147,7 +156,7 @@ def test_what_a_shard_gave_away_does_not_count_and_what_a_hand_put_there_is_doub
     assert not given_away.maps[1].entries
     assert all("another shard" in row.problem for entry in strays.values() for row in entry.rows)
     assert len(strays) > 1
-    assert strays.keys() == {claim.key for claim in by_hand.claims() if claim.problem}
+    assert strays.keys() == {claim.key for claim in by_hand.claims if claim.problem}
 
 
 def test_the_rows_of_all_shards_together_are_bounded() -> None:

@@ -137,7 +137,7 @@ def test_rows_go_elsewhere_where_other_data_fills_a_map() -> None:
 def test_a_map_with_no_room_for_an_index_is_told_to_be_full() -> None:
     with KubernetesApi() as api:
         rows = [make_row("www.example.org", BLUE)]
-        api.put_object("configmaps", make_map(FIRST, rows, theirs="x" * 1_048_300))
+        api.put_object("configmaps", make_map(FIRST, rows, theirs="x" * 1_048_400))
 
         with pytest.raises(NothingSent, match=f"{FIRST} would take more than 1 MiB"):
             make_store(api).write([adopt("new.example.org", BLUE)])
