@@ -1,7 +1,8 @@
 """The first half of DEFLATE: a text becomes literal bytes and repeats of what came before."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 MAX_TOKENS_PER_BLOCK = 16_384
@@ -32,16 +33,13 @@ class Block(NamedTuple):
 
 def split_into_blocks(data: bytes) -> Iterator[Block]:
     """The tokens of a text of at most 64 KiB, in blocks of limited size."""
-    tokens: list[Token] = []
-    start = end = 0
-    for token in _find_tokens(data):
-        tokens.append(token)
-        end += 1 if isinstance(token, int) else token.length
-        if len(tokens) == MAX_TOKENS_PER_BLOCK:
-            yield Block(tokens, data[start:end])
-            tokens, start = [], end
-    if tokens:
-        yield Block(tokens, data[start:end])
+    tokens = list(_find_tokens(data))
+    start = 0
+    for first in range(0, len(tokens), MAX_TOKENS_PER_BLOCK):
+        mine = tokens[first : first + MAX_TOKENS_PER_BLOCK]
+        end = start + sum(1 if isinstance(token, int) else token.length for token in mine)
+        yield Block(mine, data[start:end])
+        start = end
 
 
 def _find_tokens(data: bytes) -> Iterator[Token]:
@@ -77,19 +75,15 @@ class _EarlierPlaces:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._by_hash: dict[int, deque[int]] = {}
+        self._by_hash: dict[int, deque[int]] = defaultdict(partial(deque, maxlen=_EARLIER_PLACES_TRIED))
 
     def add(self, place: int) -> int:
         """Remember a place. The earliest place a repeat may come from; the place itself if there is none."""
         four = self._data[place : place + _SHORTEST]
         if len(four) < _SHORTEST:
             return place
-        hashed = (int.from_bytes(four, "big") * 0x1E35A7BD & 0xFFFFFFFF) >> 15
-        earlier = self._by_hash.get(hashed)
-        if earlier is None:
-            self._by_hash[hashed] = deque((place,), maxlen=_EARLIER_PLACES_TRIED)
-            return place
-        first = earlier[0]
+        earlier = self._by_hash[(int.from_bytes(four, "big") * 0x1E35A7BD & 0xFFFFFFFF) >> 15]
+        first = earlier[0] if earlier else place
         earlier.append(place)
         return max(first, place - _WINDOW)
 
@@ -101,19 +95,12 @@ def _find_longest(data: bytes, place: int, floor: int) -> Repeat:
     before = place
     while best.length < limit and floor < before:
         # Whatever is longer repeats one byte more than the best so far.
-        wanted = data[place : place + best.length + 1]
-        before = data.rfind(wanted, floor, before + best.length)
+        length = best.length + 1
+        before = data.rfind(data[place : place + length], floor, before + best.length)
         if before < 0:
             break
-        length = _count_equal(data, before, place, len(wanted), limit)
+        while length < limit and data[before + length] == data[place + length]:
+            length += 1
         if length > _SHORTEST or place - before <= _SHORTEST_REACHES:
             best = Repeat(length, place - before)
     return best
-
-
-def _count_equal(data: bytes, earlier: int, later: int, known: int, limit: int) -> int:
-    """How many bytes at two places are the same, where `known` of them are."""
-    length = known
-    while length < limit and data[earlier + length] == data[later + length]:
-        length += 1
-    return length
