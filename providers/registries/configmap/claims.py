@@ -50,6 +50,12 @@ def read_claim(owner_id: str, key: EndpointKey, entry: Entry) -> StoredClaim | N
     return StoredClaim(key, texts[0], problem, None if problem else meant_targets)
 
 
+def read_claims(owner_id: str, entries: Mapping[EndpointKey, Entry]) -> list[StoredClaim]:
+    """What entries claim for the owner whose map they are in."""
+    found = (read_claim(owner_id, key, entry) for key, entry in entries.items())
+    return [claim for claim in found if claim is not None]
+
+
 def _read_text(owner_id: str, row: Row) -> tuple[str, str]:
     """The text of a row, as far as it has one, and what is wrong with it."""
     if row.problem or row.owner_id is None:

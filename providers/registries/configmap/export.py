@@ -56,8 +56,9 @@ class _Document(msgspec.Struct, frozen=True, rename={"exported_at": "exportedAt"
 
 def export_registry(registry: Registry, *, when: datetime) -> bytes:
     """The document of a registry. What is not valid stays behind and is counted."""
-    entries = []
+    entries, count = [], registry.keyless
     for key, entry in registry.entries.items():
+        count += len(entry.rows) + len(entry.intents)
         rows, intents = (
             tuple(row for row in each if not row.problem) for each in (entry.rows, entry.intents)
         )
@@ -70,7 +71,7 @@ def export_registry(registry: Registry, *, when: datetime) -> bytes:
         version=_VERSION,
         owner=registry.owner_id,
         exported_at=when,
-        left_out=sum(each.count for each in registry.maps) - len(records) - len(meant),
+        left_out=count - len(records) - len(meant),
         digest=_compute_digest(registry.owner_id, when, records, meant),
         records=msgspec.Raw(format_rows(records).encode()),
         intents=msgspec.Raw(format_rows(meant).encode()),
@@ -99,9 +100,6 @@ def parse_export(document: bytes, *, max_items: int) -> Export:
     has_unreadable = bool(records.unreadable or intents.unreadable)
     if has_unreadable or found.digest != _compute_digest(found.owner, found.exported_at, *raws):
         raise UnusableExport("The export is not as it was written: its digest is another.")
-    for row in (*records.rows, *intents.rows):
-        if row.problem:
-            raise UnusableExport(f"The row of {row.key.name} in the export is not valid: {row.problem}")
     for key, entry in group_rows(records.rows, intents.rows).items():
         problem = _find_problem(found.owner, key, entry)
         if problem:
@@ -136,11 +134,12 @@ def _give_way(standing: tuple[Row, ...], rows: tuple[Row, ...]) -> bool:
 
 
 def _find_problem(owner_id: str, key: EndpointKey, entry: Entry) -> str:
-    """Why an entry cannot be in an export. Rows with a problem of their own are not in it any more."""
+    """Why an entry cannot be in an export."""
     if len(entry.rows) > 1 or len(entry.intents) > 1:
         return "it is there twice."
     claim = read_claim(owner_id, key, entry)
-    return claim.problem if claim else ""
+    problems = [row.problem for row in (*entry.rows, *entry.intents)]
+    return next(filter(None, problems), claim.problem if claim else "")
 
 
 def _compute_digest(owner_id: str, when: datetime, records: Iterable[bytes], intents: Iterable[bytes]) -> str:

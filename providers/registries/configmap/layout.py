@@ -20,6 +20,7 @@ from providers.wire.poison import MAX_RECORD_TYPE_LENGTH, MAX_SET_IDENTIFIER_LEN
 
 MAX_SHARDS = 256
 _DIGEST_LENGTH = 16
+_BEHIND_ALL = EndpointKey("\U0010ffff", "", "")
 # What a Kubernetes API takes for the name of a ConfigMap, a DNS-1123 subdomain.
 _MAX_MAP_NAME_LENGTH = 253
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*+(?<=[a-z0-9]))?+"
@@ -76,6 +77,11 @@ class Index(msgspec.Struct, frozen=True):
     def number_of(self, key: EndpointKey) -> int:
         """Which of the shards a record set belongs in."""
         return bisect_right(self.shards, key, key=lambda shard: shard.place) - 1
+
+    def range_of(self, number: int) -> tuple[EndpointKey, EndpointKey]:
+        """The first record set that may be in a shard, and the first behind it that may not."""
+        places = [*(shard.place for shard in self.shards), _BEHIND_ALL]
+        return places[number], places[number + 1]
 
 
 class ShardMark(msgspec.Struct, frozen=True, omit_defaults=True, rename={"start": "from"}):

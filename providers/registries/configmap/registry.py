@@ -1,12 +1,12 @@
 """The ConfigMap registries of a namespace, each put together from the data of its ConfigMaps."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import msgspec
 
-from providers.registries.configmap.claims import read_claim
+from providers.registries.configmap.claims import read_claim, read_claims
 from providers.registries.configmap.layout import (
     Index,
     Shard,
@@ -34,37 +34,6 @@ _MISPLACED = "Its row stands in another shard than the index says."
 
 
 @dataclass(frozen=True)
-class ShardRows:
-    """What one ConfigMap of an owner says by record set, and the JSON of rows without a readable one.
-
-    `other_bytes` is the size of the data in it that is not ours.
-    """
-
-    owner_id: str
-    entries: Mapping[EndpointKey, Entry] = field(default_factory=dict)
-    unreadable: tuple[bytes, ...] = ()
-    unreadable_intents: tuple[bytes, ...] = ()
-    other_bytes: int = 0
-
-    @cached_property
-    def claims(self) -> tuple[StoredClaim, ...]:
-        """What the owner claims here."""
-        found = (read_claim(self.owner_id, key, entry) for key, entry in self.entries.items())
-        return tuple(claim for claim in found if claim is not None)
-
-    @cached_property
-    def row_count(self) -> int:
-        """The rows of record sets."""
-        return sum(len(entry.rows) for entry in self.entries.values())
-
-    @cached_property
-    def count(self) -> int:
-        """All rows and intents, unreadable ones too."""
-        intents = sum(len(entry.intents) for entry in self.entries.values())
-        return self.row_count + intents + len(self.unreadable) + len(self.unreadable_intents)
-
-
-@dataclass(frozen=True)
 class MapData:
     """A ConfigMap that is named as one of a registry. Its rows are read when they are asked for, once."""
 
@@ -77,23 +46,32 @@ class MapData:
         return {key: text for key, text in read_texts(self.obj, "data").items() if key in OUR_KEYS}
 
     @cached_property
-    def rows(self) -> ShardRows:
-        """Raises WireError where they are no JSON arrays."""
-        parsed = parse_map_name(read_metadata(self.obj, "name"))
+    def lists(self) -> tuple[RowList, RowList]:
+        """Its rows and its intents. Raises WireError where they are no JSON arrays."""
         rows, intents = (
             parse_rows(self.texts[key], self.max_items) if key in self.texts else RowList()
             for key in (RECORDS, INTENTS)
         )
+        return rows, intents
+
+    @cached_property
+    def entries(self) -> Mapping[EndpointKey, Entry]:
+        """What it says of each record set."""
+        rows, intents = self.lists
+        return group_rows(rows.rows, intents.rows)
+
+    @cached_property
+    def claims(self) -> Sequence[StoredClaim]:
+        """What its owner claims in it."""
+        parsed = parse_map_name(read_metadata(self.obj, "name"))
+        return read_claims(parsed.owner_id, self.entries) if parsed else ()
+
+    @cached_property
+    def other_bytes(self) -> int:
+        """The size of the data in it that is not ours."""
         others = {key: text for key, text in read_texts(self.obj, "data").items() if key not in OUR_KEYS}
         # Base64 text is longer than the bytes it stands for: this errs on the safe side.
-        other_bytes = measure_data({**others, **read_texts(self.obj, "binaryData")})
-        return ShardRows(
-            parsed.owner_id if parsed else "",
-            group_rows(rows.rows, intents.rows),
-            rows.unreadable,
-            intents.unreadable,
-            other_bytes,
-        )
+        return measure_data({**others, **read_texts(self.obj, "binaryData")})
 
     @property
     def is_empty(self) -> bool:
@@ -110,35 +88,40 @@ class MapData:
 
 @dataclass(frozen=True)
 class Registry:
-    """The registry of one owner: the layout of its shards, and the rows of each of them.
+    """The registry of one owner: its layout, and what is said of each record set in the shard of it.
 
-    `is_closed`: a writer began to split one of them.
+    `maps` are its ConfigMaps as they were read, by name. `misplaced` is what somebody put into another shard
+    than its own, by the name of that ConfigMap. `is_closed`: a writer began to split a shard.
     """
 
     owner_id: str
     index: Index
-    maps: tuple[ShardRows, ...]
+    rows: Mapping[EndpointKey, Entry] = field(default_factory=dict)
+    maps: Mapping[str, MapData] = field(default_factory=dict)
+    misplaced: Mapping[str, Mapping[EndpointKey, Entry]] = field(default_factory=dict)
     is_closed: bool = False
 
     @cached_property
     def entries(self) -> Mapping[EndpointKey, Entry]:
         """All that is said of each record set, of others' and unmanaged ones too."""
-        found: dict[EndpointKey, Entry] = {}
-        for each in self.maps:
-            for key, entry in each.entries.items():
-                before = found.get(key)
-                found[key] = (
-                    Entry(before.rows + entry.rows, before.intents + entry.intents) if before else entry
-                )
+        found = dict(self.rows)
+        for each in self.misplaced.values():
+            for key, entry in each.items():
+                before = found.get(key, NO_ENTRY)
+                found[key] = Entry(before.rows + entry.rows, before.intents + entry.intents)
         return found
 
     @property
     def claims(self) -> Sequence[StoredClaim]:
         """What this owner claims, each record set once."""
-        if len(self.entries) < sum(len(each.entries) for each in self.maps):
-            # Somebody put a row into another shard than the one it belongs in.
-            return ShardRows(self.owner_id, self.entries).claims
-        return [claim for each in self.maps for claim in each.claims]
+        if self.misplaced or len(self.rows) < sum(len(data.entries) for data in self.maps.values()):
+            return read_claims(self.owner_id, self.entries)
+        return [claim for data in self.maps.values() for claim in data.claims]
+
+    @property
+    def keyless(self) -> int:
+        """How many rows have no readable record set."""
+        return sum(len(each.unreadable) for data in self.maps.values() for each in data.lists)
 
     def claim_of(self, key: EndpointKey) -> StoredClaim | None:
         """What this owner claims of one record set."""
@@ -147,7 +130,7 @@ class Registry:
 
 def build_registry(owner_id: str) -> Registry:
     """The registry of an owner who has none yet, whether one can be made or not."""
-    return Registry(owner_id, build_index(f"{owner_id}-storage"), (ShardRows(owner_id),))
+    return Registry(owner_id, build_index(f"{owner_id}-storage"))
 
 
 def read_registries(maps: Mapping[str, MapData], max_items: int) -> dict[str, Registry]:
@@ -174,28 +157,29 @@ def read_registry(owner_id: str, maps: Mapping[str, MapData], max_items: int) ->
     first = format_map_name(owner_id)
     text = maps[first].texts.get(INDEX)
     index = parse_index(text, first) if text is not None else build_index(first)
-    ends = [shard.place for shard in index.shards[1:]]
-    found: list[ShardRows] = []
-    is_closed = False
-    for shard, end in zip(index.shards, [*ends, None], strict=True):
+    rows: dict[EndpointKey, Entry] = {}
+    misplaced: dict[str, dict[EndpointKey, Entry]] = {}
+    is_closed, count = False, 0
+    for number, shard in enumerate(index.shards):
         data = maps.get(shard.name)
         if data is None or RECORDS not in data.texts:
             raise unreadable(first, f"its index names {shard.name}, which is not there or has no `records`")
-        cut = _read_cut(first, shard, data) if found else 0
+        cut = _read_cut(first, shard, data) if number else 0
         is_closed = is_closed or cut > index.generation
         try:
-            rows = data.rows
-            raise_if_too_many(sum(each.count for each in found) + rows.count, max_items)
+            count += sum(len(each.rows) + len(each.unreadable) for each in data.lists)
+            raise_if_too_many(count, max_items)
         except WireError as error:
             raise unreadable(shard.name, f"its rows cannot be read ({error.reason})") from error
-        outside = {key for key in rows.entries if key < shard.place or (end is not None and key >= end)}
-        if outside:
-            # After a split these are at home in another shard, otherwise somebody put them here.
-            marked = {} if 0 < cut <= index.generation else {key: _mark(rows.entries[key]) for key in outside}
-            inside = {key: entry for key, entry in rows.entries.items() if key not in outside}
-            rows = replace(rows, entries=inside | marked)
-        found.append(rows)
-    return Registry(owner_id, index, tuple(found), is_closed)
+        start, end = index.range_of(number)
+        inside = {key: entry for key, entry in data.entries.items() if start <= key < end}
+        rows |= inside
+        # After a split what is outside is at home in another shard, otherwise somebody put it here.
+        if len(inside) < len(data.entries) and not 0 < cut <= index.generation:
+            outside = data.entries.keys() - inside.keys()
+            misplaced[shard.name] = {key: _mark(data.entries[key]) for key in outside}
+    found = {shard.name: maps[shard.name] for shard in index.shards}
+    return Registry(owner_id, index, rows, found, misplaced, is_closed)
 
 
 def measure_data(data: Mapping[str, str]) -> int:

@@ -60,8 +60,7 @@ def compare_with_provider(
     """
     found = _find_differences(registry, _read_endpoints_by_key(endpoints), owners)
     listed = tuple(islice(found, MAX_DIFFERENCES))
-    keyless = sum(len(each.unreadable) + len(each.unreadable_intents) for each in registry.maps)
-    return Comparison(listed, sum(1 for _ in found), keyless)
+    return Comparison(listed, sum(1 for _ in found), registry.keyless)
 
 
 def build_rebuild(

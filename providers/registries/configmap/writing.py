@@ -6,7 +6,7 @@ writes while a shard is closed writes a new generation of the index first: then 
 on. The first shard needs no closing: the index is in it, so its split ends in one write.
 """
 
-from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -25,11 +25,10 @@ from providers.registries.configmap.registry import (
     SHARD,
     MapData,
     Registry,
-    ShardRows,
     build_registry,
     measure_data,
 )
-from providers.registries.configmap.rows import NO_ENTRY, Entry, format_rows
+from providers.registries.configmap.rows import NO_ENTRY, Entry, RowList, format_rows
 from providers.registries.errors import RegistryError
 from providers.registries.kubernetes_object import read_metadata
 from providers.wire.endpoint import EndpointKey
@@ -80,16 +79,15 @@ class WritePlan:
             index = msgspec.structs.replace(registry.index, generation=registry.index.generation + 1)
             registry = replace(registry, index=index, is_closed=False)
             self._write(registry, 0)
-        edited = _edit(registry, edits)
+        entries = {key: entry for key, entry in {**registry.rows, **edits}.items() if entry != NO_ENTRY}
+        edited = replace(registry, rows=entries)
         # From the last shard to the first: a split changes the numbers of those behind it.
-        for number in reversed(range(len(registry.maps))):
-            is_edited = edited.maps[number] is not registry.maps[number]
-            if is_edited and _measure(edited, number) > self._max_bytes:
+        for number in sorted({registry.index.number_of(key) for key in edits}, reverse=True):
+            if _measure(edited, number, format_map(edited, number)) > self._max_bytes:
                 registry = self._split(registry, number, find_cuts(edited, number, self._max_bytes))
-                edited = _edit(registry, edits)
-        for number, (before, after) in enumerate(zip(registry.maps, edited.maps, strict=True)):
-            if after is not before:
-                self._write(edited, number, has_edits=True)
+                edited = replace(registry, rows=entries)
+        for number in sorted({edited.index.number_of(key) for key in edits}):
+            self._write(edited, number, has_edits=True)
         self._registries[owner_id] = edited
 
     def _begin(self, owner_id: str) -> Registry:
@@ -106,20 +104,13 @@ class WritePlan:
         """Split a shard before the record sets `starts`. No row is changed here."""
         taken = {name for name, data in self._maps.items() if not data.is_shard}
         index = split_shard(registry.index, number, starts, taken)
-        standing = registry.maps[number]
-        parts: list[dict[EndpointKey, Entry]] = [{} for _ in range(len(starts) + 1)]
-        for key, entry in standing.entries.items():
-            parts[bisect_right(starts, key)][key] = entry
-        kept = replace(standing, entries=parts[0])
-        new = [ShardRows(registry.owner_id, part) for part in parts[1:]]
-        maps = (*registry.maps[:number], kept, *new, *registry.maps[number + 1 :])
-        after = Registry(registry.owner_id, index, maps)
+        after = replace(registry, index=index)
         if number:
             self._write(registry, number, cut=index.generation)
         elif registry.index.generation == 0:
             self._write(registry, 0)  # a shard without an index belongs to nothing
-        for each in range(number + 1, number + len(parts)):
-            self._write(after, each)
+        for new in range(number + 1, number + 1 + len(starts)):
+            self._write(after, new)
         self._write(after, 0)
         if number:
             self._write(after, number)
@@ -128,24 +119,30 @@ class WritePlan:
     def _write(self, registry: Registry, number: int, *, cut: int = 0, has_edits: bool = False) -> None:
         name = registry.index.shards[number].name
         data = format_map(registry, number, cut=cut)
-        if registry.maps[number].other_bytes + measure_data(data) > _MAX_MAP_BYTES:
+        if _measure(registry, number, data) > _MAX_MAP_BYTES:
             raise NoRoom(f"The ConfigMap {name} would take more than 1 MiB, which no Kubernetes API accepts.")
         self.writes.append(MapWrite(name, data, has_edits))
 
 
 def format_map(registry: Registry, number: int, *, cut: int = 0) -> dict[str, str]:
     """What a shard's ConfigMap has under our keys. `cut` is the generation that a split of it makes."""
-    found = registry.maps[number]
-    entries = [found.entries[key] for key in sorted(found.entries)]
-    records = [row.raw for entry in entries for row in entry.rows]
-    intents = [intent.raw for entry in entries for intent in entry.intents]
-    data = {RECORDS: format_rows([*records, *found.unreadable])}
-    if intents or found.unreadable_intents:
-        data[INTENTS] = format_rows([*intents, *found.unreadable_intents])
+    shard = registry.index.shards[number]
+    standing = registry.maps.get(shard.name)
+    unreadable, unreadable_intents = standing.lists if standing else (RowList(), RowList())
+    entries = [registry.rows[key] for key in _list_keys(registry, number)]
+    entries += registry.misplaced.get(shard.name, {}).values()
+    records = [row.raw for entry in entries for row in entry.rows] + [*unreadable.unreadable]
+    intents = [row.raw for entry in entries for row in entry.intents] + [*unreadable_intents.unreadable]
+    data = {RECORDS: format_rows(records)}
+    if intents:
+        data[INTENTS] = format_rows(intents)
     if number:
-        data[SHARD] = format_mark(registry.index.shards[number], cut)
+        data[SHARD] = format_mark(shard, cut)
     else:
-        data[INDEX] = format_index(registry.index, [each.row_count for each in registry.maps])
+        counts = Counter(registry.index.number_of(key) for key, entry in registry.rows.items() if entry.rows)
+        data[INDEX] = format_index(
+            registry.index, [counts[each] for each in range(len(registry.index.shards))]
+        )
     return data
 
 
@@ -154,37 +151,30 @@ def find_cuts(registry: Registry, number: int, max_bytes: int) -> list[EndpointK
 
     The answer rests on what is in the shard, not on any order. Raises NoRoom where splitting is no help.
     """
-    entries, shard = registry.maps[number].entries, registry.index.shards[number]
-    weights = {
-        key: sum(len(row.raw) + len(",\n") for row in (*entry.rows, *entry.intents))
-        for key, entry in entries.items()
-        if registry.index.number_of(key) == number
-    }
-    size = _measure(registry, number) - sum(weights.values())
+    shard = registry.index.shards[number]
+    weights = {}
+    for key in _list_keys(registry, number):
+        entry = registry.rows[key]
+        weights[key] = sum(len(row.raw) + len(",\n") for row in (*entry.rows, *entry.intents))
+    size = _measure(registry, number, format_map(registry, number)) - sum(weights.values())
     cuts: list[EndpointKey] = []
-    for key in sorted(weights):
-        if size + weights[key] > int(max_bytes * _FILL) and key > shard.place:
+    for key, weight in weights.items():
+        if size + weight > int(max_bytes * _FILL) and key > shard.place:
             cuts.append(key)
             size = 0
-        size += weights[key]
+        size += weight
     if not cuts:
         raise NoRoom(f"The ConfigMap {shard.name} has no room for one more row.")
     return cuts
 
 
-def _measure(registry: Registry, number: int) -> int:
-    """The bytes of all data of a shard's ConfigMap."""
-    return registry.maps[number].other_bytes + measure_data(format_map(registry, number))
+def _list_keys(registry: Registry, number: int) -> list[EndpointKey]:
+    """The record sets of a shard, in their order."""
+    start, end = registry.index.range_of(number)
+    return sorted(key for key in registry.rows if start <= key < end)
 
 
-def _edit(registry: Registry, edits: Edits) -> Registry:
-    """The registry with these edits made. A shard without any is the same value as before."""
-    maps = list(registry.maps)
-    split: dict[int, dict[EndpointKey, Entry]] = {}
-    for key, entry in edits.items():
-        split.setdefault(registry.index.number_of(key), {})[key] = entry
-    for number, mine in split.items():
-        entries = {**maps[number].entries, **mine}
-        kept = {key: entry for key, entry in entries.items() if entry != NO_ENTRY}
-        maps[number] = replace(maps[number], entries=kept)
-    return replace(registry, maps=tuple(maps))
+def _measure(registry: Registry, number: int, data: Mapping[str, str]) -> int:
+    """The bytes of all data of a shard's ConfigMap, which has this under our keys."""
+    standing = registry.maps.get(registry.index.shards[number].name)
+    return measure_data(data) + (standing.other_bytes if standing else 0)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import msgspec
@@ -12,10 +11,11 @@ from hypothesis import strategies as st
 
 from providers.registries.configmap.export import UnusableExport, export_registry, parse_export
 from providers.registries.configmap.layout import UnstorableOwner
-from providers.registries.configmap.rows import Row, parse_rows
+from providers.registries.configmap.registry import read_registry
+from providers.registries.configmap.rows import Row, format_rows
 from providers.wire.endpoint import EndpointKey
 from tests.depth import examples
-from tests.providers.registries.configmap.values import BLUE, ROWS, make_registry, make_rows
+from tests.providers.registries.configmap.values import BLUE, ROWS, make_data, make_registry, make_rows
 
 OTHER = EndpointKey("other.example.org", "A", "")
 WHEN = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -50,10 +50,10 @@ def test_a_person_can_read_it() -> None:
 def test_rows_that_cannot_be_believed_stay_behind() -> None:
     twice = make_rows(1, resource="a") + make_rows(1, resource="b")
     others_twice = make_rows(5, owner="green-cluster", resource="a")[4:] * 2
-    odd = parse_rows('[{"dnsname":"odd.example.org","owner":5,"type":"A"}, 1, 2, {}, []]', 5)
-    registry = make_registry([*twice, *odd.rows, *others_twice, *make_rows(3)[1:]])
-    (found,) = registry.maps
-    registry = replace(registry, maps=(replace(found, unreadable=odd.unreadable),))
+    raws = [row.raw for row in (*twice, *others_twice, *make_rows(3)[1:])]
+    odd = [b'{"dnsname":"odd.example.org","owner":5,"type":"A"}', b"1", b"2", b"{}", b"[]"]
+    data = make_data(f"{BLUE}-storage", {"records": format_rows([*raws, *odd])})
+    registry = read_registry(BLUE, {f"{BLUE}-storage": data}, max_items=100)
 
     export = parse_export(export_registry(registry, when=WHEN), max_items=100)
 
