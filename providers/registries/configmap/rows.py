@@ -11,8 +11,8 @@ import msgspec
 
 from providers.wire.canonical_name import canonical_targets, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
-from providers.wire.errors import RecordTooLarge
-from providers.wire.json_reading import STRICT, fold_key, parse_json
+from providers.wire.errors import RecordTooLarge, WireError
+from providers.wire.json_reading import STRICT, JsonObject, collect_fields, make_fields, parse_json
 from providers.wire.json_shape import MAX_DEPTH, split_array, strip_frame
 from providers.wire.poison import MAX_RECORD_BYTES, find_poison, safe_text
 from providers.wire.strict_json import NotStrictJson, parse_strict_json
@@ -67,7 +67,8 @@ class _Fields(msgspec.Struct, gc=False, omit_defaults=True):
 _ENCODER = msgspec.json.Encoder()
 _FIELDS_DECODER = msgspec.json.Decoder(_Fields)
 _RAW_DECODER = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_EMPTY = {"dnsname": "", "owner": "", "target": "", "type": "", "set": ""}
+_NAMES = make_fields(*_Fields.__struct_fields__)
+_EMPTY: dict[str, object] = {"dnsname": "", "owner": "", "target": "", "type": "", "set": ""}
 
 
 def parse_rows(text: str, max_items: int) -> RowList:
@@ -153,32 +154,31 @@ def _read_row(raw: bytes) -> Row | None:
                 return _check_row(raw, fields, fields.owner)
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
             pass  # not as we write it
-    parse_json(raw, "$", STRICT)
     return _read_row_of_others(raw)
 
 
 def _read_row_of_others(raw: bytes) -> Row | None:
-    """A row that somebody else wrote: fields in any order, null for an empty one, others beside them."""
+    """A row that somebody else wrote. What cannot be read beside its record set is the row's problem."""
+    value = parse_json(raw, "$", STRICT)
+    if len(raw) > MAX_RECORD_BYTES or not isinstance(value, JsonObject):
+        return None
     try:
-        value = parse_strict_json(raw, max_depth=MAX_DEPTH)
+        known = collect_fields(value, _NAMES, "$", STRICT)
+    except WireError:
+        return None  # a key twice, or in another case: a Go program reads keys in any case
+    found = {**_EMPTY, **{name: each for name, each in known.items() if each is not None}}
+    name, kind, identifier, owner = (found[key] for key in ("dnsname", "type", "set", "owner"))
+    if not (isinstance(name, str) and isinstance(kind, str) and isinstance(identifier, str)):
+        return None
+    fields, problem = _Fields(name, "", "", kind, set=identifier), ""
+    try:
         # On one line, all else as it was: a map may have no room for what a person indented.
         raw = msgspec.json.format(raw, indent=-1)
-    except (NotStrictJson, msgspec.MsgspecError):
-        return None
-    if len(raw) > MAX_RECORD_BYTES or not isinstance(value, dict):
-        return None
-    names = _Fields.__struct_fields__
-    found = {**_EMPTY, **{name: value[name] for name in names if value.get(name) is not None}}
-    # A Go program reads keys in any case.
-    is_ambiguous = any(key not in names and fold_key(key) in names for key in value)
-    if is_ambiguous or not all(isinstance(found[name], str) for name in ("dnsname", "type", "set")):
-        return None
-    owner_id = found["owner"] if isinstance(found["owner"], str) else None
-    try:
-        return _check_row(raw, msgspec.convert(found, _Fields), owner_id)
-    except msgspec.ValidationError as error:
-        fields = _Fields(found["dnsname"], "", "", found["type"], set=found["set"])
-        return _check_row(raw, fields, owner_id, f"The row cannot be read: {error}.")
+        labels = parse_strict_json(raw, max_depth=MAX_DEPTH).get("labels") or {}
+        fields = msgspec.convert({**found, "labels": labels}, _Fields)
+    except (NotStrictJson, msgspec.MsgspecError) as error:
+        problem = f"The row cannot be read: {error}."
+    return _check_row(raw, fields, owner if isinstance(owner, str) else None, problem)
 
 
 def _check_row(raw: bytes, fields: _Fields, owner_id: str | None, problem: str = "") -> Row | None:
