@@ -1,1 +1,1 @@
-"""ConfigMap registries beside what their providers show: the difference told, and made good on request."""
+"""ConfigMap registries beside what their providers show: differences are findings, corrected on request."""

@@ -1,4 +1,4 @@
-"""Hold a ConfigMap registry against what its provider shows now."""
+"""Compare a ConfigMap registry with what its provider shows now, and rebuild it where its profile says so."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,18 +31,18 @@ from registry_app.models import Finding, Provider, RegistryProfile
 from registry_app.outside_copy import announce_send, count_send
 from registry_app.queries.freeze import find_send_stops
 from registry_app.queries.instance import list_owner_ids
-from registry_app.reconcile.findings.draft import FindingDraft, Kind
+from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
 from registry_app.reconcile.store_findings import open_finding, resolve_finding, resolve_findings
-from registry_app.resync.draft_drift import draft_drift
 from registry_app.writes.session import LeasedProvider, ProviderBusy, leased_provider
 
 _logger = structlog.get_logger(__name__)
 _BUSY_AGAIN = timedelta(seconds=15)
+_MOST_LISTED = 100
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a provider shows, and whose it is by all registries that are read."""
+    """What a provider shows, and the owners of it by all registries that are read."""
 
     endpoints: Sequence[Endpoint]
     owners: Mapping[EndpointKey, str]
@@ -50,12 +50,12 @@ class Shown:
 
 def resync_registry(profile_id: int) -> None:
     """Compare the registry of each owner that uses a ConfigMap profile with its provider, and open or
-    resolve the finding that tells the difference; where the profile says so, make it good first.
+    resolve the finding about the differences; where the profile says so, rebuild it first.
 
-    Nothing happens if it is not due, if somebody else has the provider, or while a person has to say whether
-    what it shows is to be believed (I3). A registry that lost claims no sync has believed to be gone is not
-    rebuilt. Whose a row is never changes here, and record sets at the provider are only read. A store or a
-    provider that cannot be read is told by the syncs, which read both too.
+    Nothing happens if it is not due, if somebody else has the provider, or while a snapshot of it is held
+    (I3). A registry that lost claims which no sync has accepted as gone is not rebuilt. The owner of a row
+    never changes here, and record sets at the provider are only read. A store or a provider that cannot be
+    read is reported by the syncs, which read both too.
     """
     profile = RegistryProfile.objects.filter(pk=profile_id, kind__in=KINDS_WITH_RESYNC).first()
     provider = profile.providers.filter(is_enabled=True).first() if profile else None
@@ -89,10 +89,10 @@ def _resync(profile: RegistryProfile, leased: LeasedProvider) -> None:
             leased.renew(exchanges=3)
             found = store.compare(owner_id, endpoints, owners=owners)
             rebuilds = owner_id not in losers and _may_rebuild(profile, provider)
-            draft = draft_drift(profile, provider, owner_id, found, was_rebuilt=rebuilds)
+            draft = _draft_drift(profile, provider, owner_id, found, was_rebuilt=rebuilds)
             if rebuilds and found.differences and _is_news(provider, draft):
                 found = _rebuild(profile, leased, store, owner_id, Shown(endpoints, owners), found)
-                draft = draft_drift(profile, provider, owner_id, found, was_rebuilt=True)
+                draft = _draft_drift(profile, provider, owner_id, found, was_rebuilt=True)
             _store_finding(leased, draft, is_there=bool(found.differences or found.keyless))
         _resolve_left_over(profile, leased)
 
@@ -105,7 +105,7 @@ def _rebuild(
     shown: Shown,
     found: Comparison,
 ) -> Comparison:
-    """Write the intent, act once, then look: what differs afterwards."""
+    """Write the intent, act once, then read back: what differs afterwards."""
     with leased.fenced():
         differences = len(found.differences) + found.further
         after = {"owner_id": owner_id, "differences": differences}
@@ -118,8 +118,8 @@ def _rebuild(
     return store.compare(owner_id, shown.endpoints, owners=shown.owners)
 
 
-def _read_all(profile: RegistryProfile, provider: Provider, store: ResyncableStore, body: bytes) -> Snapshot:
-    """Whose each record set is by the claims of the zone and those of the profile's maps."""
+def _read_all(profile: RegistryProfile, provider: Provider, store: ConfigMapStore, body: bytes) -> Snapshot:
+    """The owner of each record set by the claims of the zone and those of the profile's maps."""
     reference = str(profile.pk)
     contents = StoreContents(reference, profile.kind, tuple(store.fetch_claims()))
     return decode_snapshot(
@@ -132,8 +132,8 @@ def _read_all(profile: RegistryProfile, provider: Provider, store: ResyncableSto
 
 
 def _find_losers(profile: RegistryProfile, provider: Provider, snapshot: Snapshot) -> set[str]:
-    """Owners whose registry lost claims that no sync has believed to be gone: rebuilt now, it would say of
-    their record sets that they are nobody's."""
+    """Owners whose registry lost claims that no sync has accepted as gone: rebuilt now, it would say that
+    nobody owns their record sets."""
     if not profile.is_rebuilt:
         return set()
     return {each.holding.owner_id for each in find_lost_claims(provider, snapshot)}
@@ -141,6 +141,49 @@ def _find_losers(profile: RegistryProfile, provider: Provider, snapshot: Snapsho
 
 def _may_rebuild(profile: RegistryProfile, provider: Provider) -> bool:
     return profile.is_rebuilt and not find_send_stops(provider)
+
+
+def _draft_drift(
+    profile: RegistryProfile, provider: Provider, owner_id: str, found: Comparison, *, was_rebuilt: bool
+) -> FindingDraft:
+    """One finding for each owner's registry; its details list the first differences. `was_rebuilt`: these
+    are what a rebuild left."""
+    count = len(found.differences) + found.further
+    what = "place" if count == 1 else "places"
+    keyless = f" {found.keyless} rows cannot be assigned to a record set." if found.keyless else ""
+    listed = found.differences[:_MOST_LISTED]
+    way_out = (
+        "It was updated. These rows could not be updated."
+        if was_rebuilt
+        else "Its instance updates it when it runs. Or let dnsadmin update it: set “rebuilt from the "
+        "provider” in the registry profile."
+    )
+    return FindingDraft(
+        kind=Kind.REGISTRY_DRIFT,
+        severity=Severity.WARNING,
+        subject=f"{profile.pk}\0{owner_id}",
+        explanation=(
+            f"The ConfigMap registry of {owner_id} in the namespace {profile.namespace} ({profile.name}) "
+            f"differs from what {provider.name} shows in {count} {what}.{keyless} {way_out}"
+        ),
+        details={
+            "registry_profile": profile.name,
+            "owner_id": owner_id,
+            "count": count,
+            "was_rebuilt": was_rebuilt,
+            "differences": [
+                {
+                    "kind": each.kind.value,
+                    "name": each.key.name,
+                    "record_type": each.key.record_type,
+                    "set_identifier": each.key.set_identifier,
+                    "in_registry": each.in_registry,
+                    "at_provider": each.at_provider,
+                }
+                for each in listed
+            ],
+        },
+    )
 
 
 def _store_finding(leased: LeasedProvider, draft: FindingDraft, *, is_there: bool) -> None:
@@ -156,17 +199,19 @@ def _store_finding(leased: LeasedProvider, draft: FindingDraft, *, is_there: boo
 def _is_news(provider: Provider, draft: FindingDraft) -> bool:
     """Whether these are not just what the last rebuild left: another one would leave them too."""
     known = Finding.objects.filter(fingerprint=draft.fingerprint(provider.pk))
-    told = known.exclude(state=Finding.State.RESOLVED).values_list("details", flat=True).first()
-    return bool(told != dict(draft.details))
+    reported = known.exclude(state=Finding.State.RESOLVED).values_list("details", flat=True).first()
+    return bool(reported != dict(draft.details))
 
 
 def _resolve_left_over(profile: RegistryProfile, leased: LeasedProvider) -> None:
     """Findings about owners that do not use the profile any more."""
     owner_ids = set(list_owner_ids(profile, leased.provider))
-    told = Finding.objects.filter(
+    reported = Finding.objects.filter(
         provider=leased.provider, kind=Kind.REGISTRY_DRIFT, details__registry_profile=profile.name
     ).exclude(state=Finding.State.RESOLVED)
-    gone = [pk for pk, details in told.values_list("pk", "details") if details["owner_id"] not in owner_ids]
+    gone = [
+        pk for pk, details in reported.values_list("pk", "details") if details["owner_id"] not in owner_ids
+    ]
     with leased.fenced():
         resolve_findings(gone, fetch_now())
 
