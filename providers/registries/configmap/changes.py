@@ -47,7 +47,7 @@ def build_edits(
     of the second.
 
     `registries` are all that there are, by owner. Raises RegistryError for the first change that does not
-    fit what stands, or that no row can hold.
+    fit what stands, or that no row can have.
     """
     edits: tuple[OwnerEdits, OwnerEdits] = ({}, {})
     seen: set[tuple[str, EndpointKey]] = set()
@@ -120,11 +120,11 @@ def _build_coming(
     # A claim that moves from one owner to another may not become a mere intent on its way.
     if change.is_intent and going is None and not place.is_settled:
         if not change.record.targets:
-            raise _Unfitting("has no targets, without which an intent says nothing.")
+            raise _Unfitting("has no targets, so there can be no intent for it.")
         intent = build_row(change.record, place.owner_id, labels, _first(entry.intents))
         if stands and has_targets_of(entry.intents[0], intent):
             return None
-        # A row that stands there is no claim of this owner: it is somebody else's, or nobody's. It stays.
+        # A row that stands there is no claim of this owner: it names another owner, or none. It stays.
         return Entry(entry.rows[:1], (intent,))
     like = _first((*entry.rows, *entry.intents, *(going.entry.rows if going else ())))
     row = build_row(change.record, place.owner_id, labels, like)

@@ -17,7 +17,7 @@ def format_text(owner_id: str, labels: Mapping[str, str]) -> str:
 
 
 def parse_text(text: str) -> tuple[str, dict[str, str]]:
-    """Owner id and further labels of a heritage text that a row is to hold.
+    """Owner id and further labels of a heritage text that is to be stored in a row.
 
     Raises ForeignText, and UnwritableLabel for a text that would not be read back the same.
     """

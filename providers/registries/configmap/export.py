@@ -112,8 +112,9 @@ def build_restore(
 ) -> dict[EndpointKey, Entry]:
     """The edits that bring an export back, none for what stands already.
 
-    A row of nobody gives way: an instance that began anew has written those. Raises RegistryError where a
-    row stands that says something else, or where another owner (`claimants`) claims what the export claims.
+    Rows without an owner are replaced: an instance that began anew has written those. Raises RegistryError
+    where a row stands that says something else, or where another owner (`claimants`) claims what the export
+    claims.
     """
     edits: dict[EndpointKey, Entry] = {}
     for key, entry in group_rows(export.rows, export.intents).items():
@@ -121,7 +122,7 @@ def build_restore(
         if is_claim and claimants.get(key, export.owner_id) != export.owner_id:
             raise RegistryError(f"{describe_key(key)} is claimed by {claimants[key]} here.")
         standing = registry.entries.get(key, NO_ENTRY)
-        if not (_give_way(standing.rows, entry.rows) and _give_way(standing.intents, entry.intents)):
+        if not (_may_replace(standing.rows, entry.rows) and _may_replace(standing.intents, entry.intents)):
             raise RegistryError(f"{describe_key(key)} has a row here that says something else.")
         wanted = Entry(entry.rows or standing.rows[:1], entry.intents or standing.intents[:1])
         if wanted != standing:
@@ -129,7 +130,7 @@ def build_restore(
     return edits
 
 
-def _give_way(standing: tuple[Row, ...], rows: tuple[Row, ...]) -> bool:
+def _may_replace(standing: tuple[Row, ...], rows: tuple[Row, ...]) -> bool:
     return all(not row.problem and (row.owner_id == "" or row in rows) for row in standing)
 
 

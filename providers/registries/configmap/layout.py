@@ -20,7 +20,7 @@ from providers.wire.poison import MAX_RECORD_TYPE_LENGTH, MAX_SET_IDENTIFIER_LEN
 
 MAX_SHARDS = 256
 _DIGEST_LENGTH = 16
-_BEHIND_ALL = EndpointKey("\U0010ffff", "", "")
+_AFTER_ALL = EndpointKey("\U0010ffff", "", "")
 # What a Kubernetes API takes for the name of a ConfigMap, a DNS-1123 subdomain.
 _MAX_MAP_NAME_LENGTH = 253
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*+(?<=[a-z0-9]))?+"
@@ -40,7 +40,7 @@ class UnstorableOwner(RegistryError):
 
 
 class UnreadableRegistry(RegistryError):
-    """A registry whose rows are not all known: never taken for an empty one. Its ConfigMap is named."""
+    """A registry that cannot be read as a whole: never taken for an empty one. Its ConfigMap is named."""
 
 
 class MapName(NamedTuple):
@@ -79,16 +79,16 @@ class Index(msgspec.Struct, frozen=True):
         return bisect_right(self.shards, key, key=lambda shard: shard.place) - 1
 
     def range_of(self, number: int) -> tuple[EndpointKey, EndpointKey]:
-        """The first record set that may be in a shard, and the first behind it that may not."""
-        places = [*(shard.place for shard in self.shards), _BEHIND_ALL]
+        """The first record set that may be in a shard, and the end, which may not."""
+        places = [*(shard.place for shard in self.shards), _AFTER_ALL]
         return places[number], places[number + 1]
 
 
 class ShardMark(msgspec.Struct, frozen=True, omit_defaults=True, rename={"start": "from"}):
     """What a further shard says of itself.
 
-    `cut` is the generation that a split of it makes. Until the index has that generation, nobody changes a
-    row of it. From then on it may have rows that went to other shards; they do not count, and go with its
+    `cut` is the generation that a split of it makes. Until the index has that generation, no writer changes
+    a row of it. From then on it may have rows that went to other shards; they do not count, and go with its
     next write.
     """
 

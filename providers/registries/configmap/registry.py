@@ -88,10 +88,10 @@ class MapData:
 
 @dataclass(frozen=True)
 class Registry:
-    """The registry of one owner: its layout, and what is said of each record set in the shard of it.
+    """The registry of one owner: its layout, and the entry of each record set in its shard.
 
-    `maps` are its ConfigMaps as they were read, by name. `misplaced` is what somebody put into another shard
-    than its own, by the name of that ConfigMap. `is_closed`: a writer began to split a shard.
+    `maps` are its ConfigMaps as they were read, by name. `misplaced` are entries in another shard
+    than the index says, by the name of that ConfigMap. `is_closed`: a writer began to split a shard.
     """
 
     owner_id: str
@@ -103,7 +103,7 @@ class Registry:
 
     @cached_property
     def entries(self) -> Mapping[EndpointKey, Entry]:
-        """All that is said of each record set, of others' and unmanaged ones too."""
+        """The entries of all record sets, of others' and unmanaged ones too."""
         found = dict(self.rows)
         for each in self.misplaced.values():
             for key, entry in each.items():
@@ -174,7 +174,7 @@ def read_registry(owner_id: str, maps: Mapping[str, MapData], max_items: int) ->
         start, end = index.range_of(number)
         inside = {key: entry for key, entry in data.entries.items() if start <= key < end}
         rows |= inside
-        # After a split what is outside is at home in another shard, otherwise somebody put it here.
+        # After a split what is outside is in another shard, otherwise a person put it here.
         if len(inside) < len(data.entries) and not 0 < cut <= index.generation:
             outside = data.entries.keys() - inside.keys()
             misplaced[shard.name] = {key: _mark(data.entries[key]) for key in outside}
@@ -211,8 +211,8 @@ def _mark(entry: Entry) -> Entry:
 
 
 def _raise_if_orphaned(first: str, name: str, maps: Mapping[str, MapData]) -> None:
-    """A shard without an index, which is written before any shard: somebody else deleted it, or wrote over
-    it, and what is left is not the whole registry."""
+    """A shard without an index, which is written before any shard: another program deleted it, or
+    wrote over it, and what is left is not the whole registry."""
     has_index = first in maps and {RECORDS, INDEX} <= maps[first].texts.keys()
     if not has_index and RECORDS in maps[name].texts and maps[name].is_shard:
         raise UnreadableRegistry(

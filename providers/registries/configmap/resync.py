@@ -55,8 +55,8 @@ def compare_with_provider(
 ) -> Comparison:
     """Where rows and record sets differ, rows in their order first.
 
-    `owners` are the owners of record sets by whatever registry: rows must not say that nobody owns those of
-    others.
+    `owners` are the owners of record sets by whatever registry: a row must not be without an owner
+    where another owns its record set.
     """
     found = _find_differences(registry, _read_endpoints_by_key(endpoints), owners)
     listed = tuple(islice(found, MAX_DIFFERENCES))
@@ -70,11 +70,11 @@ def build_rebuild(
     *,
     keep_own: bool,
 ) -> dict[EndpointKey, Entry]:
-    """The edits that make the registry hold what the provider shows, and nothing for what it holds already.
+    """The edits that make the registry agree with the provider, and nothing for what agrees already.
 
     Every record set gets a row: the owner's own keep owner and labels, an intent that came true becomes a
     row, all others name who claims them in `claimants` (in whatever registry), or whom they named before, or
-    nobody. Rows without a record set go, but with `keep_own` not the owner's own: its record sets may be on
+    no owner. Rows without a record set go, but with `keep_own` not the owner's own: its record sets may be on
     their way. What is not valid is left as it stands.
     """
     owner_id = registry.owner_id
@@ -105,7 +105,7 @@ def _find_other(owner_id: str, key: EndpointKey, owners: Mapping[EndpointKey, st
 
 
 def _build_entry(owner_id: str, standing: Entry, record: Endpoint, claimant: str) -> Entry:
-    """What is to be said of a record set that the provider shows."""
+    """The entry of a record set that the provider shows."""
     row, intents = next(iter(standing.rows), None), standing.intents
     try:
         if row is not None and row.owner_id == owner_id:

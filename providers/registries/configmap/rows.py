@@ -107,7 +107,7 @@ def group_rows(rows: Sequence[Row], intents: Sequence[Row] = ()) -> dict[Endpoin
 
 
 def build_row(record: Endpoint, owner_id: str, labels: Mapping[str, str], like: Row | None = None) -> Row:
-    """The row of a record set, for an owner or, with an empty one, for nobody.
+    """The row of a record set, with an empty owner id for no owner.
 
     Of `like`, the row that stands there, all in it that is not ours is kept, and its targets too where the
     record set shows none. Raises RecordTooLarge for a row no reader would take.
@@ -154,11 +154,11 @@ def _read_row(raw: bytes) -> Row | None:
                 return _check_row(raw, fields, fields.owner)
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
             pass  # not as we write it
-    return _read_row_of_others(raw)
+    return _read_foreign_row(raw)
 
 
-def _read_row_of_others(raw: bytes) -> Row | None:
-    """A row that somebody else wrote. What cannot be read beside its record set is the row's problem."""
+def _read_foreign_row(raw: bytes) -> Row | None:
+    """A row that is not as we write it. What cannot be read beside its record set is the row's problem."""
     value = parse_json(raw, "$", STRICT)
     if len(raw) > MAX_RECORD_BYTES or not isinstance(value, JsonObject):
         return None

@@ -1,8 +1,8 @@
 """Edits of ConfigMap registries as the ConfigMaps to be written, one after the other; and splits of shards.
 
 A split is four writes, and between any two of them a reader finds every row: the shard closes itself for
-other writers, the new shards are written, the index names them, the shard drops what it gave away. Whoever
-writes while a shard is closed writes a new generation of the index first: then whoever closed it cannot go
+other writers, the new shards are written, the index names them, the shard drops what it gave away. A writer
+that finds a closed shard writes a new generation of the index first: then the one that closed it cannot go
 on. The first shard needs no closing: the index is in it, so its split ends in one write.
 """
 

@@ -76,7 +76,7 @@ class ConfigMapStore:
         return StoreReading(_compute_objects_digest(objects), lambda: _list_claims(self._read(objects)[1]))
 
     def write(self, changes: Sequence[StoredClaimChange]) -> None:
-        """Make each change if its row still holds `old`, and none if one does not.
+        """Make each change if its row still has `old`, and none if one does not.
 
         A claim that moves is written in its new owner's map before it goes from the old one's, so that
         there is one at every moment. A change that stands already is taken for made: what was cut short is
@@ -107,7 +107,7 @@ class ConfigMapStore:
         owners: Mapping[EndpointKey, str] = NO_OWNERS,
         keep_own: bool = True,
     ) -> Comparison:
-        """Make an owner's registry hold what its provider shows, `endpoints`, and return what was different.
+        """Make an owner's registry agree with what its provider shows, `endpoints`; what was different.
 
         What another owner claims in a map of its own, or has in `owners`, gets a row that names it. The
         owner's own rows stay its own, and with `keep_own` stay even where there is no record set: it may be
@@ -176,7 +176,7 @@ class ConfigMapStore:
     def _write(self, build: _BuildEdits) -> _Registries:
         """Read, decide and write; from the beginning again where another writer was first. What was read.
 
-        One deadline for all of it: whoever asks has a lease for as long as that, and no longer.
+        One deadline for all of it: the caller's lease lasts as long as that, and no longer.
         """
         client = self._client.within(self._client.limits.seconds)
         written: list[str] = []

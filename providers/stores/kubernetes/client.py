@@ -36,7 +36,7 @@ from providers.stores.kubernetes.refusals import (
 )
 from providers.wire.strict_json import NotStrictJson
 
-# What tells an object from all it ever was: its uid, and its resourceVersion.
+# Which version of which object: its uid, and its resourceVersion.
 ObjectVersion = tuple[str, str]
 
 CONFIG_MAPS: Final = Resource("api/v1", "configmaps", "ConfigMap", page_size=25)  # of up to 1 MiB each
@@ -44,7 +44,7 @@ DNS_RECORDS: Final = Resource("apis/externaldns.k8s.io/v1alpha1", "dnsrecords", 
 
 # How often a list is begun at all: each time the API forgot the moment it showed, while it was read.
 _MOST_BEGINNINGS: Final = 3
-# All pages of a list together: so many times what one answer may hold.
+# All pages of a list together: so many times the limit of one answer.
 _BODIES_PER_LIST: Final = 4
 _NAMESPACES: Final = Resource("api/v1", "namespaces", "Namespace", is_namespaced=False)
 _VERSION: Final = Resource("version", "version", "Info", is_namespaced=False)
@@ -62,7 +62,7 @@ class KubernetesClient:
 
     Every call may raise a ProviderError. A write raises one of three: NothingSent when it changed nothing
     (it never left, or the API answered that it refuses it); Conflict, one kind of that, when another writer
-    was first; OutcomeUnknown when it left and no answer told how it ended. Nothing is retried.
+    was first; OutcomeUnknown when it left and no answer says how it ended. Nothing is retried.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class KubernetesClient:
         """All objects of a namespace as they stood at one moment. Raises ProviderError.
 
         The deadline is that of one request, for all pages. The API shows a namespace that is not there as
-        an empty one: before an empty list is believed, the namespace itself is asked for. Where the account
+        an empty one: before an empty list is accepted, the namespace itself is asked for. Where the account
         may not see it, an empty list is taken as it is.
         """
         return self._list(resource, namespace, {"limit": str(resource.page_size)})
@@ -107,7 +107,7 @@ class KubernetesClient:
         return {read_metadata(obj, "name"): read_version(obj) for obj in objects}
 
     def find_listed(self, resource: Resource, namespace: str, name: str) -> KubernetesObject | None:
-        """One object out of a list that holds no other; None if there is none of that name.
+        """One object out of a list that has no other; None if there is none of that name.
 
         For accounts that may list and not get. Raises ProviderError.
         """
