@@ -61,6 +61,11 @@ class MapData:
         return group_rows(rows.rows, intents.rows)
 
     @cached_property
+    def ends(self) -> tuple[EndpointKey, EndpointKey]:
+        """The first and the last of its record sets, of which it must have one."""
+        return min(self.entries), max(self.entries)
+
+    @cached_property
     def claims(self) -> Sequence[StoredClaim]:
         """What its owner claims in it."""
         parsed = parse_map_name(read_metadata(self.obj, "name"))
@@ -172,7 +177,9 @@ def read_registry(owner_id: str, maps: Mapping[str, MapData], max_items: int) ->
         except WireError as error:
             raise unreadable(shard.name, f"its rows cannot be read ({error.reason})") from error
         start, end = index.range_of(number)
-        inside = {key: entry for key, entry in data.entries.items() if start <= key < end}
+        inside = data.entries
+        if inside and not (start <= data.ends[0] and data.ends[1] < end):
+            inside = {key: entry for key, entry in data.entries.items() if start <= key < end}
         rows |= inside
         # After a split what is outside is in another shard, otherwise a person put it here.
         if len(inside) < len(data.entries) and not 0 < cut <= index.generation:

@@ -6,6 +6,7 @@ that finds a closed shard writes a new generation of the index first: then the o
 on. The first shard needs no closing: the index is in it, so its split ends in one write.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -139,10 +140,9 @@ def format_map(registry: Registry, number: int, *, cut: int = 0) -> dict[str, st
     if number:
         data[SHARD] = format_mark(shard, cut)
     else:
-        counts = Counter(registry.index.number_of(key) for key, entry in registry.rows.items() if entry.rows)
-        data[INDEX] = format_index(
-            registry.index, [counts[each] for each in range(len(registry.index.shards))]
-        )
+        places = [each.place for each in registry.index.shards]
+        counts = Counter(bisect_right(places, key) - 1 for key, entry in registry.rows.items() if entry.rows)
+        data[INDEX] = format_index(registry.index, [counts[each] for each in range(len(places))])
     return data
 
 
