@@ -20,7 +20,6 @@ from registry_app.models import (
     Owner,
     Provider,
     RecordSet,
-    RegistryProfile,
     Transfer,
     TransferItem,
 )
@@ -122,8 +121,8 @@ def find_names_beyond_rights(
 def _sides_of(owner: Owner, provider: Provider) -> tuple[Owner | None, ...]:
     """Without ownership (noop) a run changes unmanaged record sets, too."""
     profiles = [row.registry_profile for row in list_instances_at(owner, provider)]
-    is_noop = any(profile and profile.kind == RegistryProfile.Kind.NOOP for profile in profiles)
-    return (owner, None) if is_noop else (owner,)
+    keeps_claims = all(profile is None or profile.registry.keeps_claims for profile in profiles)
+    return (owner,) if keeps_claims else (owner, None)
 
 
 def _is_any_kept_below(suffixes: Collection[str], provider: Provider, owner: Owner) -> bool:

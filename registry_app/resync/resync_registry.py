@@ -118,7 +118,7 @@ def _rebuild(
     return store.compare(owner_id, shown.endpoints, owners=shown.owners)
 
 
-def _read_all(profile: RegistryProfile, provider: Provider, store: ConfigMapStore, body: bytes) -> Snapshot:
+def _read_all(profile: RegistryProfile, provider: Provider, store: ResyncableStore, body: bytes) -> Snapshot:
     """The owner of each record set by the claims of the zone and those of the profile's maps."""
     reference = str(profile.pk)
     contents = StoreContents(reference, profile.kind, tuple(store.fetch_claims()))

@@ -90,7 +90,7 @@ _KINDS: Final[Mapping[int | str, type[UnwelcomeStatus]]] = {
 
 def build_error(origin: str, question: Question, answer: Answer) -> UnwelcomeStatus:
     """The error for an answer that is no success."""
-    data = answer.read_said(_STATUS_BYTES)
+    data = answer.read_beginning(_STATUS_BYTES)
     try:
         body = decode_object(data)
     except NotStrictJson:

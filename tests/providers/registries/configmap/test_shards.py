@@ -20,7 +20,6 @@ from providers.registries.configmap.registry import (
     SHARD,
     MapData,
     Registry,
-    UnreadableRegistry,
     read_registry,
 )
 from providers.registries.configmap.rows import Entry, Row, build_row, group_rows
