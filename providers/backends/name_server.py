@@ -41,7 +41,8 @@ _LONGEST_MESSAGE = 65_535
 
 @dataclass(frozen=True)
 class TsigKey:
-    """A name, an algorithm and a secret that both sides know. The secret never shows."""
+    """A name, an algorithm and a secret that both sides know. Its repr does not show the secret, as that of
+    dnspython's own value does."""
 
     name: str
     algorithm: str
@@ -131,10 +132,6 @@ class ReadAhead:
             self._waiting.put(error)
 
 
-class NothingSent(BackendError):
-    """Not one byte reached the name server: nothing changed there."""
-
-
 class NoAnswer(BackendError):
     """The request left and no whole answer came back."""
 
@@ -175,7 +172,7 @@ class NameServer:
         return zone
 
     def exchange(self, message: dns.message.Message) -> dns.message.Message:
-        """Send one message, once, and read its answer. Raises NothingSent, NoAnswer or BackendError."""
+        """Send one message, once, and read its answer. Raises NoAnswer or another BackendError."""
         with self._connected() as wire:
             wire.send(message)
             data = wire.receive()
@@ -214,7 +211,7 @@ class NameServer:
         try:
             connection = socket.create_connection((self.host, self.port), timeout=self.seconds)
         except OSError as error:
-            raise NothingSent(
+            raise BackendError(
                 f"No name server answers at {self} ({error.strerror or 'no answer'}). Nothing was changed."
             ) from error
         with connection:

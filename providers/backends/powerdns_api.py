@@ -1,6 +1,5 @@
 """The HTTP API of PowerDNS Authoritative, version 1: zones listed, read, and changed. Bounded, sent once."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -85,11 +84,6 @@ class PowerDnsApi:
     def change_zone(self, zone_id: str, changes: Sequence[ApiChange]) -> None:
         """Make all changes or none. Raises BackendError; its text says where nobody can tell which."""
         self._call("PATCH", f"zones/{zone_id}", msgspec.json.encode({"rrsets": changes}))
-
-    def create_zone(self, name: str, name_servers: Sequence[str]) -> None:
-        """A new native zone; for setting up, and for tests."""
-        body = {"name": f"{name}.", "kind": "Native", "nameservers": [f"{each}." for each in name_servers]}
-        self._call("POST", "zones", json.dumps(body).encode())
 
     def _call(self, method: str, path: str, body: bytes | None = None) -> bytes:
         try:
