@@ -14,7 +14,7 @@ import requests
 
 from dnsadmin.free_port import find_free_port
 from providers.backends.errors import BackendError
-from providers.backends.powerdns_api import PowerDnsApi
+from providers.backends.powerdns import PowerDnsApi
 
 API_KEY = "only-for-these-tests"
 _SCHEMA = Path("/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql")

@@ -4,9 +4,8 @@ import ipaddress
 
 from django.conf import settings
 
-from providers.client.plugin_client import PluginClient
+from providers.client.protocol_clients import PluginClient, WebhookClient
 from providers.client.provider_client import ProviderClient
-from providers.client.webhook_client import WebhookClient
 from providers.conformance.subject import Subject
 from providers.http.address_policy import AddressPolicy, PolicySettings
 from providers.http.bounded_http import Limits

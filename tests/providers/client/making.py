@@ -1,7 +1,7 @@
 """Clients as these tests want them: on loopback, and with little patience where patience is the subject."""
 
+from providers.client.protocol_clients import WebhookClient
 from providers.client.provider_client import ProviderClient
-from providers.client.webhook_client import WebhookClient
 from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import Limits
 from providers.http.credentials import NO_CREDENTIALS, Credentials

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from providers.backends.memory import MemoryBackend
-from providers.client.plugin_client import PluginClient
-from providers.client.webhook_client import WebhookClient
+from providers.client.protocol_clients import PluginClient, WebhookClient
 from providers.http.bounded_http import Limits
 from providers.wire.endpoint import ValuePair
 from tests.faults import read_faults

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
-from providers.client.plugin_client import PluginClient
+from providers.client.protocol_clients import PluginClient
 from providers.http.bounded_http import Limits
 from providers.http.errors import (
     FailedAtProvider,

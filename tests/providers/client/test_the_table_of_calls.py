@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from providers.client.plugin_client import PluginClient
-from providers.client.webhook_client import WebhookClient
+from providers.client.protocol_clients import PluginClient, WebhookClient
 from providers.http.bounded_http import Limits
 from providers.http.errors import FailedAtProvider, ProviderError, UnwelcomeStatus
 from tests.providers.client.making import LOOPBACK, PATIENT, are_equal

@@ -2,7 +2,7 @@
 
 import pytest
 
-from providers.client.plugin_client import PluginClient
+from providers.client.protocol_clients import PluginClient
 from registry_app.inventory.provider_probe import probe_provider
 from registry_app.mirror.client import build_client
 from registry_app.models import Finding, Provider, Transfer

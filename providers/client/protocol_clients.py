@@ -1,9 +1,4 @@
-"""The client of the plugin protocol, the webhook's predecessor.
-
-Only 5xx is retried, and only where a question changes nothing: a change set whose outcome is unknown is never
-sent again unseen, whatever the protocol allows. Two questions have an answer of our own where the provider
-gives none: endpoints stay as they are, and two values of a property are equal if they are the same text.
-"""
+"""The clients of the webhook protocol, version 1, and of the plugin protocol, its predecessor."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -11,12 +6,13 @@ from typing import TypeVar
 
 import msgspec
 
-from providers.client.provider_client import ProviderClient
+from providers.client.provider_client import ProviderClient, malformed
 from providers.http.errors import FailedAtProvider, ProviderError
 from providers.http.pause import compute_pause
-from providers.wire.domain_filter import DomainFilter, ParsedFilter
+from providers.wire.domain_filter import DomainFilter, ParsedFilter, parse_domain_filter
 from providers.wire.endpoint import Endpoint, ValuePair
-from providers.wire.json_codec import PLUGIN_MEDIA_TYPE
+from providers.wire.errors import WireError
+from providers.wire.json_codec import PLUGIN_MEDIA_TYPE, WEBHOOK_MEDIA_TYPE
 
 _T = TypeVar("_T")
 _TRIES = 3
@@ -24,12 +20,39 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 _MOST_UNANSWERED_IN_A_ROW = 3
 
 
+class WebhookClient(ProviderClient):
+    """A client of the webhook protocol. Nothing is retried."""
+
+    protocol = "webhook"
+    media_type = WEBHOOK_MEDIA_TYPE
+    negotiated = range(200, 300)
+    # 204 today; older builds and the first text of the protocol say any 20x.
+    applied = range(200, 210)
+
+    def negotiate(self) -> ParsedFilter:
+        body, origin = self._run(self._negotiate)
+        try:
+            return parse_domain_filter(body.data)
+        except WireError as exc:
+            raise malformed(origin, "domain filter", exc) from exc
+
+    def find_equal_values(self, pairs: Iterable[ValuePair]) -> frozenset[ValuePair]:
+        """The protocol has no such question: values are equal where they are the same text."""
+        return frozenset()
+
+
 class _Equality(msgspec.Struct, frozen=True):
     equals: bool
 
 
 class PluginClient(ProviderClient):
-    """A client of the plugin protocol. All tries of a call share its one deadline."""
+    """A client of the plugin protocol. All tries of a call share its one deadline.
+
+    Only 5xx is retried, and only where a question changes nothing: a change set whose outcome is unknown is
+    never sent again unread, whatever the protocol allows. Two questions have an answer of our own where the
+    provider gives none: endpoints stay as they are, and two values of a property are equal if they are the
+    same text.
+    """
 
     protocol = "plugin"
     media_type = PLUGIN_MEDIA_TYPE
