@@ -1,4 +1,4 @@
-"""What the environment says. Every setting of a deployment is read here and nowhere else."""
+"""The settings in the environment. Every setting of a deployment is read here and nowhere else."""
 
 import base64
 import binascii
@@ -104,7 +104,7 @@ def fetch_encryption_keys(name: str) -> tuple[bytes, ...]:
 
 
 def fetch_database(name: str) -> dict[str, Any]:
-    """The database, SQLite in the state folder where nothing is said."""
+    """The database; by default SQLite in the state folder."""
     url: str = env.str(name, default=f"sqlite:///{STATE_DIR / 'dnsadmin.sqlite3'}")
     todo = (
         "Write it as postgres://user:password@host:5432/name, with %23 for # and the like in the password, "
@@ -128,7 +128,7 @@ def _read_database(name: str, url: str, todo: str) -> dict[str, Any]:
 
 
 def fetch_redis_url(name: str) -> str:
-    """The broker and cache, the embedded one where nothing is said."""
+    """The broker and cache; by default the embedded one."""
     url: str = env.str(name, default=f"redis+socket://{broker_socket()}")
     todo = "Write it as redis://host:6379/0, or unset it for the embedded broker."
     try:
@@ -141,7 +141,7 @@ def fetch_redis_url(name: str) -> str:
     return url
 
 
-# What else may be said of a certificate in the query of the address; never that it is not looked at.
+# What else the query of the address may state of certificates; never that they are not verified.
 _TLS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
 
@@ -174,7 +174,7 @@ def fetch_networks(name: str) -> list[str]:
 
 
 def fetch_log_level(name: str) -> str:
-    """A level of the standard library, INFO where nothing is said."""
+    """A level of the standard library; by default INFO."""
     level: str = env.str(name, default="INFO").upper()
     if level not in logging.getLevelNamesMapping():
         raise BadSetting(name, "there is no such level", "Choose DEBUG, INFO, WARNING or ERROR.")
@@ -182,7 +182,7 @@ def fetch_log_level(name: str) -> str:
 
 
 def fetch_port(name: str) -> int:
-    """The port the web role listens on, 8000 where nothing is said."""
+    """The port the web role listens on; by default 8000."""
     port: int = env.int(name, default=8000)
     if not 0 < port < 65536:
         raise BadSetting(name, "a port is a number from 1 to 65535", f"Choose another, such as {name}=8000.")

@@ -324,7 +324,7 @@ LOGGING = {
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
         "django_structlog": {"level": "WARNING"},
         "axes": {"level": "WARNING"},
-        # Its warnings quote whole URLs and what the other side said.
+        # Its warnings quote whole URLs and responses of the other side.
         "urllib3": {"level": "ERROR"},
         "celery.app.trace": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},

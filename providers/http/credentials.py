@@ -108,10 +108,6 @@ class Credentials:
         certificate = "given" if self.client_certificate_pem else "none"
         return f"Credentials(login={self.login!r}, ca={ca}, client_certificate={certificate})"
 
-    def headers(self) -> dict[str, str]:
-        """Return the request headers that carry the login."""
-        return {"Authorization": self.login.header_value()} if self.login else {}
-
     def secrets(self) -> tuple[str, ...]:
         """Return the texts that must never be shown."""
         return self.login.secrets() if self.login else ()

@@ -150,7 +150,7 @@ class ProviderApplication(WsgiApplication):
         problems = [find_unfit(each) or problem for each, problem in zip(wanted, found, strict=True)]
         corrected = correct_wanted(wanted, problems, self.backend.adjust, self.backend.records)
         _log_refused("Cannot hold what is wanted", corrected.refused)
-        self._tell("endpoint", [each.error.reason for each in corrected.refused])
+        self._count("endpoint", [each.error.reason for each in corrected.refused])
         return self.typed_answer(encode_endpoints(corrected.endpoints))
 
     def _apply_changes(self, request: Request) -> Answer:
@@ -165,15 +165,15 @@ class ProviderApplication(WsgiApplication):
             refused += error.refused
             texts.append(str(error))
             if not error.refused:
-                self._tell("change", [error.reason])
+                self._count("change", [error.reason])
         _log_refused("Left out", refused)
-        self._tell("change", [each.error.reason for each in refused])
+        self._count("change", [each.error.reason for each in refused])
         if fit is not change_set:
             texts += dict.fromkeys(str(each.error) for each in refused if each.error.reason is Reason.INVALID)
         # 5xx whatever the reason: on any 4xx an ExternalDNS ends, and with it all the others it looks after.
         return plain_answer(500, " ".join(texts)) if texts else Answer(self.applied_status)
 
-    def _tell(self, kind: str, reasons: Sequence[Reason]) -> None:
+    def _count(self, kind: str, reasons: Sequence[Reason]) -> None:
         for observer in self._refusal_observers if reasons else ():
             observer.left_out(kind, reasons)
 
@@ -188,7 +188,7 @@ class ProviderApplication(WsgiApplication):
 
 
 class WebhookApplication(ProviderApplication):
-    """Negotiation tells the backend's domain filter; a change set that was applied is 204."""
+    """Negotiation gives the backend's domain filter; a change set that was applied is 204."""
 
     media_type = WEBHOOK_MEDIA_TYPE
     applied_status = 204
