@@ -250,6 +250,9 @@ class LinesField(forms.CharField):
         text = super().to_python(value) or ""
         # The stock check looks at text only, and what comes out of here is a list.
         ProhibitNullCharactersValidator()(text)
+        return self.split(text)
+
+    def split(self, text: str) -> list[str]:
         return list(dict.fromkeys(text.replace(",", " ").split()))
 
     def prepare_value(self, value: Any) -> Any:

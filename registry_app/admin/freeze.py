@@ -80,15 +80,9 @@ class FreezePageAdmin(ListPage[Freeze]):
         form = FreezeForm(request.POST or None, initial=request.GET.dict())
 
         def act(actor: Actor) -> str:
-            values = form.cleaned_data
-            provider_id = values["provider"].pk if values["provider"] else None
-            row = freeze(
-                actor,
-                provider_id=provider_id,
-                reason=values["reason"],
-                starts_at=values["starts_at"],
-                ends_at=values["ends_at"],
-            )
+            values = dict(form.cleaned_data)
+            provider = values.pop("provider")
+            row = freeze(actor, provider_id=provider.pk if provider else None, **values)
             return self.url_of("change", row.pk)
 
         done = "Stored. Nothing is sent while the freeze is in force."

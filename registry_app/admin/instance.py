@@ -21,14 +21,7 @@ DEFAULTS = "ExternalDNS's defaults"
 _UNKNOWN = "Not known"
 _EVERY_PROVIDER = "Unknown: assumed at every provider"
 _WHERE = ("owner", "name", "cluster", "provider")
-_FLAGS = (
-    "policy",
-    "registry_profile",
-    "domain_include",
-    "domain_exclude",
-    "managed_types",
-    "claim_cache_seconds",
-)
+_FLAGS = "policy registry_profile domain_include domain_exclude managed_types claim_cache_seconds".split()
 
 
 class InstanceForm(ConfigForm):

@@ -5,8 +5,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.core.validators import ProhibitNullCharactersValidator
 from django.db.models import OuterRef, QuerySet, Subquery
+from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -44,18 +44,11 @@ _SHOWN_RUNS = 20
 _SETTINGS = ("policy", "managed_types", "interval_seconds", "is_enabled")
 
 
-class WholeLinesField(forms.CharField):
+class WholeLinesField(LinesField):
     """Several texts, one a line, spaces inside them kept."""
 
-    widget = forms.Textarea
-
-    def to_python(self, value: Any) -> Any:
-        text = super().to_python(value) or ""
-        ProhibitNullCharactersValidator()(text)
+    def split(self, text: str) -> list[str]:
         return [line.strip() for line in text.splitlines() if line.strip()]
-
-    def prepare_value(self, value: Any) -> Any:
-        return "\n".join(value) if isinstance(value, (list, tuple)) else value
 
 
 class DeclaredEndpointForm(ThemedForm):
@@ -75,22 +68,11 @@ class DeclaredEndpointForm(ThemedForm):
             raise forms.ValidationError("Each line is name=value.")
         return [list(line.split("=", 1)) for line in lines]
 
-    def values(self) -> dict[str, Any]:
-        """As the mutation takes them."""
-        return dict(self.cleaned_data)
-
     @staticmethod
     def initial_of(row: DeclaredEndpoint) -> dict[str, Any]:
-        """What the form of a declared endpoint begins with."""
-        return {
-            "name": row.name,
-            "record_type": row.record_type,
-            "targets": row.targets,
-            "ttl": row.ttl,
-            "set_identifier": row.set_identifier,
-            "provider_specific": ["=".join(pair) for pair in row.provider_specific],
-            "resource": row.resource,
-        }
+        """The initial values of the form of a declared endpoint."""
+        pairs = ["=".join(pair) for pair in row.provider_specific]
+        return {**model_to_dict(row), "provider_specific": pairs}
 
 
 class LoopForm(ConfigForm):
@@ -210,7 +192,7 @@ class LoopPageAdmin(ConfigPage[Loop]):
         form = DeclaredEndpointForm(request.POST or None, initial=self._initial(row, request))
 
         def act(actor: Actor) -> str:
-            declare_endpoint(actor, pk, form.values())
+            declare_endpoint(actor, pk, form.cleaned_data)
             return self.url_of("change", pk)
 
         return answer_form(

@@ -50,17 +50,23 @@ def read_prefix(text: str) -> str:
     return cleaned if cleaned.endswith(".") else read_name(cleaned)
 
 
+def _build_action(kind: Transfer.Kind, label: str) -> Any:
+    """An action of the list: the form for a transfer of what was picked."""
+
+    @admin.action(description=label)
+    def begin(
+        page: "RecordSetPageAdmin", request: HttpRequest, picked: QuerySet[RecordSet]
+    ) -> HttpResponseRedirect | None:
+        return page.begin_transfer(request, kind, picked)
+
+    return begin
+
+
 @admin.register(RecordSet)
 class RecordSetPageAdmin(OwnerList[RecordSet]):
-    list_display = (
-        "name_shown",
-        "type_shown",
-        "targets_shown",
-        "ttl_shown",
-        "owner_shown",
-        "state_shown",
-        "provider_shown",
-        "seen_shown",
+    list_display = tuple(
+        "name_shown type_shown targets_shown ttl_shown "
+        "owner_shown state_shown provider_shown seen_shown".split()
     )
     list_filter = (
         build_text_filter(
@@ -156,23 +162,14 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
 
     # --- acts on a selection
 
-    @admin.action(description="Transfer to another owner")
-    def transfer_picked(self, request: HttpRequest, picked: QuerySet[RecordSet]) -> _Answer:
-        return self._begin(request, Transfer.Kind.TRANSFER, picked)
+    transfer_picked = _build_action(Transfer.Kind.TRANSFER, "Transfer to another owner")
+    adopt_picked = _build_action(Transfer.Kind.ADOPT, "Adopt (first claim)")
+    release_picked = _build_action(Transfer.Kind.RELEASE, "Release (remove the claim)")
+    reformat_picked = _build_action(Transfer.Kind.REFORMAT, "Re-format claims")
 
-    @admin.action(description="Adopt (first claim)")
-    def adopt_picked(self, request: HttpRequest, picked: QuerySet[RecordSet]) -> _Answer:
-        return self._begin(request, Transfer.Kind.ADOPT, picked)
-
-    @admin.action(description="Release (remove the claim)")
-    def release_picked(self, request: HttpRequest, picked: QuerySet[RecordSet]) -> _Answer:
-        return self._begin(request, Transfer.Kind.RELEASE, picked)
-
-    @admin.action(description="Re-format claims")
-    def reformat_picked(self, request: HttpRequest, picked: QuerySet[RecordSet]) -> _Answer:
-        return self._begin(request, Transfer.Kind.REFORMAT, picked)
-
-    def _begin(self, request: HttpRequest, kind: Transfer.Kind, picked: QuerySet[RecordSet]) -> _Answer:
+    def begin_transfer(
+        self, request: HttpRequest, kind: Transfer.Kind, picked: QuerySet[RecordSet]
+    ) -> _Answer:
         # The stock form can ask for "all across pages"; ours picks by filter instead, without naming rows.
         ids = tuple(picked.values_list("pk", flat=True)[: self.list_per_page + 1])
         if len(ids) > self.list_per_page:

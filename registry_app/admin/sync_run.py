@@ -15,15 +15,7 @@ from registry_app.models import Provider, SyncRun
 @admin.register(SyncRun)
 class SyncRunPageAdmin(ListPage[SyncRun]):
     list_display = (
-        "id_shown",
-        "provider",
-        "status_shown",
-        "trigger",
-        "started_shown",
-        "seen",
-        "created",
-        "changed",
-        "vanished",
+        *"id_shown provider status_shown trigger started_shown seen created changed vanished".split(),
         "returned",
         "took_shown",
         build_column("error_code", "error"),

@@ -22,36 +22,19 @@ _Value = TypeVar("_Value")
 MOST_NAMES = 10_000
 _REQUESTABLE = [(kind.value, kind.label) for kind in Transfer.Kind if kind != Transfer.Kind.UNDO]
 _CLEANED = (Claim.Verdict.ORPHAN, Claim.Verdict.OBSOLETE, Claim.Verdict.SUPERSEDED, Claim.Verdict.OVERRULED)
+_TEXTS_OF_LINKS = (
+    "kind picked provider name_suffix target_owner_id target_intent leaves_others reason ticket".split()
+)
 _NEEDS_TARGET = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT)
 
 
 @dataclass(frozen=True)
-class Draft:
+class Draft(TransferRequest):
     """A request between two steps. `fingerprints` and `digests` are those of the plans that were shown last;
     `digests` are kept for plans that are not too large, to say afterwards which lines changed."""
 
-    kind: str
-    selection: Selection = field(default_factory=Selection)
-    target_owner_id: str = ""
-    target_intent: str = "unknown"
-    whole_names: bool = True
-    reason: str = ""
-    ticket: str = ""
     fingerprints: dict[int, str] = field(default_factory=dict)
     digests: tuple[str, ...] = ()
-
-    def to_request(self, confirmation: str = "") -> TransferRequest:
-        return TransferRequest(
-            kind=self.kind,
-            selection=self.selection,
-            target_owner_id=self.target_owner_id,
-            target_intent=self.target_intent,
-            whole_names=self.whole_names,
-            reason=self.reason,
-            ticket=self.ticket,
-            confirmation=confirmation,
-            fingerprints=self.fingerprints,
-        )
 
     def seen(self, plans: Sequence[ProviderPlan]) -> "Draft":
         """The same request with the fingerprints and digests of `plans`."""
@@ -225,21 +208,7 @@ class TransferForm(ThemedForm):
 
 def build_initial(query: QueryDict) -> dict[str, Any]:
     """The values that a link gives the form. Record lists link owners by row, findings by owner id."""
-    initial: dict[str, Any] = {
-        name: query[name]
-        for name in (
-            "kind",
-            "picked",
-            "provider",
-            "name_suffix",
-            "target_owner_id",
-            "target_intent",
-            "leaves_others",
-            "reason",
-            "ticket",
-        )
-        if name in query
-    }
+    initial: dict[str, Any] = {name: query[name] for name in _TEXTS_OF_LINKS if name in query}
     initial["names"] = query.getlist("names")
     # `record_types` and `states` are the names that older links have.
     initial["record_types"] = query.getlist("type") or query.getlist("record_types")

@@ -73,7 +73,7 @@ def _request(page: ListPage[Any], request: HttpRequest, draft: Draft) -> HttpRes
     confirmation = read_posted(request, "confirmation")
     actor = actor_of(request)
     try:
-        transfers = request_transfer(actor, draft.to_request(confirmation))
+        transfers = request_transfer(actor, replace(draft, confirmation=confirmation))
     except DnsadminError as error:
         if already := find_already_requested(actor, draft.fingerprints):
             messages.info(
@@ -91,7 +91,7 @@ def _preview(
 ) -> HttpResponse:
     """Show the plans of the request. A refusal shows the form again, as it was filled in."""
     try:
-        plans = preview_transfer(actor_of(request), draft.to_request())
+        plans = preview_transfer(actor_of(request), draft)
     except DnsadminError as error:
         form = form or TransferForm(initial=build_initial_from_draft(draft))
         return _show_form(page, request, form, status=refuse(request, error, form if form.is_bound else None))

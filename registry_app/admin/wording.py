@@ -21,70 +21,23 @@ _QUOTE: Final = '"'
 _SHOWN_TARGETS = 3
 _LONGEST_TARGET = 80
 
-_TONES: Final = {
-    # record sets and claims
-    "owned": "good",
-    "unmanaged": "plain",
-    "conflict": "bad",
-    "unknown": "warn",
-    "effective": "good",
-    "superseded": "plain",
-    "overruled": "warn",
-    "ignored": "warn",
-    "obsolete": "plain",
-    "conflicting": "bad",
-    "orphan": "warn",
-    "unreadable": "bad",
-    "missing": "warn",
-    # providers and syncs
-    "new": "plain",
-    "ok": "good",
-    "failing": "bad",
-    "held": "warn",
-    "running": "busy",
-    "unchanged": "good",
-    "stored": "good",
-    "failed": "bad",
-    "abandoned": "warn",
-    # transfers, their items and steps
-    "requested": "warn",
-    "approved": "busy",
-    "sending": "busy",
-    "sent": "busy",
-    "answered": "busy",
-    "verified": "good",
-    "rejected": "plain",
-    "cancelled": "plain",
-    "expired": "plain",
-    "stale": "warn",
-    "rolled_back": "plain",
-    "needs_operator": "bad",
-    "pending": "plain",
-    "not_sent": "plain",
-    "no_op": "good",
-    "retarget": "warn",
-    "delete": "bad",
-    "not_replaced": "bad",
-    # loop runs, their steps and record sets
-    "incomplete": "bad",
-    "refused": "warn",
-    "unseen": "bad",
-    "not_shown": "bad",
-    "other": "bad",
-    # findings, held snapshots, owners
-    "open": "warn",
-    "acknowledged": "plain",
-    "resolved": "good",
-    "accepted": "good",
-    "cleared": "good",
-    "discovered": "warn",
-    "registered": "good",
-    "decommissioned": "plain",
-    "40": "bad",
-    "30": "bad",
-    "20": "warn",
-    "10": "plain",
+_WORDS_OF_TONES: Final = {
+    "good": "owned effective ok unchanged stored verified no_op resolved accepted cleared registered",
+    "busy": "running approved sending sent answered",
+    "warn": (
+        "unknown overruled ignored orphan missing held abandoned requested stale retarget refused "
+        "open discovered 20"
+    ),
+    "bad": (
+        "conflict conflicting unreadable failing failed needs_operator delete not_replaced "
+        "incomplete unseen not_shown other 40 30"
+    ),
+    "plain": (
+        "unmanaged superseded obsolete new rejected cancelled expired rolled_back pending "
+        "not_sent acknowledged decommissioned 10"
+    ),
 }
+_TONES: Final = {word: tone for tone, words in _WORDS_OF_TONES.items() for word in words.split()}
 _ARROW: Final = " \N{RIGHTWARDS ARROW} "
 register = template.Library()
 

@@ -34,8 +34,6 @@ class AuditEntryAnswer(RowSerializer[AuditEntry]):
 
 @describe(list="List audit entries, newest first.", retrieve="One audit entry, by its sequence.")
 class AuditEntryViews(NounViewSet):
-    """The audit trail."""
-
     queryset = AuditEntry.objects.all()
     serializer_class = AuditEntryAnswer
     parameters_class = AuditEntryParameters

@@ -56,8 +56,6 @@ class ClusterReportAnswer(ReportAnswer):
     destroy="Delete a cluster. Refused (409, `in_use`) while something depends on it.",
 )
 class ClusterViews(ConfigurationViewSet):
-    """Clusters."""
-
     queryset = Cluster.objects.annotate(
         has_token=build_is_set("token"), has_client_key=build_is_set("client_key")
     )

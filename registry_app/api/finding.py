@@ -184,8 +184,6 @@ class AcknowledgementBody(StrictSerializer):
 
 @describe(list="List findings, newest first.", retrieve="One finding.")
 class FindingViews(NounViewSet):
-    """Findings."""
-
     queryset = with_provider(Finding.objects.select_related("owner"))
     serializer_class = FindingAnswer
     parameters_class = FindingParameters

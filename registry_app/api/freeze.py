@@ -50,8 +50,6 @@ class FreezeBody(StrictSerializer):
 
 @describe(list="List freezes, newest first.", retrieve="One freeze.")
 class FreezeViews(NounViewSet):
-    """Freezes."""
-
     queryset = with_provider(Freeze.objects.all())
     serializer_class = FreezeAnswer
     scopes = {"create": "admin", "lift": "admin", "destroy": "admin"}

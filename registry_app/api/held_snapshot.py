@@ -43,8 +43,6 @@ class HeldSnapshotDecision(ReasonBody):
 
 @describe(list="List held snapshots, newest first.", retrieve="One held snapshot.")
 class HeldSnapshotViews(NounViewSet):
-    """Held snapshots."""
-
     # The body of a snapshot may be 32 MiB: it is never read for a list.
     queryset = with_provider(HeldSnapshot.objects.all()).defer("body")
     serializer_class = HeldSnapshotAnswer

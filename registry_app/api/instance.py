@@ -128,8 +128,6 @@ class InstanceParameters(StrictSerializer):
     destroy="Delete an instance that does not run any more. Its owner stays, and what that owns.",
 )
 class InstanceViews(ConfigurationViewSet):
-    """Instances of owners."""
-
     queryset = (
         Instance.objects.annotate(kind=_kind("external-dns"), loop=Value(None, output_field=IntegerField()))
         .select_related("owner", "provider")

@@ -168,8 +168,6 @@ class _DeclaredVersion:
     destroy="Delete a loop. What it created stays in the zone. Refused (409, `in_use`) during a run.",
 )
 class LoopViews(ConfigurationViewSet):
-    """Loops."""
-
     queryset = with_provider(Loop.objects.select_related("owner"))
     keyset = NEWEST_FIRST
     scopes = {

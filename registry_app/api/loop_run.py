@@ -159,8 +159,6 @@ class LoopRunDetail(LoopRunAnswer):
     retrieve="One run, with its change sets and what became of each record set.",
 )
 class LoopRunViews(NounViewSet):
-    """Loop runs."""
-
     queryset = with_provider(LoopRun.objects.select_related("owner"))
     serializer_class = LoopRunAnswer
     detail_class = LoopRunDetail

@@ -121,8 +121,6 @@ class OwnerParameters(StrictSerializer):
     destroy="Delete an owner that owns nothing. Refused (409, `in_use`) while something depends on it.",
 )
 class OwnerViews(ConfigurationViewSet):
-    """Owners, registered or seen in claims."""
-
     queryset = Owner.objects.select_related("team").prefetch_related(WITH_PROFILES, "instances__cluster")
     keyset = Keyset(("owner_id", "id"))
     serializer_class = OwnerAnswer

@@ -168,8 +168,6 @@ class AcceptedAnswer(serializers.Serializer[Any]):
     partial_update=extend_schema(responses=SavedProviderAnswer),
 )
 class ProviderViews(ConfigurationViewSet):
-    """Providers."""
-
     queryset = providers_for_display().prefetch_related(PENDING_APPROVAL_CHANGES)
     serializer_class = ProviderAnswer
     parameters_class = ProviderParameters

@@ -141,8 +141,6 @@ class RecordEventAnswer(RowSerializer[RecordEvent]):
 
 @describe(list="List record sets by name, or, under `name_suffix`, by the labels of the name from the right.")
 class RecordSetViews(NounViewSet):
-    """Record sets of all providers."""
-
     queryset = with_provider(RecordSet.objects.select_related("owner"))
     serializer_class = RecordSetAnswer
     parameters_class = RecordSetParameters

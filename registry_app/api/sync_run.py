@@ -30,8 +30,6 @@ class SyncRunAnswer(RowSerializer[SyncRun]):
 
 @describe(list="List syncs, newest first.", retrieve="One sync.")
 class SyncRunViews(NounViewSet):
-    """Syncs."""
-
     queryset = with_provider(SyncRun.objects.all())
     serializer_class = SyncRunAnswer
     parameters_class = SyncRunParameters

@@ -73,8 +73,6 @@ class TokenBody(StrictSerializer):
 
 @describe(list="List your own tokens, newest first.", retrieve="One of your own tokens.")
 class TokenViews(NounViewSet):
-    """One's own tokens."""
-
     queryset = ApiToken.objects.select_related("user", "issued_by").prefetch_related("owners")
     serializer_class = TokenAnswer
     scopes = {"create": "admin", "destroy": "admin"}

@@ -189,8 +189,6 @@ class TransferItemParameters(StrictSerializer):
     retrieve="One transfer: its progress, and what you may do with it now.",
 )
 class TransferViews(NounViewSet):
-    """Transfers."""
-
     queryset = with_provider(Transfer.objects.select_related("source_owner", "target_owner", "undo_of"))
     serializer_class = TransferAnswer
     detail_class = TransferDetail

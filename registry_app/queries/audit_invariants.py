@@ -40,10 +40,8 @@ def find_unaudited_transfers() -> Violation | None:
         ~Exists(lines.exclude(action="transfer.requested"))
     )
     return first_of(
-        (
-            violation_of(unrequested, "A transfer has no audit entry."),
-            violation_of(unended, "A transfer changed its status without an audit entry."),
-        )
+        violation_of(unrequested, "A transfer has no audit entry."),
+        violation_of(unended, "A transfer changed its status without an audit entry."),
     )
 
 
@@ -57,7 +55,7 @@ def find_forgotten_keys() -> Violation | None:
 
 def find_open_secrets() -> Violation | None:
     """I18, spot check: secrets are ciphertext at rest, and in no text that people can read."""
-    return first_of((*(_find_plain_columns(model) for model in _HOLDERS), _find_spilled()))
+    return first_of(*(_find_plain_columns(model) for model in _HOLDERS), _find_spilled())
 
 
 def _find_plain_columns(model: type[models.Model]) -> Violation | None:
@@ -128,7 +126,7 @@ TRAIL_INVARIANTS = (
 
 def find_unnoted_restore() -> Violation | None:
     """I21. The database is not older than the copies outside, and nothing was sent too early."""
-    return first_of((_find_copy_ahead(), *_find_early_sends()))
+    return first_of(_find_copy_ahead(), *_find_early_sends())
 
 
 def _find_copy_ahead() -> Violation | None:

@@ -1,6 +1,6 @@
 """The invariants of safety.md that rows can show, by the same ids."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db import models
@@ -40,6 +40,6 @@ def name_row(row: models.Model) -> str:
     return f"{row._meta.verbose_name} {row.pk}"
 
 
-def first_of(found: Iterable[Violation | None]) -> Violation | None:
+def first_of(*found: Violation | None) -> Violation | None:
     """The first violation among several questions about one invariant."""
     return next((violation for violation in found if violation is not None), None)

@@ -26,13 +26,9 @@ def find_double_states() -> Violation | None:
     )
     keys = [f"{row['name']} {row['record_type']} {row['set_identifier']}".strip() for row in doubled[:20]]
     return first_of(
-        (
-            violation_of(
-                torn, "A record set has an owner without being owned, or is owned and has no owner."
-            ),
-            violation_of(unknown, "A record set is in no known state."),
-            Violation(len(keys), tuple(keys), "A record set has two rows.") if keys else None,
-        )
+        violation_of(torn, "A record set has an owner without being owned, or is owned and has no owner."),
+        violation_of(unknown, "A record set is in no known state."),
+        Violation(len(keys), tuple(keys), "A record set has two rows.") if keys else None,
     )
 
 
@@ -73,10 +69,8 @@ def find_double_leases() -> Violation | None:
     providers = tuple(f"provider {row['provider']}" for row in same_epoch[:20])
     ahead = SyncRun.objects.filter(epoch__gt=F("provider__lease_epoch"))
     return first_of(
-        (
-            Violation(len(providers), providers, "Two syncs run under one lease.") if providers else None,
-            violation_of(ahead, "A sync ran under a lease that was never given."),
-        )
+        Violation(len(providers), providers, "Two syncs run under one lease.") if providers else None,
+        violation_of(ahead, "A sync ran under a lease that was never given."),
     )
 
 

@@ -26,13 +26,11 @@ def find_claims_from_nowhere() -> Violation | None:
         provider__status=Provider.Status.OK, provider__accepted_at__gt=F("registry_profile__updated_at")
     )
     return first_of(
-        (
-            violation_of(beside.filter(registry_profile__isnull=True), "A claim has no place."),
-            violation_of(
-                beside.filter(~named & read_since),
-                "A claim is in a registry store that its provider does not have.",
-            ),
-        )
+        violation_of(beside.filter(registry_profile__isnull=True), "A claim has no place."),
+        violation_of(
+            beside.filter(~named & read_since),
+            "A claim is in a registry store that its provider does not have.",
+        ),
     )
 
 

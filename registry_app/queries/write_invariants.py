@@ -36,11 +36,9 @@ def find_unjournaled_writes() -> Violation | None:
         ~has_step, ~Q(before=F("after")), status=TransferItem.Status.VERIFIED
     )
     return first_of(
-        (
-            violation_of(whole, "A step does not hold what was sent, or under which lease."),
-            violation_of(late, "A step was stored after its response came."),
-            violation_of(unwritten, "A record set was verified, and no step holds what was written."),
-        )
+        violation_of(whole, "A step does not hold what was sent, or under which lease."),
+        violation_of(late, "A step was stored after its response came."),
+        violation_of(unwritten, "A record set was verified, and no step holds what was written."),
     )
 
 
@@ -53,10 +51,8 @@ def find_unread_successes() -> Violation | None:
         status=TransferItem.Status.VERIFIED
     )
     return first_of(
-        (
-            violation_of(steps, "A step is verified without a read-back."),
-            violation_of(open_items, "A transfer is verified, and one of its record sets is not."),
-        )
+        violation_of(steps, "A step is verified without a read-back."),
+        violation_of(open_items, "A transfer is verified, and one of its record sets is not."),
     )
 
 
@@ -79,10 +75,8 @@ def find_stuck_transfers() -> Violation | None:
         updated_at__lt=now - _UNFINISHED_FOR,
     )
     return first_of(
-        (
-            violation_of(left, "A transfer is open and no worker works on it. Is the scheduler running?"),
-            violation_of(silent, "A transfer is unfinished for 15 minutes and has no finding."),
-        )
+        violation_of(left, "A transfer is open and no worker works on it. Is the scheduler running?"),
+        violation_of(silent, "A transfer is unfinished for 15 minutes and has no finding."),
     )
 
 
@@ -98,12 +92,10 @@ def find_unapproved_writes() -> Violation | None:
     has_step = Exists(TransferStep.objects.filter(transfer=OuterRef("pk")))
     never_approved = Transfer.objects.filter(has_step, approved_at__isnull=True)
     return first_of(
-        (
-            violation_of(other_plan, "A transfer runs, or ran, under another plan than the approved one."),
-            violation_of(own, "A transfer was approved by the person who requested it."),
-            violation_of(late, "A transfer was approved after it expired."),
-            violation_of(never_approved, "A transfer wrote without an approval."),
-        )
+        violation_of(other_plan, "A transfer runs, or ran, under another plan than the approved one."),
+        violation_of(own, "A transfer was approved by the person who requested it."),
+        violation_of(late, "A transfer was approved after it expired."),
+        violation_of(never_approved, "A transfer wrote without an approval."),
     )
 
 
@@ -133,11 +125,9 @@ def find_unjournaled_runs() -> Violation | None:
     has_step = Exists(LoopStep.objects.filter(run=OuterRef("pk")))
     unwritten = LoopRun.objects.filter(~has_step, Q(created__gt=0) | Q(updated__gt=0) | Q(deleted__gt=0))
     return first_of(
-        (
-            violation_of(whole, "A loop's step does not hold what was sent, or under which lease."),
-            violation_of(late, "A loop's step was stored after its response came."),
-            violation_of(unwritten, "A loop run changed something, and no step holds what was sent."),
-        )
+        violation_of(whole, "A loop's step does not hold what was sent, or under which lease."),
+        violation_of(late, "A loop's step was stored after its response came."),
+        violation_of(unwritten, "A loop run changed something, and no step holds what was sent."),
     )
 
 
@@ -148,11 +138,9 @@ def find_unread_runs() -> Violation | None:
     runs = LoopRun.objects.filter(not_done, status=LoopRun.Status.VERIFIED)
     open_steps = LoopStep.objects.filter(status__in=_UNSETTLED).exclude(run__status=LoopRun.Status.RUNNING)
     return first_of(
-        (
-            violation_of(steps, "A loop's step has an outcome and was never read back."),
-            violation_of(runs, "A loop run is verified, and one of its steps is not."),
-            violation_of(open_steps, "A loop run is over, and one of its steps is not."),
-        )
+        violation_of(steps, "A loop's step has an outcome and was never read back."),
+        violation_of(runs, "A loop run is verified, and one of its steps is not."),
+        violation_of(open_steps, "A loop run is over, and one of its steps is not."),
     )
 
 
