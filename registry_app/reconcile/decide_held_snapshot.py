@@ -30,12 +30,7 @@ def decide_held_snapshot(
     the mirror wrong for good. `seen` is the `body_digest` of what the person looked at, empty
     where a program decides on whatever is held. Raises NotFound, NotAllowed, StateMoved.
     """
-    held = find_held_snapshot(held_id)
-    if not may_operate(actor, held.provider):
-        raise NotAllowed(
-            f"{actor.name} may not decide on snapshots of {held.provider}.",
-            todo="Ask somebody with a grant to operate this provider.",
-        )
+    held = _find_decidable(actor, held_id)
     now = fetch_now()
     decision = {"status": status, "decided_at": now, "decided_by": actor.name[:200]}
     # The digest too: a person decides on what they saw, not on what a later sync put in its place.
@@ -61,6 +56,16 @@ def decide_held_snapshot(
             after={"status": status.value, "reasons": held.reasons},
         )
     held.refresh_from_db(fields=["status", "decided_at", "decided_by"])
+    return held
+
+
+def _find_decidable(actor: Actor, held_id: int) -> HeldSnapshot:
+    held = find_held_snapshot(held_id)
+    if not may_operate(actor, held.provider):
+        raise NotAllowed(
+            f"{actor.name} may not decide on snapshots of {held.provider}.",
+            todo="Ask somebody with a grant to operate this provider.",
+        )
     return held
 
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from providers.http.errors import ProviderError
-from providers.registries.configmap.resync import Comparison
+from providers.registries.configmap.resync import Comparison, Difference
 from providers.registries.stored_claim import StoreContents
 from providers.stores.registry import ResyncableStore
 from providers.stores.registry_catalogue import KINDS_WITH_RESYNC
@@ -151,7 +151,6 @@ def _draft_drift(
     count = len(found.differences) + found.further
     what = "place" if count == 1 else "places"
     keyless = f" {found.keyless} rows cannot be assigned to a record set." if found.keyless else ""
-    listed = found.differences[:_MOST_LISTED]
     way_out = (
         "It was updated. These rows could not be updated."
         if was_rebuilt
@@ -171,19 +170,18 @@ def _draft_drift(
             "owner_id": owner_id,
             "count": count,
             "was_rebuilt": was_rebuilt,
-            "differences": [
-                {
-                    "kind": each.kind.value,
-                    "name": each.key.name,
-                    "record_type": each.key.record_type,
-                    "set_identifier": each.key.set_identifier,
-                    "in_registry": each.in_registry,
-                    "at_provider": each.at_provider,
-                }
-                for each in listed
-            ],
+            "differences": [_describe(each) for each in found.differences[:_MOST_LISTED]],
         },
     )
+
+
+def _describe(difference: Difference) -> dict[str, str]:
+    return {
+        "kind": difference.kind.value,
+        **difference.key._asdict(),
+        "in_registry": difference.in_registry,
+        "at_provider": difference.at_provider,
+    }
 
 
 def _store_finding(leased: LeasedProvider, draft: FindingDraft, *, is_there: bool) -> None:

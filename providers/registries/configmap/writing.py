@@ -82,13 +82,18 @@ class WritePlan:
             self._write(registry, 0)
         entries = {key: entry for key, entry in {**registry.rows, **edits}.items() if entry != NO_ENTRY}
         edited = replace(registry, rows=entries)
+        data = _format_edited(edited, edits)
+        layout = edited.index
         # From the last shard to the first: a split changes the numbers of those behind it.
-        for number in sorted({registry.index.number_of(key) for key in edits}, reverse=True):
-            if _measure(edited, number, format_map(edited, number)) > self._max_bytes:
+        for number in reversed(data):
+            texts = data[number] if edited.index is layout else format_map(edited, number)
+            if _measure(edited, number, texts) > self._max_bytes:
                 registry = self._split(registry, number, find_cuts(edited, number, self._max_bytes))
                 edited = replace(registry, rows=entries)
-        for number in sorted({edited.index.number_of(key) for key in edits}):
-            self._write(edited, number, has_edits=True)
+        if edited.index is not layout:
+            data = _format_edited(edited, edits)
+        for number, texts in data.items():
+            self._append(edited, number, texts, has_edits=True)
         self._registries[owner_id] = edited
 
     def _begin(self, owner_id: str) -> Registry:
@@ -117,12 +122,20 @@ class WritePlan:
             self._write(after, number)
         return after
 
-    def _write(self, registry: Registry, number: int, *, cut: int = 0, has_edits: bool = False) -> None:
+    def _write(self, registry: Registry, number: int, *, cut: int = 0) -> None:
+        self._append(registry, number, format_map(registry, number, cut=cut), has_edits=False)
+
+    def _append(self, registry: Registry, number: int, data: dict[str, str], *, has_edits: bool) -> None:
         name = registry.index.shards[number].name
-        data = format_map(registry, number, cut=cut)
         if _measure(registry, number, data) > _MAX_MAP_BYTES:
             raise NoRoom(f"The ConfigMap {name} would take more than 1 MiB, which no Kubernetes API accepts.")
         self.writes.append(MapWrite(name, data, has_edits))
+
+
+def _format_edited(registry: Registry, edits: Edits) -> dict[int, dict[str, str]]:
+    """What each shard that has edits is to have, by number and in that order."""
+    numbers = sorted({registry.index.number_of(key) for key in edits})
+    return {number: format_map(registry, number) for number in numbers}
 
 
 def format_map(registry: Registry, number: int, *, cut: int = 0) -> dict[str, str]:
