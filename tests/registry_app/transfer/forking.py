@@ -16,6 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
+from django.conf import settings
+
+_STATE_FOLDER = "DNSADMIN_TEST_STATE_FOLDER"
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -46,10 +50,18 @@ class Forks:
 
 @contextmanager
 def warm_process(database_url: str) -> Iterator[Forks]:
-    """Start the warm process on this database; it ends when its input does."""
+    """Start the warm process on this database; it ends when its input does.
+
+    What its acts keep beside the database goes where this process looks for it, and is cleaned up after.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.registry_app.transfer.forking"],
-        env={**os.environ, "DJANGO_SETTINGS_MODULE": "dnsadmin.settings", "DATABASE_URL": database_url},
+        env={
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "dnsadmin.settings",
+            "DATABASE_URL": database_url,
+            _STATE_FOLDER: str(settings.DNSADMIN_STATE_DIR),
+        },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -68,9 +80,9 @@ def _serve() -> None:
     import django
 
     django.setup()
-    from django.conf import settings
-
     settings.DNSADMIN_ALLOW_LOOPBACK = True
+    # Its secrets were read from the folder in the environment, which has no others.
+    settings.DNSADMIN_STATE_DIR = os.environ[_STATE_FOLDER]
     from tests.registry_app.transfer.acts import ACTS
 
     for line in sys.stdin:
@@ -78,6 +90,8 @@ def _serve() -> None:
         ending = _fork(ACTS[asked["act"]], asked)
         sys.stdout.write(json.dumps(ending) + "\n")
         sys.stdout.flush()
+    # Taking the whole program apart at its end takes seconds.
+    os._exit(0)
 
 
 def _fork(act: Callable[..., object], asked: dict[str, Any]) -> dict[str, float]:
@@ -99,8 +113,6 @@ def _fork(act: Callable[..., object], asked: dict[str, Any]) -> dict[str, float]
 
 
 def _run(act: Callable[..., object], asked: dict[str, Any]) -> None:
-    from django.conf import settings
-
     settings.DNSADMIN_CRASH_AT = asked["crash_at"]
     code = 1
     try:
