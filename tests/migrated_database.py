@@ -10,14 +10,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import uuid
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
 
 
 def copy_migrated_database(state: Path, place: Path) -> None:
-    """Put a migrated database with an identity of its own at `place`."""
+    """Put a migrated database at `place`."""
     state.mkdir(parents=True, exist_ok=True)
     source = state / f"migrated-{_compute_digest()}.sqlite3"
     with (state / "migrated.lock").open("w") as lock:
@@ -27,9 +26,6 @@ def copy_migrated_database(state: Path, place: Path) -> None:
                 old.unlink()
             _migrate(source)
         shutil.copyfile(source, place)
-    with sqlite3.connect(place) as connection:
-        connection.execute("UPDATE registry_app_generation SET identity = ?", [uuid.uuid4().hex])
-    connection.close()
 
 
 def _compute_digest() -> str:
