@@ -16,6 +16,7 @@ from registry_app.reconcile.sync import sync_provider
 from registry_app.transfer.plan.transfer_request import Selection, TransferRequest
 from registry_app.transfer.send.session import TransferSession
 from registry_app.writes.session import leased_provider, open_session
+from tests.depth import deep_after
 from tests.reference_server import make_claim, make_record
 from tests.registry_app.transfer.world import World, ask, make_alice, open_world, request
 
@@ -33,7 +34,18 @@ def test_a_loop_plans_nothing_from_claims_alone_that_a_sync_holds() -> None:
         assert _is_held_by_a_sync(world.provider)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("count", "is_held"), [(9, False), (10, True)])
+def test_an_empty_answer_of_who_may_be_empty_proves_nothing_beyond_a_few_record_sets(
+    count: int, is_held: bool
+) -> None:
+    records = [make_record(f"app-{number}.example.org") for number in range(count)]
+    with open_world(records, allow_empty=True) as world:
+        world.reference.backend.apply(ChangeSet(delete=tuple(world.reference.endpoints())))
+
+        assert _is_held_by_a_loop(world.provider) is is_held
+
+
+@pytest.mark.parametrize("seed", deep_after(1, range(3)))
 def test_what_a_sync_holds_for_what_is_missing_nobody_else_accepts(seed: int) -> None:
     dice = random.Random(seed)
     alice, held = make_alice(), 0

@@ -1,5 +1,6 @@
 """The lines that stand between a review and a wrong byte, each shown to matter."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from registry_app.transfer.send.change_sets import list_allowed_claims
 from registry_app.transfer.send.item_plan import ItemPlan, build_item_plan
 from registry_app.transfer.send.live_zone import is_as_reviewed
 from registry_app.transfer.send.review import find_record_difference
-from registry_app.writes.allowed_changes import raise_if_not_allowed
+from registry_app.writes.allowed_changes import Allowed, raise_if_not_allowed
 from registry_app.writes.read_back import Change, is_as_written
 from tests.providers.planning.planned import plan, reasons, wanted
 from tests.reference_server import make_claim, make_record
@@ -146,6 +147,16 @@ def test_what_was_not_reviewed_is_never_stored(
 ) -> None:
     with pytest.raises(ValueError, match=said):
         raise_if_not_allowed({key: change}, list_allowed_claims([reviewed]))
+
+
+@pytest.mark.parametrize(("most_added", "is_allowed"), [(None, True), (2, True), (1, False), (0, False)])
+def test_a_place_gains_as_many_targets_as_allowed_and_no_more(
+    most_added: int | None, is_allowed: bool
+) -> None:
+    change, allowed = Change(_txt(OLD), _txt(NEW, OTHER)), Allowed(most_added=most_added)
+
+    with nullcontext() if is_allowed else pytest.raises(ValueError, match="gain more"):
+        raise_if_not_allowed({KEY: change}, {KEY: allowed})
 
 
 def test_a_policy_that_never_deletes_creates_no_cname_in_the_place_of_what_stands() -> None:

@@ -12,13 +12,16 @@ from django.utils import timezone
 from providers.http.errors import ProviderError
 from providers.wire.change_set import ChangeSet
 from providers.wire.json_codec import encode_change_set
-from registry_app.models import LoopRun, LoopStep, Owner, Provider
+from registry_app.errors import LeaseLost
+from registry_app.models import UNSETTLED, LoopRun, LoopStep, Owner, Provider
+from registry_app.writes.session import leased_provider, open_session
+from registry_app.writes.step import send_step, store_step
 from tests.faults import framing_faults, read_faults, write_faults
 from tests.faults.fault import Fault
 from tests.reference_server import make_record
 from tests.registry_app.transfer.forking import Forks
 from tests.registry_app.transfer.world import BLUE, World, open_world
-from tests.registry_app.writes.passing_on import finish, open_run, pass_on
+from tests.registry_app.writes.passing_on import PassOnSession, finish, open_run, pass_on
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -68,6 +71,24 @@ def test_a_step_is_settled_by_what_is_shown_and_never_sent_again(name: str) -> N
 
         assert run.steps.get().status == status
         assert len(world.change_sets()) == 1
+
+
+@pytest.mark.parametrize("status", [*UNSETTLED, STATUS.VERIFIED, STATUS.INCOMPLETE, STATUS.NOT_SENT])
+def test_a_step_that_was_marked_before_is_refused_and_not_sent(status: str) -> None:
+    with open_world() as world:
+        run = _run(world)
+        with (
+            leased_provider(world.provider.pk, "a proxy") as leased,
+            open_session(leased, PassOnSession) as session,
+        ):
+            step = store_step(session, _body().encode(), lambda: LoopStep(run=run, ordinal=1))
+            run.steps.update(status=status)
+
+            with pytest.raises(LeaseLost):
+                send_step(session, step)
+
+        assert world.change_sets() == []
+        assert run.steps.get().status == status
 
 
 def test_a_step_that_cannot_be_read_back_stays_open_until_it_can() -> None:
