@@ -73,6 +73,16 @@ def test_what_somebody_else_changed_is_put_right_by_the_next_run() -> None:
         assert [each.created for each in loop.runs.order_by("pk")] == [1, 1]
 
 
+def test_what_rings_before_its_time_runs_nothing() -> None:
+    with open_parking() as world:
+        loop = declare(world, [wanted(WWW)], next_run_at=timezone.now() + timedelta(hours=1))
+
+        run_loop(loop.pk)
+
+        assert not loop.runs.exists()
+        assert world.change_sets() == []
+
+
 def test_what_is_declared_while_it_runs_is_made_by_the_next_run_at_once() -> None:
     with open_parking() as world:
         loop = declare(world, [wanted(WWW)])

@@ -3,14 +3,16 @@
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from registry_app.actor import Actor
 from registry_app.loop.loop_request import request_loop_run
 from registry_app.loop.run_loop import run_loop
 from registry_app.models import AuditEntry, Grant, Loop, LoopConfirmation, LoopRun
+from tests.factories import make_administrator
 from tests.registry_app.loop.world import PARKED, declare, open_parking, owned, run_declared, wanted
-from tests.registry_app.transfer.world import World, make_person
+from tests.registry_app.transfer.world import World, make_actor, make_person
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STATUS = LoopRun.Status
@@ -70,6 +72,25 @@ def test_a_first_confirmation_that_does_not_count_any_more_needs_another_again(r
         second = _run(loop, bob, text)
 
         assert second.status == STATUS.REFUSED
+        assert _is_untouched(world)
+
+
+@pytest.mark.parametrize("is_maker_first", [True, False])
+def test_who_just_set_the_password_of_the_other_is_no_second_person(is_maker_first: bool) -> None:
+    maker, bob = make_administrator(), _person("bob")
+    pages = Client()
+    pages.force_login(maker)
+    password = {"password1": "a-long-enough-passphrase", "password2": "a-long-enough-passphrase"}
+    pages.post(f"/admin/auth/user/{bob.user_id}/password/", {"usable_password": "true", **password})
+    people = [make_actor(maker), bob]
+    first, second = people if is_maker_first else reversed(people)
+    with open_parking(ZONE, approval_policy="other_person") as world:
+        loop = declare(world, [])
+        _run(loop, first)
+
+        ended = _run(loop, second)
+
+        assert ended.status == STATUS.REFUSED
         assert _is_untouched(world)
 
 

@@ -19,6 +19,7 @@ from registry_app.transfer.plan.claim_key import build_txt_key
 from registry_app.transfer.send.run_transfer import run_transfer
 from registry_app.transfer.send.session import TransferSession
 from registry_app.transfer.send.steps import read_back
+from registry_app.writes.pace import MOST_ATTEMPTS
 from registry_app.writes.read_back import Change
 from registry_app.writes.session import leased_provider, open_session
 from tests.factories import make_administrator
@@ -107,6 +108,22 @@ def test_what_was_to_be_sent_again_and_was_not_stays_with_the_operator() -> None
         left = transfer.items.filter(status=TransferItem.Status.NEEDS_OPERATOR).first()
         assert left is not None
         assert "sent before, and not again" in left.status_reason
+
+
+def test_a_batch_that_was_read_back_makes_the_attempts_before_it_forgotten() -> None:
+    alice = make_alice()
+    with open_world(make_zone(BLUE, 2), batch_size=1) as world:
+        transfer = request(alice, ask())
+        Transfer.objects.filter(pk=transfer.pk).update(attempt=MOST_ATTEMPTS - 1)
+        # After the review, the first batch, and what it became.
+        world.reference.faults.plan("GET /records", read_faults.status(503), after=3)
+
+        run_transfer(transfer.pk)
+
+        transfer.refresh_from_db()
+        assert len(world.change_sets()) == 2
+        assert transfer.status == STATUS.SENDING
+        assert "It is tried again" in transfer.status_reason
 
 
 @pytest.mark.parametrize("reads_before", [0, 1])
