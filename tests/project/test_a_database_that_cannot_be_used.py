@@ -12,7 +12,7 @@ from dnsadmin.env import BASE_DIR
 from dnsadmin.free_port import find_free_port
 from dnsadmin.prepare import prepare_state
 
-pytestmark = pytest.mark.deep
+pytestmark = [pytest.mark.one_database, pytest.mark.deep]
 
 
 def _manage(state: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -11,7 +11,7 @@ import pytest
 from dnsadmin.children import Children
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.deep
+pytestmark = [pytest.mark.one_database, pytest.mark.deep]
 
 FOREVER = [sys.executable, "-c", "import signal; signal.pause()"]
 IGNORE_SIGTERM = """

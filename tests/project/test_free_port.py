@@ -8,7 +8,7 @@ import pytest
 
 from dnsadmin.free_port import find_free_port
 
-pytestmark = pytest.mark.deep
+pytestmark = [pytest.mark.one_database, pytest.mark.deep]
 
 
 def test_no_outgoing_connection_is_given_a_port_that_was_found() -> None:

@@ -4,15 +4,22 @@ import pytest
 from django.core.checks import CheckMessage, Error, run_checks
 from pytest_django import Settings
 
+from tests.depth import deep_after
+
+pytestmark = pytest.mark.one_database
+
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("DNSADMIN_AUDIT_KEY", "short"),
-        ("DNSADMIN_AUDIT_KEY", "a" * 64),
-        ("SECRET_KEY", "short"),
-        ("DNSADMIN_ENCRYPTION_KEYS", (b"\0" * 32,)),
-    ],
+    deep_after(
+        2,
+        [
+            ("DNSADMIN_AUDIT_KEY", "short"),
+            ("DNSADMIN_AUDIT_KEY", "a" * 64),
+            ("SECRET_KEY", "short"),
+            ("DNSADMIN_ENCRYPTION_KEYS", (b"\0" * 32,)),
+        ],
+    ),
 )
 def test_a_key_that_can_be_guessed_fails(settings: Settings, name: str, value: object) -> None:
     setattr(settings, name, value)

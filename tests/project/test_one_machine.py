@@ -7,6 +7,8 @@ import pytest
 from dnsadmin.roles import ASSUMED, assume_what_runs
 from dnsadmin.supervisor import take_folder
 
+pytestmark = pytest.mark.one_database
+
 
 def test_a_command_beside_a_run_assumes_what_the_run_does(tmp_path: Path) -> None:
     environment = {"DNSADMIN_LOG_FORMAT": "json"}

@@ -11,7 +11,7 @@ import pytest
 
 from dnsadmin.prepare import prepare_state, write_private_once
 
-pytestmark = pytest.mark.deep
+pytestmark = [pytest.mark.one_database, pytest.mark.deep]
 
 
 def _mode(path: Path) -> int:

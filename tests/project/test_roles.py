@@ -7,7 +7,7 @@ import pytest
 
 from dnsadmin.roles import ROLES, build_role_command
 
-pytestmark = pytest.mark.deep
+pytestmark = [pytest.mark.one_database, pytest.mark.deep]
 
 
 def test_every_role_has_a_command_of_this_python() -> None:

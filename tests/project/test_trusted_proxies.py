@@ -10,6 +10,8 @@ from dnsadmin.trusted_proxies import find_client_address
 from tests.factories import make_user
 from tests.registry_app.api.client import make_token
 
+pytestmark = pytest.mark.one_database
+
 PROXIES = [ip_network("10.0.0.0/8"), ip_network("2001:db8::/32")]
 
 

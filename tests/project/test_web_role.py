@@ -16,7 +16,7 @@ from dnsadmin.prepare import prepare_state
 from dnsadmin.roles import build_role_command
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.deep
+pytestmark = [pytest.mark.one_database, pytest.mark.deep]
 
 _TIMES = 3
 _END_SECONDS = 20

@@ -13,7 +13,7 @@ from tests.factories import (
 )
 from tests.registry_app.admin.world import address, read_text, sign_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 SECRET = "correct-horse-battery-secret"
 PROVIDER_FORM = {

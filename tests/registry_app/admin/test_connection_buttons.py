@@ -11,7 +11,7 @@ from tests.factories import make_administrator, make_cluster, make_provider, mak
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 from tests.reference_server import ReferenceProvider
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 
 @dataclass

@@ -8,7 +8,7 @@ from registry_app.reconcile.rows.comparison import Tally
 from tests.factories import make_administrator
 from tests.registry_app.admin.world import address, make_fresh_provider, read_text, sign_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 
 def test_the_difference_is_told_in_words_and_figures() -> None:

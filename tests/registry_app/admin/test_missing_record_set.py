@@ -6,7 +6,7 @@ from django.utils import timezone
 from tests.factories import make_administrator, make_owner, make_record_set
 from tests.registry_app.admin.world import address, make_fresh_provider, read_text, sign_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 
 def test_it_says_whose_it_was_when_it_was_last_read() -> None:

@@ -9,7 +9,7 @@ from tests.factories import make_administrator, make_user
 from tests.registry_app.admin.test_config_forms import PROVIDER_FORM
 from tests.registry_app.admin.world import address, read_text, sign_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 
 def test_every_known_provider_is_listed_once_with_its_quirks() -> None:

@@ -7,7 +7,7 @@ from registry_app.models import Transfer, TransferStep
 from tests.factories import make_administrator, make_owner, make_user
 from tests.registry_app.admin.world import address, make_fresh_provider, make_transfer, read_text, sign_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 LONG = '{"create": ["' + "x" * 100_000 + '"]}'
 

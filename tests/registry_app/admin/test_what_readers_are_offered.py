@@ -16,7 +16,7 @@ from tests.registry_app.admin.world import (
     sign_in,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 OWN_FORMS = ("apitoken_issue", "transfer_request")
 

@@ -10,7 +10,7 @@ from registry_app.queries.rate import name_address
 from tests.factories import make_user
 from tests.registry_app.api.client import API, make_client, read
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 PASSWORD = "correct horse battery"
 
 

@@ -16,7 +16,7 @@ from tests.factories import (
 )
 from tests.registry_app.api.client import API, items, make_client, read
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 _SECRET = "s3cr3t-of-blue"
 

@@ -20,7 +20,7 @@ from tests.factories import (
 from tests.registry_app.api.client import API, items, make_client, make_token, read
 from tests.registry_app.api.documented import document
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 _SECRET = "s3cr3t-of-blue"
 _UUID = "00000000-0000-0000-0000-000000000000"
@@ -48,6 +48,7 @@ def test_nobody_without_a_token_gets_an_answer(settings: Settings) -> None:
         assert response["Content-Type"] == "application/problem+json", (method, path)
 
 
+@pytest.mark.deep
 def test_what_is_not_there_is_a_problem_and_never_an_error_of_ours() -> None:
     client = make_client(make_administrator())
     for method, path in _operations():

@@ -15,7 +15,7 @@ from tests.registry_app.loop.world import API as API_NAME
 from tests.registry_app.loop.world import OLD, PARKED, WWW, open_parking, owned
 from tests.registry_app.transfer.world import World
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.reference_server import make_claim, make_record
 from tests.registry_app.api.client import API, make_client, read
 from tests.registry_app.reconcile.serving import serve
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 _BLUE = {"registry_profile": "", "owner": "blue-cluster", "by": "claim", "txt_name": "a-www.example.org"}
 _LABEL = {"registry_profile": "", "owner": "blue-cluster", "by": "label", "txt_name": ""}

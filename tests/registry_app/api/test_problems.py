@@ -13,6 +13,8 @@ from registry_app.models import Cluster
 from tests.factories import make_administrator, make_cluster, make_owner, make_provider
 from tests.registry_app.api.client import API, make_client, read
 
+pytestmark = pytest.mark.one_database
+
 _MEMBERS = {"type", "title", "status", "detail", "code", "happened", "now", "todo", "request_id"}
 
 

@@ -18,7 +18,7 @@ from tests.reference_server import ReferenceProvider, make_claim, make_record, m
 from tests.registry_app.api.client import API, make_token
 from tests.registry_app.api.documented import raise_if_not_documented
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 
 
 class Program:

@@ -12,7 +12,7 @@ from tests.faults import framing_faults, read_faults
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.servers.provider_server import PluginServer
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 
 def _probe(reference: ReferenceProvider) -> ConnectionReport:

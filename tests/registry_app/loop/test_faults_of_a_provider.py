@@ -26,7 +26,7 @@ from tests.registry_app.loop.world import (
 )
 from tests.registry_app.transfer.world import rewrite
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 STATUS = LoopRun.Status
 POST = "POST /records"
 

@@ -6,7 +6,7 @@ from registry_app.models import LoopRun
 from tests.one_target_each import OneTargetEachProvider
 from tests.registry_app.loop.world import WWW, open_parking, owned, run, wanted
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 
 
 def test_what_stands_as_wanted_is_left_alone_and_what_does_not_is_changed_part_by_part() -> None:

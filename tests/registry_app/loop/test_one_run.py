@@ -17,7 +17,7 @@ from tests.registry_app.loop.world import (
     wanted,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 STATUS = LoopRun.Status
 
 

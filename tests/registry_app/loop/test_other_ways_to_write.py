@@ -10,7 +10,7 @@ from tests.registry_app.loop.world import BYSTANDERS, OLD, PARKED, WWW, open_par
 from tests.registry_app.transfer.world import enter_world, register_owner
 from tests.servers.provider_server import PluginServer
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 STATUS = LoopRun.Status
 
 

@@ -23,7 +23,7 @@ from tests.registry_app.transfer.world import (
     undo_reviewed,
 )
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 STATUS = LoopRun.Status
 SHOP = make_zone(BLUE, 5, domain="old-shop.example.org")
 RECORDS = [each for each in SHOP if each.record_type != "TXT"]

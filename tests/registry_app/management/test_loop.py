@@ -20,7 +20,7 @@ from tests.registry_app.loop.world import (
 from tests.registry_app.management.command import run_command, run_json
 from tests.registry_app.transfer.world import World
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 
 MANIFEST = f"""
 apiVersion: externaldns.k8s.io/v1alpha1

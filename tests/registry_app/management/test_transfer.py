@@ -17,7 +17,7 @@ from tests.factories import make_administrator, make_owner, make_provider, make_
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.management.command import run_command, run_json
 
-pytestmark = [pytest.mark.deep, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db(transaction=True)]
 
 _EVERYTHING = ("--owner", "blue-cluster", "--to", "green-cluster", "--intent", "same", "--as", "alice")
 

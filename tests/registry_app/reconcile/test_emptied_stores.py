@@ -17,7 +17,7 @@ from tests.registry_app.transfer.recording import RecordingProvider
 from tests.registry_app.transfer.stored_registries import DynamoDbRegistry, start_moto
 from tests.strict_dynamodb import StrictDynamoDb, strict_dynamodb
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 BLUE, GREEN = "blue-cluster", "green-cluster"
 IN_ZONE = [make_record(f"app-{number:02}.example.org") for number in range(10)]

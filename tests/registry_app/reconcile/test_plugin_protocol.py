@@ -23,7 +23,7 @@ from tests.registry_app.transfer.world import (
 )
 from tests.servers.provider_server import PluginServer, WebhookServer
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 
 
 def test_its_records_are_mirrored_and_nothing_is_found_wrong_with_its_answers() -> None:

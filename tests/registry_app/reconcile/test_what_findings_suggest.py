@@ -18,7 +18,7 @@ from tests.reference_server import (
 )
 from tests.registry_app.reconcile.syncing import sync
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 Kind, Severity = Finding.Kind, Finding.Severity
 _HERITAGE = '"heritage=external-dns,external-dns/owner=blue-cluster"'

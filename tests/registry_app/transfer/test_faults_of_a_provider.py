@@ -25,7 +25,7 @@ from tests.registry_app.transfer.world import (
     rewrite,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 
 STATUS = Transfer.Status
 
