@@ -7,8 +7,8 @@ BIN := .venv/bin
 TEST_STATE := $(CURDIR)/.state/test
 PYTEST = DNSADMIN_STATE_DIR="$(TEST_STATE)" DNSADMIN_TEST_DEPTH=$(DEPTH) \
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
-WORKERS := auto
 # Tests that wait for other processes leave time for others.
+ONE_MORE_THAN_PROCESSORS := $$((1 + $$(getconf _NPROCESSORS_ONLN)))
 TWO_FOR_EACH_PROCESSOR := $$((2 * $$(getconf _NPROCESSORS_ONLN)))
 # Without its bytecode every process that a test starts would compile the whole product again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -51,6 +51,7 @@ prepared: .venv/development
 
 # How many random examples are tried: see tests/depth.py.
 test: DEPTH := quick
+test: WORKERS := $(ONE_MORE_THAN_PROCESSORS)
 test: prepared
 	$(PYTEST) -m "not browser and not deep" $(ARGS)
 
@@ -61,7 +62,7 @@ test-deep: prepared
 	$(PYTEST) -m "(deep or random) and not browser" $(ARGS)
 
 # What neither a database nor a broker changes runs once, on SQLite: `tests/providers`, which is pure Python, and
-# what is marked `one_database`.
+# what is marked `one_database` (CONTRIBUTING.md has the rule).
 WITH_SERVICES := -m "not one_database" tests/project tests/registry_app tests/journeys
 
 test-services: DEPTH := services
@@ -69,10 +70,17 @@ test-services: WORKERS := $(TWO_FOR_EACH_PROCESSOR)
 test-services: prepared
 	$(BIN)/python -m tests.services $(PYTEST) $(if $(ARGS),$(ARGS),$(WITH_SERVICES))
 
+# mypy takes longer than all others together, on one processor.
 check: prepared
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync check-types check-all-else
+
+.PHONY: check-types check-all-else
+check-types:
+	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/mypy
+
+check-all-else:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python manage.py makemigrations --check --dry-run
 	DNSADMIN_STATE_DIR="$(TEST_STATE)" DNSADMIN_ALLOWED_HOSTS=dns.example.org $(BIN)/python manage.py check --deploy --fail-level WARNING

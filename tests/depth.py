@@ -32,7 +32,7 @@ def _choose(quick: int, services: int, deep: int, full: int) -> int:
 
 def examples(deep: int) -> int:
     """How many examples a property test tries that tries `deep` of them in `make test-deep`."""
-    return _choose(min(deep, max(20, deep // 50)), min(deep, max(10, deep // 50)), deep, 10 * deep)
+    return _choose(min(deep, max(10, deep // 100)), min(deep, max(10, deep // 100)), deep, 10 * deep)
 
 
 # Schedules of faults, each of up to 200 operations.

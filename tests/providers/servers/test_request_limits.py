@@ -30,6 +30,8 @@ from tests.providers.servers.calls import (
 from tests.providers.servers.serving import serve
 from tests.reference_server import make_record
 
+pytestmark = pytest.mark.deep
+
 _POST = f"POST /records HTTP/1.1\r\nHost: x\r\nContent-Type: {MEDIA_TYPE}\r\n"
 _HASTY = ServerLimits(head_seconds=0.3, body_seconds=0.3, stop_seconds=1.0)
 

@@ -72,6 +72,7 @@ def test_a_row_that_is_not_there_is_not_found() -> None:
         assert response.status_code == 404, noun
 
 
+@pytest.mark.deep
 def test_nothing_is_added_or_deleted_through_the_stock_forms() -> None:
     root = make_administrator()
     make_one_of_each(1, root)

@@ -1,5 +1,6 @@
 """The OpenAPI document: committed, without a warning, and shown by a viewer that asks no other host."""
 
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -34,7 +35,7 @@ def _generate() -> bytes:
 
 @cache
 def _read() -> dict[str, Any]:
-    document: dict[str, Any] = yaml.safe_load(_generate())
+    document: dict[str, Any] = yaml.load(_generate(), yaml.CSafeLoader)
     return document
 
 
@@ -152,13 +153,15 @@ def _operations() -> dict[str, dict[str, Any]]:
 
 def _reachable(where: str, components: dict[str, Any]) -> set[str]:
     """The components that this part of the operations refers to, and what those refer to."""
-    waiting = set(_REFERENCE.findall(yaml.dump([each[where] for each in _operations().values()])))
+    waiting = set(
+        _REFERENCE.findall(json.dumps([each[where] for each in _operations().values()], default=str))
+    )
     waiting.add("Problem")  # the responses of all refer to it in a component of their own
     found: set[str] = set()
     while waiting:
         name = waiting.pop()
         found.add(name)
-        waiting |= set(_REFERENCE.findall(yaml.dump(components[name]))) - found
+        waiting |= set(_REFERENCE.findall(json.dumps(components[name], default=str))) - found
     return found
 
 

@@ -135,6 +135,7 @@ def _accept_what_was_held(world: World) -> None:
     world.sync()
 
 
+@pytest.mark.deep
 def test_all_are_accepted_in_one_act_but_for_those_without_a_snapshot(tmp_path: Path) -> None:
     with (
         open_world(name="one", approval_policy=OTHER_PERSON) as first,
@@ -157,6 +158,7 @@ def test_all_are_accepted_in_one_act_but_for_those_without_a_snapshot(tmp_path: 
             accept_restored(make_alice(), first.provider.pk, reason="Twice.")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("lost", ["file", "redis"])
 def test_one_of_the_two_copies_is_enough(lost: str, tmp_path: Path) -> None:
     with open_world(approval_policy=OTHER_PERSON) as world:
@@ -182,6 +184,7 @@ def test_a_missing_copy_never_means_restored(tmp_path: Path) -> None:
         assert world.provider.restored_at is None
 
 
+@pytest.mark.deep
 def test_a_database_that_went_on_after_it_was_restored_is_known_too(tmp_path: Path) -> None:
     with open_world(approval_policy=OTHER_PERSON) as world:
         save_database(tmp_path / "saved")
@@ -196,6 +199,7 @@ def test_a_database_that_went_on_after_it_was_restored_is_known_too(tmp_path: Pa
         assert note_restore_if_any()
 
 
+@pytest.mark.deep
 def test_an_older_copy_and_one_that_somebody_else_wrote_mean_nothing(tmp_path: Path) -> None:
     with open_world(approval_policy=OTHER_PERSON) as world:
         store_copy(fetch_knowledge())

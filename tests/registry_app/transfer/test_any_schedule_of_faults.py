@@ -20,7 +20,7 @@ from registry_app.models import RegistryProfile, Transfer, TransferItem, Transfe
 from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
-from tests.depth import SEED, TRANSFER_SCHEDULES
+from tests.depth import SEED, TRANSFER_SCHEDULES, deep_after
 from tests.emptying import empty_database
 from tests.faults import framing_faults, read_faults, write_faults
 from tests.faults.fault import Fault
@@ -106,7 +106,7 @@ SCENES = st.builds(
 
 @pytest.mark.random
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("part", range(_PARTS))
+@pytest.mark.parametrize("part", deep_after(2, range(_PARTS)))
 def test_what_must_always_hold_holds(part: int) -> None:
     with RecordingProvider() as reference:
 

@@ -56,6 +56,7 @@ def test_it_adopts_an_unmanaged_record_set() -> None:
         assert world.owner_of(WWW) == "unmanaged"
 
 
+@pytest.mark.deep
 def test_it_does_not_adopt_over_a_foreign_txt_record() -> None:
     alice = make_alice()
     with open_world([make_record(WWW), make_record(f"a-{WWW}", "TXT", ('"v=spf1 -all"',))]):
@@ -102,6 +103,7 @@ def test_it_rewrites_a_legacy_claim_to_one_claim_for_each_type() -> None:
         assert world.reference.zone_bytes() == before
 
 
+@pytest.mark.deep
 def test_a_shared_legacy_claim_is_never_moved_for_one_type_alone() -> None:
     alice = make_alice()
     zone = [
@@ -116,6 +118,7 @@ def test_a_shared_legacy_claim_is_never_moved_for_one_type_alone() -> None:
             assert [refusal.code for refusal in found.refusals] == ["shared_claim"], kind
 
 
+@pytest.mark.deep
 def test_it_moves_a_superseded_legacy_claim_along() -> None:
     alice = make_alice()
     zone = [make_record(WWW), make_claim(WWW), make_record(WWW, "TXT", (LEGACY,))]
@@ -147,6 +150,7 @@ def test_it_cleans_up_claims_that_decide_nothing() -> None:
         assert world.reference.zone_bytes() == before
 
 
+@pytest.mark.deep
 def test_it_never_cleans_up_a_claim_that_decides() -> None:
     alice = make_alice()
     with open_world([make_record(WWW), make_claim(WWW)]):
@@ -157,6 +161,7 @@ def test_it_never_cleans_up_a_claim_that_decides() -> None:
         assert [refusal.code for refusal in found.refusals] == ["claim_decides"]
 
 
+@pytest.mark.deep
 def test_an_orphan_of_an_owner_nobody_registered_has_to_be_confirmed() -> None:
     alice = make_alice()
     with open_world([make_claim("gone.example.org", owner="stranger")]):
@@ -171,6 +176,7 @@ def test_an_orphan_of_an_owner_nobody_registered_has_to_be_confirmed() -> None:
         assert vouched_for.confirmation_text == ""
 
 
+@pytest.mark.deep
 def test_a_clean_up_is_stale_if_the_record_set_came_back() -> None:
     alice = make_alice()
     with open_world([make_claim(WWW)]) as world:

@@ -159,6 +159,7 @@ def test_a_rebuild_that_met_another_writer_is_made_anew() -> None:
         assert len(read_rows(api, BLUE_MAP)) == 3
 
 
+@pytest.mark.deep
 def test_an_export_brings_the_registry_back_in_another_cluster() -> None:
     changes = [*adopt_bulky(BLUE, 30), adopt("www.example.org", BLUE, "a/b")]
     intent = StoredClaimChange(make_record("soon.example.org"), None, make_text(BLUE), is_intent=True)
@@ -182,6 +183,7 @@ def restore_and_die(api: KubernetesApi, export: Export) -> bool:
     return False
 
 
+@pytest.mark.deep
 def test_a_restore_cut_short_anywhere_is_completed_by_asking_again() -> None:
     with KubernetesApi() as api:
         make_store(api).write(adopt_bulky(BLUE, 30))
