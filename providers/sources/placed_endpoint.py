@@ -18,9 +18,22 @@ from providers.wire.poison import find_poison
 # kubectl takes it from its context, where there is none.
 DEFAULT_NAMESPACE = "default"
 
-_METADATA_FIELDS = tuple(
-    "name namespace labels annotations creationTimestamp deletionGracePeriodSeconds deletionTimestamp "
-    "finalizers generateName generation managedFields ownerReferences resourceVersion selfLink uid".split()
+_METADATA_FIELDS = (
+    "name",
+    "namespace",
+    "labels",
+    "annotations",
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generateName",
+    "generation",
+    "managedFields",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
 )
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?").fullmatch
 _MAX_OBJECT_NAME = 253

@@ -140,6 +140,7 @@ AWS_SD_REGISTRY = RegistryKind(
     name=AWS_SD,
     label="AWS Service Discovery (descriptions)",
     place=ClaimPlace.ENDPOINTS,
+    where="the description of its Cloud Map service",
     open=_open,
     endpoint_claims=EndpointClaims(AWS_SD_DESCRIPTION, read_claims, write_description),
 )

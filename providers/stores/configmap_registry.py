@@ -17,6 +17,7 @@ CONFIGMAP_REGISTRY = RegistryKind(
     name="configmap",
     label="ConfigMap",
     place=ClaimPlace.STORE,
+    where="the ConfigMaps of the namespace {namespace} at the cluster {cluster}",
     settings=("cluster", "namespace", "is_rebuilt"),
     questions={"cluster": "Which cluster holds it?", "namespace": "In which namespace is it?"},
     identity=("cluster", "namespace"),

@@ -238,6 +238,7 @@ CRD_REGISTRY = RegistryKind(
     name=CRD,
     label="DNSRecord objects (crd)",
     place=ClaimPlace.STORE,
+    where="the DNSRecord objects of the namespace {namespace} at the cluster {cluster}",
     settings=("cluster", "namespace"),
     questions={"cluster": "Which cluster holds them?", "namespace": "In which namespace are they?"},
     identity=("cluster", "namespace"),

@@ -2,4 +2,4 @@
 
 from providers.stores.registry import ClaimPlace, RegistryKind
 
-NOOP_REGISTRY = RegistryKind(name="noop", label="None (noop)", place=ClaimPlace.NOWHERE)
+NOOP_REGISTRY = RegistryKind(name="noop", label="None (noop)", place=ClaimPlace.NOWHERE, where="no registry")

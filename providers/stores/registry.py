@@ -154,12 +154,14 @@ class RegistryKind:
     `name` is what ExternalDNS calls it (`--registry`), `label` what people read. `settings` are the columns
     of a registry profile that it uses, in the order they are shown; `questions` name those that it needs,
     each with the question for whoever left it out. Two profiles with the same `identity` at one provider are
-    the same store. `description` is what a reviewer is shown of a store: words, and the setting of each.
+    the same store. `where` names the place of its claims in a sentence, with settings in braces;
+    `description` is what a reviewer is shown of a store: words, and the setting of each.
     """
 
     name: str
     label: str
     place: ClaimPlace
+    where: str
     settings: tuple[str, ...] = ()
     questions: Mapping[str, str] = field(default_factory=dict)
     identity: tuple[str, ...] = ()

@@ -7,5 +7,6 @@ TXT_REGISTRY = RegistryKind(
     name=TXT,
     label="TXT",
     place=ClaimPlace.ZONE,
+    where="TXT records",
     settings=("prefix", "suffix", "wildcard_replacement", "encryption_key"),
 )

@@ -179,7 +179,13 @@ class AcknowledgeForm(ThemedForm):
 @admin.register(Finding)
 class FindingPageAdmin(OwnerList[Finding]):
     list_display = (
-        *"kind_shown severity_shown about_shown provider state_shown first_shown last_shown".split(),
+        "kind_shown",
+        "severity_shown",
+        "about_shown",
+        "provider",
+        "state_shown",
+        "first_shown",
+        "last_shown",
         build_column("occurrences", "times seen"),
     )
     list_filter = (

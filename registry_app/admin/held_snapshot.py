@@ -50,8 +50,14 @@ def read_decision(request: HttpRequest) -> dict[str, Any]:
 
 @admin.register(HeldSnapshot)
 class HeldSnapshotPageAdmin(ListPage[HeldSnapshot]):
-    list_display = tuple(
-        "id_shown provider status_shown created_shown last_shown occurrences decided_by".split()
+    list_display = (
+        "id_shown",
+        "provider",
+        "status_shown",
+        "created_shown",
+        "last_shown",
+        "occurrences",
+        "decided_by",
     )
     list_filter = (
         build_choice_filter("status", "status", HeldSnapshot.Status.choices),

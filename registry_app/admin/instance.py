@@ -21,7 +21,14 @@ DEFAULTS = "ExternalDNS's defaults"
 _UNKNOWN = "Not known"
 _EVERY_PROVIDER = "Unknown: assumed at every provider"
 _WHERE = ("owner", "name", "cluster", "provider")
-_FLAGS = "policy registry_profile domain_include domain_exclude managed_types claim_cache_seconds".split()
+_FLAGS = (
+    "policy",
+    "registry_profile",
+    "domain_include",
+    "domain_exclude",
+    "managed_types",
+    "claim_cache_seconds",
+)
 
 
 class InstanceForm(ConfigForm):

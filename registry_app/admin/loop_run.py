@@ -21,7 +21,15 @@ _SHOWN_LEFT_ALONE = 200
 @admin.register(LoopRun)
 class LoopRunPageAdmin(ListPage[LoopRun]):
     list_display = (
-        *"id_shown owner provider status_shown trigger started_shown created updated deleted".split(),
+        "id_shown",
+        "owner",
+        "provider",
+        "status_shown",
+        "trigger",
+        "started_shown",
+        "created",
+        "updated",
+        "deleted",
         "not_as_wanted",
         build_column("left_alone_count", "left alone"),
     )

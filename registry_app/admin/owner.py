@@ -72,8 +72,13 @@ class OwnerForm(ConfigForm):
 
 @admin.register(Owner)
 class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
-    list_display = tuple(
-        "owner_id_shown status_shown cluster_shown profile_shown policy_shown counts_shown".split()
+    list_display = (
+        "owner_id_shown",
+        "status_shown",
+        "cluster_shown",
+        "profile_shown",
+        "policy_shown",
+        "counts_shown",
     )
     list_filter = (
         build_text_filter("owner id begins with", "id", lambda text: build_prefix_query("owner_id", text)),

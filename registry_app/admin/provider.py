@@ -46,13 +46,23 @@ _SHOWN_CREDENTIALS = ("authentication", "username", "ca_certificate", "client_ce
 _QUERY = ("url_query", "forget_url_query")
 _CERTIFICATES = ("ca_certificate", "client_certificate", "client_key", "forget_client_key")
 _SYNCS = (
-    "interval_seconds deadline_seconds max_body_bytes max_items allow_empty hold_missing_percent "
-    "hold_owners_changed_percent"
-).split()
+    "interval_seconds",
+    "deadline_seconds",
+    "max_body_bytes",
+    "max_items",
+    "allow_empty",
+    "hold_missing_percent",
+    "hold_owners_changed_percent",
+)
 _WRITES = (
-    "approval_policy max_transfer_count max_transfer_percent write_mode batch_size read_back_seconds "
-    "capitalized_changes"
-).split()
+    "approval_policy",
+    "max_transfer_count",
+    "max_transfer_percent",
+    "write_mode",
+    "batch_size",
+    "read_back_seconds",
+    "capitalized_changes",
+)
 _FILTER_WORDS = {
     "include": "only at or below",
     "exclude": "not at or below",

@@ -64,9 +64,15 @@ def _build_action(kind: Transfer.Kind, label: str) -> Any:
 
 @admin.register(RecordSet)
 class RecordSetPageAdmin(OwnerList[RecordSet]):
-    list_display = tuple(
-        "name_shown type_shown targets_shown ttl_shown "
-        "owner_shown state_shown provider_shown seen_shown".split()
+    list_display = (
+        "name_shown",
+        "type_shown",
+        "targets_shown",
+        "ttl_shown",
+        "owner_shown",
+        "state_shown",
+        "provider_shown",
+        "seen_shown",
     )
     list_filter = (
         build_text_filter(

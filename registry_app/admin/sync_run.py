@@ -15,7 +15,15 @@ from registry_app.models import Provider, SyncRun
 @admin.register(SyncRun)
 class SyncRunPageAdmin(ListPage[SyncRun]):
     list_display = (
-        *"id_shown provider status_shown trigger started_shown seen created changed vanished".split(),
+        "id_shown",
+        "provider",
+        "status_shown",
+        "trigger",
+        "started_shown",
+        "seen",
+        "created",
+        "changed",
+        "vanished",
         "returned",
         "took_shown",
         build_column("error_code", "error"),

@@ -41,7 +41,15 @@ class TokenForm(ThemedForm):
 
 @admin.register(ApiToken)
 class ApiTokenPageAdmin(ListPage[ApiToken]):
-    list_display = tuple("name user state_shown scopes_shown expires_shown used_shown created_shown".split())
+    list_display = (
+        "name",
+        "user",
+        "state_shown",
+        "scopes_shown",
+        "expires_shown",
+        "used_shown",
+        "created_shown",
+    )
     list_select_related = ("user",)
     page_template = "dnsadmin/token.html"
     pages = {"issue": "issue/", "revoke": "<int:pk>/revoke/"}

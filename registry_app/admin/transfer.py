@@ -91,7 +91,12 @@ def _build_group_query(text: str) -> Q:
 @admin.register(Transfer)
 class TransferPageAdmin(OwnerList[Transfer]):
     list_display = (
-        *"id_shown kind_shown status_shown from_shown to_shown provider".split(),
+        "id_shown",
+        "kind_shown",
+        "status_shown",
+        "from_shown",
+        "to_shown",
+        "provider",
         build_column("item_count", "record sets"),
         build_column("requested_by_name", "by"),
         "created_shown",

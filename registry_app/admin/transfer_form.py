@@ -23,7 +23,15 @@ MOST_NAMES = 10_000
 _REQUESTABLE = [(kind.value, kind.label) for kind in Transfer.Kind if kind != Transfer.Kind.UNDO]
 _CLEANED = (Claim.Verdict.ORPHAN, Claim.Verdict.OBSOLETE, Claim.Verdict.SUPERSEDED, Claim.Verdict.OVERRULED)
 _TEXTS_OF_LINKS = (
-    "kind picked provider name_suffix target_owner_id target_intent leaves_others reason ticket".split()
+    "kind",
+    "picked",
+    "provider",
+    "name_suffix",
+    "target_owner_id",
+    "target_intent",
+    "leaves_others",
+    "reason",
+    "ticket",
 )
 _NEEDS_TARGET = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT)
 

@@ -27,9 +27,21 @@ class AuditEntryAnswer(RowSerializer[AuditEntry]):
     class Meta:
         model = AuditEntry
         fields = (
-            "sequence at actor_kind actor_name action object_type object_id object_label reason before after "
-            "request_id previous_hash hash"
-        ).split()
+            "sequence",
+            "at",
+            "actor_kind",
+            "actor_name",
+            "action",
+            "object_type",
+            "object_id",
+            "object_label",
+            "reason",
+            "before",
+            "after",
+            "request_id",
+            "previous_hash",
+            "hash",
+        )
 
 
 @describe(list="List audit entries, newest first.", retrieve="One audit entry, by its sequence.")

@@ -163,9 +163,25 @@ class FindingAnswer(RowSerializer[Finding]):
     class Meta:
         model = Finding
         fields = (
-            "id kind severity state provider owner name record_type set_identifier explanation suggestion "
-            "details first_seen_at last_seen_at occurrences resolved_at acknowledged_by muted_until"
-        ).split()
+            "id",
+            "kind",
+            "severity",
+            "state",
+            "provider",
+            "owner",
+            "name",
+            "record_type",
+            "set_identifier",
+            "explanation",
+            "suggestion",
+            "details",
+            "first_seen_at",
+            "last_seen_at",
+            "occurrences",
+            "resolved_at",
+            "acknowledged_by",
+            "muted_until",
+        )
 
     def get_severity(self, row: Finding) -> str:
         return row.get_severity_display().lower()

@@ -24,9 +24,18 @@ class HeldSnapshotAnswer(RowSerializer[HeldSnapshot]):
     class Meta:
         model = HeldSnapshot
         fields = (
-            "id provider status body_digest reasons difference created_at last_seen_at occurrences "
-            "decided_at decided_by"
-        ).split()
+            "id",
+            "provider",
+            "status",
+            "body_digest",
+            "reasons",
+            "difference",
+            "created_at",
+            "last_seen_at",
+            "occurrences",
+            "decided_at",
+            "decided_by",
+        )
 
 
 class HeldSnapshotDecision(ReasonBody):

@@ -33,9 +33,17 @@ from registry_app.queries.instance import build_loop_facts
 
 _MOST_ENTRIES = 1_000
 _SETTINGS = (
-    "owner name cluster provider policy registry_profile domain_include domain_exclude managed_types "
-    "claim_cache_seconds"
-).split()
+    "owner",
+    "name",
+    "cluster",
+    "provider",
+    "policy",
+    "registry_profile",
+    "domain_include",
+    "domain_exclude",
+    "managed_types",
+    "claim_cache_seconds",
+)
 _KINDS = (("external-dns", "ExternalDNS"), ("loop", "A loop of dnsadmin's own"))
 
 

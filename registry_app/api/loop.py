@@ -64,9 +64,21 @@ class LoopAnswer(RowSerializer[Loop]):
     class Meta:
         model = Loop
         fields = (
-            "id owner provider policy managed_types interval_seconds is_enabled declared_at declared_count "
-            "next_run_at consecutive_failures last_run created_at updated_at"
-        ).split()
+            "id",
+            "owner",
+            "provider",
+            "policy",
+            "managed_types",
+            "interval_seconds",
+            "is_enabled",
+            "declared_at",
+            "declared_count",
+            "next_run_at",
+            "consecutive_failures",
+            "last_run",
+            "created_at",
+            "updated_at",
+        )
 
     @extend_schema_field(LastRunAnswer(allow_null=True))
     def get_last_run(self, row: Loop) -> Any:
@@ -105,7 +117,16 @@ class DeclaredEndpointAnswer(RowSerializer[DeclaredEndpoint]):
 
     class Meta:
         model = DeclaredEndpoint
-        fields = tuple("id name record_type set_identifier targets ttl provider_specific resource".split())
+        fields = (
+            "id",
+            "name",
+            "record_type",
+            "set_identifier",
+            "targets",
+            "ttl",
+            "provider_specific",
+            "resource",
+        )
 
 
 class DeclaredEndpointBody(StrictSerializer):

@@ -114,10 +114,27 @@ class LoopRunAnswer(RowSerializer[LoopRun]):
 
     class Meta:
         model = LoopRun
-        fields = (
-            "id loop owner provider trigger requested_by policy source status reason confirmation_text "
-            "planned created updated deleted not_as_wanted left_alone_count started_at finished_at"
-        ).split()
+        fields: tuple[str, ...] = (
+            "id",
+            "loop",
+            "owner",
+            "provider",
+            "trigger",
+            "requested_by",
+            "policy",
+            "source",
+            "status",
+            "reason",
+            "confirmation_text",
+            "planned",
+            "created",
+            "updated",
+            "deleted",
+            "not_as_wanted",
+            "left_alone_count",
+            "started_at",
+            "finished_at",
+        )
 
 
 class LoopOutcomeAnswer(EndpointKeyAnswer):
@@ -136,8 +153,16 @@ class LoopStepAnswer(RowSerializer[LoopStep]):
     class Meta:
         model = LoopStep
         fields = (
-            "ordinal status change_set body_digest stored_at answered_at answer read_back_at outcomes"
-        ).split()
+            "ordinal",
+            "status",
+            "change_set",
+            "body_digest",
+            "stored_at",
+            "answered_at",
+            "answer",
+            "read_back_at",
+            "outcomes",
+        )
 
 
 class LoopRunDetail(LoopRunAnswer):
@@ -147,7 +172,7 @@ class LoopRunDetail(LoopRunAnswer):
     steps = serializers.SerializerMethodField()
 
     class Meta(LoopRunAnswer.Meta):
-        fields = [*LoopRunAnswer.Meta.fields, "left_alone", "steps"]
+        fields = (*LoopRunAnswer.Meta.fields, "left_alone", "steps")
 
     @extend_schema_field(LoopStepAnswer(many=True))
     def get_steps(self, row: LoopRun) -> Any:

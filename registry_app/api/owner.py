@@ -42,9 +42,21 @@ class OwnerAnswer(RowSerializer[Owner]):
     class Meta:
         model = Owner
         fields = (
-            "id owner_id looks_like status policy cluster team registry_profile instances name_patterns "
-            "description counts created_at updated_at"
-        ).split()
+            "id",
+            "owner_id",
+            "looks_like",
+            "status",
+            "policy",
+            "cluster",
+            "team",
+            "registry_profile",
+            "instances",
+            "name_patterns",
+            "description",
+            "counts",
+            "created_at",
+            "updated_at",
+        )
 
     @extend_schema_field(serializers.ChoiceField(choices=InstancePolicy.choices, allow_null=True))
     def get_policy(self, row: Owner) -> str | None:
@@ -102,8 +114,16 @@ class OwnerBody(StrictModelSerializer):
     class Meta:
         model = Owner
         fields = (
-            "owner_id status policy cluster team registry_profile name_patterns description keep_record_sets"
-        ).split()
+            "owner_id",
+            "status",
+            "policy",
+            "cluster",
+            "team",
+            "registry_profile",
+            "name_patterns",
+            "description",
+            "keep_record_sets",
+        )
         # Whether it is registered already, the mutation says: one that was only seen has a row, too.
         extra_kwargs = {"owner_id": {"trim_whitespace": False, "validators": ()}}
 

@@ -22,11 +22,30 @@ from registry_app.reconcile.request_sync import request_sync
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored
 
 _SETTINGS = (
-    "name url protocol description is_enabled authentication username ca_certificate client_certificate "
-    "interval_seconds deadline_seconds max_body_bytes max_items allow_empty hold_missing_percent "
-    "hold_owners_changed_percent write_mode batch_size capitalized_changes read_back_seconds approval_policy "
-    "max_transfer_count max_transfer_percent"
-).split()
+    "name",
+    "url",
+    "protocol",
+    "description",
+    "is_enabled",
+    "authentication",
+    "username",
+    "ca_certificate",
+    "client_certificate",
+    "interval_seconds",
+    "deadline_seconds",
+    "max_body_bytes",
+    "max_items",
+    "allow_empty",
+    "hold_missing_percent",
+    "hold_owners_changed_percent",
+    "write_mode",
+    "batch_size",
+    "capitalized_changes",
+    "read_back_seconds",
+    "approval_policy",
+    "max_transfer_count",
+    "max_transfer_percent",
+)
 
 
 class ApprovalChangeAnswer(RowSerializer[ApprovalChange]):
@@ -58,10 +77,25 @@ class ProviderAnswer(RowSerializer[Provider]):
         fields = [
             "id",
             *_SETTINGS,
-            *"pending_approval_change has_secret has_url_query has_client_key status".split(),
-            *"next_sync_at last_sync_at next_visit_at last_visit_at accepted_at restored_at".split(),
-            *"record_set_count claim_count domain_filter consecutive_failures".split(),
-            *"last_error_code last_error created_at updated_at".split(),
+            "pending_approval_change",
+            "has_secret",
+            "has_url_query",
+            "has_client_key",
+            "status",
+            "next_sync_at",
+            "last_sync_at",
+            "next_visit_at",
+            "last_visit_at",
+            "accepted_at",
+            "restored_at",
+            "record_set_count",
+            "claim_count",
+            "domain_filter",
+            "consecutive_failures",
+            "last_error_code",
+            "last_error",
+            "created_at",
+            "updated_at",
         ]
 
     @extend_schema_field(ApprovalChangeAnswer(allow_null=True))

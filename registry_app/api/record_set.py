@@ -72,10 +72,23 @@ class RecordSetAnswer(LooksLike, RowSerializer[RecordSet]):
 
     class Meta:
         model = RecordSet
-        fields = (
-            "id provider name record_type set_identifier targets ttl provider_specific state owner "
-            "owner_looks_like resource first_seen_at changed_at missing_since"
-        ).split()
+        fields: tuple[str, ...] = (
+            "id",
+            "provider",
+            "name",
+            "record_type",
+            "set_identifier",
+            "targets",
+            "ttl",
+            "provider_specific",
+            "state",
+            "owner",
+            "owner_looks_like",
+            "resource",
+            "first_seen_at",
+            "changed_at",
+            "missing_since",
+        )
 
 
 class ClaimAnswer(LooksLike, RowSerializer[Claim]):
@@ -89,9 +102,24 @@ class ClaimAnswer(LooksLike, RowSerializer[Claim]):
     class Meta:
         model = Claim
         fields = (
-            "id txt_name raw format verdict record_name record_type set_identifier owner owner_looks_like "
-            "resource labels registry_profile is_encrypted problem first_seen_at changed_at"
-        ).split()
+            "id",
+            "txt_name",
+            "raw",
+            "format",
+            "verdict",
+            "record_name",
+            "record_type",
+            "set_identifier",
+            "owner",
+            "owner_looks_like",
+            "resource",
+            "labels",
+            "registry_profile",
+            "is_encrypted",
+            "problem",
+            "first_seen_at",
+            "changed_at",
+        )
 
 
 class BeliefAnswer(serializers.Serializer[Any]):
@@ -125,7 +153,7 @@ class RecordSetDetail(RecordSetAnswer):
     events = serializers.CharField(help_text="Where its history is.")
 
     class Meta(RecordSetAnswer.Meta):
-        fields = [*RecordSetAnswer.Meta.fields, "claims", "why", "labels", "beliefs", "warnings", "events"]
+        fields = (*RecordSetAnswer.Meta.fields, "claims", "why", "labels", "beliefs", "warnings", "events")
 
 
 class RecordEventAnswer(RowSerializer[RecordEvent]):

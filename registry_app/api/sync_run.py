@@ -22,10 +22,27 @@ class SyncRunAnswer(RowSerializer[SyncRun]):
     class Meta:
         model = SyncRun
         fields = (
-            "id provider trigger requested_by status started_at finished_at fetch_milliseconds "
-            "store_milliseconds body_bytes seen created changed vanished returned purged set_aside claims "
-            "error_code error"
-        ).split()
+            "id",
+            "provider",
+            "trigger",
+            "requested_by",
+            "status",
+            "started_at",
+            "finished_at",
+            "fetch_milliseconds",
+            "store_milliseconds",
+            "body_bytes",
+            "seen",
+            "created",
+            "changed",
+            "vanished",
+            "returned",
+            "purged",
+            "set_aside",
+            "claims",
+            "error_code",
+            "error",
+        )
 
 
 @describe(list="List syncs, newest first.", retrieve="One sync.")

@@ -31,10 +31,20 @@ class TokenAnswer(RowSerializer[ApiToken]):
 
     class Meta:
         model = ApiToken
-        fields = (
-            "id public_id name user issued_by scopes owners networks created_at expires_at last_used_at "
-            "revoked_at"
-        ).split()
+        fields: tuple[str, ...] = (
+            "id",
+            "public_id",
+            "name",
+            "user",
+            "issued_by",
+            "scopes",
+            "owners",
+            "networks",
+            "created_at",
+            "expires_at",
+            "last_used_at",
+            "revoked_at",
+        )
 
 
 class IssuedTokenAnswer(TokenAnswer):
@@ -43,7 +53,7 @@ class IssuedTokenAnswer(TokenAnswer):
     token = serializers.CharField(help_text="To be sent as `Bearer`. Shown this once; empty in a replay.")
 
     class Meta(TokenAnswer.Meta):
-        fields = [*TokenAnswer.Meta.fields, "token"]
+        fields = (*TokenAnswer.Meta.fields, "token")
 
 
 class TokenBody(StrictSerializer):

@@ -73,11 +73,33 @@ class TransferAnswer(RowSerializer[Transfer]):
 
     class Meta:
         model = Transfer
-        fields = (
-            "id number group kind provider source_owner target_owner undo_of undo_of_number status "
-            "status_reason target_intent reason ticket plan_fingerprint approval_policy requested_by "
-            "approved_by approved_at item_count created_at updated_at expires_at started_at finished_at"
-        ).split()
+        fields: tuple[str, ...] = (
+            "id",
+            "number",
+            "group",
+            "kind",
+            "provider",
+            "source_owner",
+            "target_owner",
+            "undo_of",
+            "undo_of_number",
+            "status",
+            "status_reason",
+            "target_intent",
+            "reason",
+            "ticket",
+            "plan_fingerprint",
+            "approval_policy",
+            "requested_by",
+            "approved_by",
+            "approved_at",
+            "item_count",
+            "created_at",
+            "updated_at",
+            "expires_at",
+            "started_at",
+            "finished_at",
+        )
 
 
 class AllowedActionAnswer(serializers.Serializer[Any]):
@@ -118,7 +140,7 @@ class TransferDetail(TransferAnswer):
     allowed_actions = serializers.SerializerMethodField()
 
     class Meta(TransferAnswer.Meta):
-        fields = [*TransferAnswer.Meta.fields, "left_out", "progress", "allowed_actions"]
+        fields = (*TransferAnswer.Meta.fields, "left_out", "progress", "allowed_actions")
 
     @extend_schema_field(ProgressAnswer)
     def get_progress(self, row: Transfer) -> Any:
@@ -151,9 +173,20 @@ class TransferItemAnswer(RowSerializer[TransferItem]):
     class Meta:
         model = TransferItem
         fields = (
-            "ordinal batch name record_type set_identifier record_before before after is_added verdict "
-            "verdict_reason status status_reason"
-        ).split()
+            "ordinal",
+            "batch",
+            "name",
+            "record_type",
+            "set_identifier",
+            "record_before",
+            "before",
+            "after",
+            "is_added",
+            "verdict",
+            "verdict_reason",
+            "status",
+            "status_reason",
+        )
 
 
 class TransferStepAnswer(RowSerializer[TransferStep]):
@@ -165,9 +198,19 @@ class TransferStepAnswer(RowSerializer[TransferStep]):
     class Meta:
         model = TransferStep
         fields = (
-            "id phase registry_profile batch attempt status change_set stored_at answered_at answer "
-            "read_back read_back_at"
-        ).split()
+            "id",
+            "phase",
+            "registry_profile",
+            "batch",
+            "attempt",
+            "status",
+            "change_set",
+            "stored_at",
+            "answered_at",
+            "answer",
+            "read_back",
+            "read_back_at",
+        )
 
 
 class TransferParameters(StrictSerializer):

@@ -124,6 +124,11 @@ class RegistryProfile(models.Model):
         """Which kind of registry it is, and all that follows from that."""
         return REGISTRIES[self.kind]
 
+    def describe_place(self) -> str:
+        """Where its claims are, as a sentence names it."""
+        settings = {name: getattr(self, name) for name in ("cluster", "namespace", "table", "region")}
+        return self.registry.where.format(**settings)
+
     def clean(self) -> None:
         if self.prefix and self.suffix:
             raise ValidationError({"suffix": "ExternalDNS takes a prefix or a suffix, never both."})

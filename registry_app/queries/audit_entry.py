@@ -27,9 +27,21 @@ from registry_app.outside_copy import (
 RESTORED = "database.restored"
 _CHUNK = 2_000
 _COLUMNS = (
-    "sequence at actor_kind actor_name action object_type object_id object_label reason before after "
-    "request_id previous_hash hash"
-).split()
+    "sequence",
+    "at",
+    "actor_kind",
+    "actor_name",
+    "action",
+    "object_type",
+    "object_id",
+    "object_label",
+    "reason",
+    "before",
+    "after",
+    "request_id",
+    "previous_hash",
+    "hash",
+)
 
 
 def default_checkpoint_file() -> Path:

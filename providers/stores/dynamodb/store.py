@@ -149,6 +149,7 @@ DYNAMODB_REGISTRY = RegistryKind(
     name=DYNAMODB,
     label="DynamoDB",
     place=ClaimPlace.STORE,
+    where="the DynamoDB table {table} in {region}",
     settings=("table", "region", "endpoint_url", "access_key_id", "secret_access_key", "session_token"),
     questions={
         "table": f"Which table? ExternalDNS's own default is {DEFAULT_TABLE}.",

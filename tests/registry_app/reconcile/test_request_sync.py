@@ -1,12 +1,12 @@
 """A person wants a provider synced now."""
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 
+from providers.wire.json_codec import encode_endpoints
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import NotAllowed, RefusedBySafety
 from registry_app.models import AuditEntry
@@ -14,7 +14,6 @@ from registry_app.queries.provider import find_due
 from registry_app.reconcile.request_sync import request_sync
 from tests.factories import make_provider
 from tests.faults import read_faults
-from tests.faults.fault import Fault
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.reconcile.interrupting import AfterReading
 from tests.registry_app.reconcile.syncing import sync
@@ -31,13 +30,13 @@ def test_it_is_due_at_once() -> None:
     assert AuditEntry.objects.get().action == "provider.visit_requested"
 
 
-@pytest.mark.parametrize("fault", [read_faults.shuffled, read_faults.empty_list])
-def test_what_is_asked_for_while_a_sync_goes_on_is_due_after_it(fault: Callable[[], Fault]) -> None:
+@pytest.mark.parametrize("body", [encode_endpoints(make_zone(count=4)), b"[]"])  # stored, held
+def test_what_is_asked_for_while_a_sync_goes_on_is_due_after_it(body: bytes) -> None:
     with ReferenceProvider(make_zone(count=3)) as reference:
         provider = make_provider(url=reference.url, interval_seconds=86_400)
         sync(provider)
         settled = find_due(timezone.now())
-        reference.faults.plan("GET /records", fault())
+        reference.faults.plan("GET /records", read_faults.body(body))
         asking = AfterReading("registry_app_claim", lambda: request_sync(SYSTEM, provider.pk))
 
         with connection.execute_wrapper(asking):
