@@ -256,6 +256,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
             ("Last sync", format_ago(row.last_sync_at)),
             ("Lease", lease if row.lease_holder else "free"),
             ("Domain filter", _describe_filter(row.domain_filter)),
+            ("Holds a snapshot", _describe_limits(row)),
             ("Writes", f"{row.get_write_mode_display()}; {row.effective_batch_size} record sets at a time"),
             ("Approval", row.get_approval_policy_display()),
             (
@@ -274,6 +275,13 @@ class ProviderPageAdmin(ConfigPage[Provider]):
         if row.client_certificate:
             parts.append("client certificate")
         return ", ".join(parts)
+
+
+def _describe_limits(row: Provider) -> str:
+    return (
+        f"with more than {row.hold_missing_percent} % of the record sets missing, or more than "
+        f"{row.hold_owners_changed_percent} % of the owners changed"
+    )
 
 
 def _describe_filter(stored: Mapping[str, Any]) -> str:

@@ -30,32 +30,32 @@ def find_orphan_claims(scene: Scene) -> Iterator[FindingDraft]:
     is written so: otherwise it may well protect a record set, and is then no orphan.
     """
     for claim in _with_verdict(scene, ClaimVerdict.ORPHAN):
-        doubt, suggestion = _doubt_orphan(scene, claim)
+        caveat, suggestion = _find_caveat(scene, claim)
         yield _draft(
             claim,
             Kind.ORPHAN_CLAIM,
             Severity.WARNING,
             f"{_begin(claim)} names {claim.owner_id} as the owner of {name_claimed(claim)}, but there "
-            f"is no such record set. {_say_harm(claim)} {doubt}".strip(),
+            f"is no such record set. {_say_harm(claim)} {caveat}".strip(),
             suggestion,
         )
 
 
-def _doubt_orphan(scene: Scene, claim: Claim) -> tuple[str, JsonObject]:
+def _find_caveat(scene: Scene, claim: Claim) -> tuple[str, JsonObject]:
     """What to make sure of before an orphan is removed, and what to do about it now."""
     owner_id = claim.owner_id
     if not scene.is_registered(owner_id):
-        doubt = (
+        caveat = (
             f"{owner_id} is not registered, so it is not known how it writes its claims. Register it, "
             "with its prefix or suffix, before you remove this claim."
         )
-        return doubt, suggest_registering(owner_id)
+        return caveat, suggest_registering(owner_id)
     if not scene.is_written_as_registered(claim):
-        doubt = (
+        caveat = (
             f"It is not written as {owner_id} is registered to write: correct the registry profile of "
             f"{owner_id}, or make sure that the claim is an old one before you remove it."
         )
-        return doubt, {}
+        return caveat, {}
     if not claim.is_in_zone and not scene.manages(claim.record_name):
         return (
             f"Its name is outside what {scene.provider_name} manages, so its record set may be at "

@@ -27,7 +27,7 @@ def find_instances_at_odds(scene: Scene) -> Iterator[FindingDraft]:
     present = {record.owner_id for record in scene.snapshot.records}
     for owner_id, facts in sorted(scene.owners.items()):
         shared = _select_at_odds(leave_out_loop_settings(facts.instances, scene.provider_id))
-        # Of an instance whose provider nobody told, nothing shows that it writes here but what it owns.
+        # An instance without a registered provider writes here only if it owns something here.
         is_here = owner_id in present or any(each.provider_id == scene.provider_id for each in shared)
         if shared and is_here:
             names = [each.name for each in shared]

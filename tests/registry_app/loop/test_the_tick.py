@@ -73,7 +73,7 @@ def test_what_somebody_else_changed_is_put_right_by_the_next_run() -> None:
         assert [each.created for each in loop.runs.order_by("pk")] == [1, 1]
 
 
-def test_what_rings_before_its_time_runs_nothing() -> None:
+def test_a_task_that_starts_before_its_time_runs_nothing() -> None:
     with open_parking() as world:
         loop = declare(world, [wanted(WWW)], next_run_at=timezone.now() + timedelta(hours=1))
 
