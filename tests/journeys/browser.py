@@ -140,7 +140,7 @@ def begin(page: Page, act: str) -> None:
     """Choose what to do with what is ticked."""
     page.locator("select[name=action]").select_option(label=act)
     page.locator("#changelist-actions").get_by_role("button", name="Run").click()
-    expect(page.get_by_role("heading", name="To whom")).to_be_visible()
+    expect(page.get_by_role("heading", name="New owner")).to_be_visible()
 
 
 def fill_in_transfer(page: Page, *, target: str = "", intent: str = "", reason: str = "a journey") -> None:
