@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from registry_app.mirror.snapshot import Snapshot
-from registry_app.reconcile.rows.bulk import Row, json_text, plain_text, stored_time
+from registry_app.reconcile.rows.bulk import Row, Value, json_text, plain_text, stored_time
 from registry_app.reconcile.rows.comparison import MirrorDiff
 from registry_app.reconcile.rows.record_digest import txt_name_of
 
@@ -57,12 +58,17 @@ class ClaimRowMaker:
             claim.record_name,
             claim.record_type,
             *self._values(index),
-            stored_time(self.now),
+            self._stored_now,
         )
 
     def updated(self, pk: int, index: int) -> Row:
         """The row of a claim that is read otherwise than before."""
         return (*self._values(index), pk)
+
+    @cached_property
+    def _stored_now(self) -> Value:
+        # Converted once: for each of a hundred thousand rows it took a fifth of a first sync.
+        return stored_time(self.now)
 
     def _values(self, index: int) -> Row:
         claim = self.snapshot.claims[index]
@@ -77,5 +83,5 @@ class ClaimRowMaker:
             claim.is_encrypted,
             plain_text(claim.problem),
             self.plan.claim_digests[index][1],
-            stored_time(self.now),
+            self._stored_now,
         )

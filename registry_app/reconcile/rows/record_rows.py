@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from providers.registries.claim import PairedEndpoint
 from providers.wire.canonical_name import reversed_name
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import RecordEvent, RecordSet
-from registry_app.reconcile.rows.bulk import Row, json_text, plain_text, stored_time
+from registry_app.reconcile.rows.bulk import Row, Value, json_text, plain_text, stored_time
 from registry_app.reconcile.rows.comparison import MirrorDiff, resource_of
 from registry_app.reconcile.rows.record_digest import describe_beliefs
 
@@ -70,7 +71,7 @@ class RowMaker:
         """The row of a record set that was not known."""
         key = self.snapshot.records[index].key
         name = (self.provider_id, key.name, reversed_name(key.name), key.record_type, key.set_identifier)
-        return (*name, *self._values(index), stored_time(self.now), None, 0)
+        return (*name, *self._values(index), self._stored_now, None, 0)
 
     def updated(self, pk: int, index: int) -> Row:
         """The row of a record set whose value or owner changed, or that is there again."""
@@ -98,6 +99,11 @@ class RowMaker:
         """The history of a record set that is no longer there."""
         return build_event(before, RecordEvent.Kind.VANISHED, self.run_id, self.now)
 
+    @cached_property
+    def _stored_now(self) -> Value:
+        # Converted once: for each of a hundred thousand rows it took a fifth of a first sync.
+        return stored_time(self.now)
+
     def _values(self, index: int) -> Row:
         record = self.snapshot.records[index]
         endpoint = record.endpoint
@@ -111,7 +117,7 @@ class RowMaker:
             plain_text(resource_of(self.snapshot, record)),
             json_text(describe_beliefs(self.snapshot, record)) if record.beliefs else "[]",
             self.plan.record_digests[index],
-            stored_time(self.now),
+            self._stored_now,
         )
 
     def _after(self, record: PairedEndpoint) -> _Values:
@@ -138,7 +144,7 @@ class RowMaker:
             kind.value,
             None if was is None else json_text(was),
             None if now is None else json_text(now),
-            stored_time(self.now),
+            self._stored_now,
             self.run_id,
             transfer_id,
             writer if transfer_id is None else "dnsadmin",
