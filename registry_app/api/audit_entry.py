@@ -7,6 +7,7 @@ from registry_app.api.pagination import Keyset
 from registry_app.api.request import StrictSerializer
 from registry_app.api.view_set import NounViewSet, describe
 from registry_app.models import AuditEntry
+from registry_app.queries.audit_entry import COLUMNS
 
 
 class AuditEntryParameters(StrictSerializer):
@@ -26,22 +27,7 @@ class AuditEntryAnswer(RowSerializer[AuditEntry]):
 
     class Meta:
         model = AuditEntry
-        fields = (
-            "sequence",
-            "at",
-            "actor_kind",
-            "actor_name",
-            "action",
-            "object_type",
-            "object_id",
-            "object_label",
-            "reason",
-            "before",
-            "after",
-            "request_id",
-            "previous_hash",
-            "hash",
-        )
+        fields = COLUMNS
 
 
 @describe(list="List audit entries, newest first.", retrieve="One audit entry, by its sequence.")

@@ -26,7 +26,8 @@ from registry_app.outside_copy import (
 
 RESTORED = "database.restored"
 _CHUNK = 2_000
-_COLUMNS = (
+# What an export and the API show of an entry.
+COLUMNS = (
     "sequence",
     "at",
     "actor_kind",
@@ -111,7 +112,7 @@ def export_audit(first: int = 1, last: int | None = None) -> Iterator[str]:
     for entry in entries.iterator(chunk_size=_CHUNK):
         count, begun = count + 1, begun or entry.sequence
         ended, ended_hash = entry.sequence, entry.hash
-        values = {name: getattr(entry, name) for name in _COLUMNS}
+        values = {name: getattr(entry, name) for name in COLUMNS}
         yield json.dumps({**values, "at": entry.at.isoformat(timespec="microseconds")}, ensure_ascii=True)
     closing = {"closing": True, "entries": count, "first": begun, "last": ended, "hash": ended_hash}
     yield json.dumps({**closing, "seal": _seal(closing)})
@@ -153,7 +154,7 @@ def _parse_line(line: str) -> dict[str, Any] | None:
 
 def _build_entry(values: dict[str, Any]) -> AuditEntry | None:
     try:
-        entry = AuditEntry(**{name: values[name] for name in _COLUMNS})
+        entry = AuditEntry(**{name: values[name] for name in COLUMNS})
         entry.clean_fields(exclude=["id", "before", "after"])
     except (KeyError, ValueError, TypeError, ValidationError):
         return None
