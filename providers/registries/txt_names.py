@@ -1,18 +1,15 @@
 """Which TXT record claims which record set: the names, both ways."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from providers.registries.claim import DEFAULT_PROFILE, ClaimFormat, TxtProfile
+from providers.registries.claim import ClaimFormat, TxtProfile
 from providers.registries.errors import TxtNameTooLong
-from providers.wire.canonical_name import InvalidName, canonical_name
-from providers.wire.endpoint import Endpoint
+from providers.wire.canonical_name import canonical_name
 
 RECORD_TYPE_TEMPLATE = "%{record_type}"
 # In the order ExternalDNS tries them in a template: where two fit, the first one wins.
 CLAIMABLE_TYPES = ("A", "AAAA", "CNAME", "NS", "MX", "PTR", "SRV", "NAPTR", "TXT", "DNAME")
-_TXT = "TXT"
 _TYPE_BY_LABEL = {record_type.lower(): record_type for record_type in CLAIMABLE_TYPES}
 _MAX_LABEL = 63
 _MAX_NAME = 253
@@ -54,6 +51,15 @@ class TxtNameReader:
             if head.endswith(suffix) and head.startswith(prefix, 0, max(end, 0)):
                 return _read(head[len(prefix) : end], tail, record_type)
         return None
+
+    def list_txt_names(self, record_name: str) -> Iterator[str]:
+        """Every name, in lower case, that `read` may read as a claim for `record_name`; and maybe others. For
+        profiles with a prefix or a suffix, not with both."""
+        first, dot, rest = record_name.partition(".")
+        typed = [f"{label}-{first}" for label in _TYPE_BY_LABEL]
+        for prefix, suffix, record_type in self._affixes:
+            for head in (first,) if record_type else (first, *typed):
+                yield f"{prefix}{head}{suffix}{dot}{rest}"
 
     def _split(self, name: str) -> tuple[str, str]:
         """The first label with the labels the suffix brings along, and what follows, its dot included."""
@@ -108,64 +114,6 @@ def list_names_meant(record_name: str, wildcard_replacement: str) -> list[str]:
     return [record_name]
 
 
-class LinkedNames:
-    """The part of a zone that decides who owns the record sets at some names.
-
-    Pairing a whole zone again after each small change costs what the zone costs. What a TXT endpoint may
-    claim follows from its name alone, under the given profiles: endpoints that are linked so, over however
-    many steps, are paired among themselves the way they are in the whole zone. Used for any number of
-    readings of one zone; names that are gone stay linked, so that a part may have more than it needs, never
-    less.
-    """
-
-    def __init__(self, profiles: Iterable[TxtProfile]) -> None:
-        # As in pairing: the default format is tried whether or not it is registered.
-        self._readers = [
-            (TxtNameReader(profile), profile.wildcard_replacement.lower())
-            for profile in {*profiles, DEFAULT_PROFILE}
-        ]
-        self._places: dict[str, str | None] = {}
-        self._linked: set[str] = set()
-        self._links: dict[str, list[str]] = defaultdict(list)
-
-    def select(self, endpoints: Iterable[Endpoint], names: Collection[str]) -> list[Endpoint]:
-        """What is at canonical `names` and all that is linked with it, in the order it came. Endpoints
-        whose name cannot be read are left out: nothing is linked with them."""
-        placed = [(self._place(endpoint), endpoint) for endpoint in endpoints]
-        near = self._reach(names)
-        return [endpoint for place, endpoint in placed if place in near]
-
-    def _place(self, endpoint: Endpoint) -> str | None:
-        spelling = endpoint.dns_name
-        if spelling not in self._places:
-            self._places[spelling] = _canonical(spelling)
-        place = self._places[spelling]
-        if spelling not in self._linked and place is not None and endpoint.record_type.upper() == _TXT:
-            self._linked.add(spelling)
-            for name in {*self._read(spelling, place)} - {place}:
-                self._links[place].append(name)
-                self._links[name].append(place)
-        return place
-
-    def _reach(self, names: Collection[str]) -> set[str]:
-        reached, waiting = set(names), list(names)
-        while waiting:
-            for name in self._links.get(waiting.pop(), ()):
-                if name not in reached:
-                    reached.add(name)
-                    waiting.append(name)
-        return reached
-
-    def _read(self, spelling: str, place: str) -> Iterator[str]:
-        """The names that a TXT endpoint may claim."""
-        text = place if spelling.isascii() else spelling.lower().removesuffix(".")
-        for reader, wildcard_replacement in self._readers:
-            reading = reader.read(text)
-            name = None if reading is None else _canonical(reading.record_name)
-            if name is not None:
-                yield from list_names_meant(name, wildcard_replacement)
-
-
 def _affixes(prefix: str, suffix: str) -> tuple[_Affix, ...]:
     if RECORD_TYPE_TEMPLATE not in prefix + suffix:
         return (_Affix(prefix, suffix, ""),)
@@ -210,10 +158,3 @@ def _raise_if_too_long(txt_name: str, record_name: str) -> None:
             f"The claim of {record_name} needs a TXT record with the label {longest!r} of {len(longest)} "
             f"characters; a label has {_MAX_LABEL} at most. A shorter prefix or suffix is needed."
         )
-
-
-def _canonical(spelling: str) -> str | None:
-    try:
-        return canonical_name(spelling)
-    except InvalidName:
-        return None

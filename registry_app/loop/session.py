@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from providers.planning.equal_values import EqualValues
+from providers.registries.linked_names import LinkedNames
 from providers.registries.stored_claim import StoredClaimChange
-from providers.registries.txt_names import LinkedNames
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import ValuePair
 from registry_app.clock import fetch_now

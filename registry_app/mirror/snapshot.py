@@ -17,13 +17,20 @@ from providers.registries.txt_names import list_names_meant, parse_txt_name
 from providers.stores.registry_catalogue import REGISTRIES
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint
-from providers.wire.json_codec import MEDIA_TYPES, WEBHOOK_MEDIA_TYPE, SetAside, decode_records
+from providers.wire.json_codec import (
+    MEDIA_TYPES,
+    WEBHOOK_MEDIA_TYPE,
+    DecodedRecords,
+    SetAside,
+    decode_records,
+)
 from registry_app.mirror.open_stores import OpenStore, StoreAnswer, fetch_contents
 from registry_app.mirror.plausibility import NOTHING, Counts, count_endpoints
 from registry_app.mirror.registries import NO_REGISTRIES, Registries
-from registry_app.mirror.view import View
+from registry_app.mirror.view import AtNames, View
 from registry_app.models import Owner, Provider
 
+NOTHING_LISTED = DecodedRecords([], [])
 _ENCODER = msgspec.msgpack.Encoder()
 _MAX_OWNER_ID = Owner._meta.get_field("owner_id").max_length or 0
 
@@ -36,6 +43,7 @@ class Snapshot:
     `set_aside_names` are names of record sets that an item set aside may be, or may claim: they are neither
     absent nor unmanaged, but unknown. `profiles` and `registries` are those it was read
     under, `contents` what the registry stores beside it held. `body_digest` covers body and contents.
+    `listed` is what was decoded, in the order of the response.
     Read with a view, it holds the part of `records` and `claims` that is in it; `shown` counts all.
     """
 
@@ -52,13 +60,7 @@ class Snapshot:
     registries: Registries = NO_REGISTRIES
     contents: tuple[StoreContents, ...] = ()
     shown: Counts = NOTHING
-
-    @property
-    def is_in_any_order(self) -> bool:
-        """Whether its endpoints would be read the same in another order: each identity has only one."""
-        return not any(record.parts for record in self.records) and not any(
-            claim.parts for claim in self.claims
-        )
+    listed: DecodedRecords = NOTHING_LISTED
 
     @property
     def has_protocol_type(self) -> bool:
@@ -117,7 +119,7 @@ def decode_snapshot(
     body_digest: str = "",
     content_type: str = WEBHOOK_MEDIA_TYPE,
     fetch_seconds: float = 0.0,
-    view: View | None = None,
+    view: View | AtNames | None = None,
 ) -> Snapshot:
     """A body as a snapshot. Pure. Raises WireError where the body as a whole cannot be trusted (I3)."""
     decoded = decode_records(body, max_items=max_items)
@@ -125,7 +127,7 @@ def decode_snapshot(
     pairing = pair(endpoints, profiles)
     pairing = join_stores(pairing, [*contents, *_read_carried(endpoints, registries)])
     records, claims = _refuse_long_owners(_once_each(pairing.records), pairing.claims)
-    set_aside_names = _list_set_aside_names(decoded.set_aside, profiles)
+    set_aside_names = list_set_aside_names(decoded.set_aside, profiles)
     return Snapshot(
         body=body,
         body_digest=body_digest or compute_response_digest(_blake2b(body), contents),
@@ -140,6 +142,7 @@ def decode_snapshot(
         registries=registries,
         contents=contents,
         shown=count_endpoints(decoded.endpoints),
+        listed=decoded,
     )
 
 
@@ -214,7 +217,7 @@ def _once_each(records: tuple[PairedEndpoint, ...]) -> tuple[PairedEndpoint, ...
     return tuple({record.key: record for record in reversed(records)}.values())[::-1]
 
 
-def _list_set_aside_names(set_aside: Iterable[SetAside], profiles: Sequence[TxtProfile]) -> frozenset[str]:
+def list_set_aside_names(set_aside: Iterable[SetAside], profiles: Sequence[TxtProfile]) -> frozenset[str]:
     """Names of record sets that an item set aside may be, or may claim."""
     spellings = {item.name.lower().removesuffix(".") for item in set_aside if item.name}
     return frozenset(

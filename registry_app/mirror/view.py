@@ -3,7 +3,8 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from providers.registries.txt_names import LinkedNames
+from providers.registries.linked_names import LinkedNames
+from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint
 
 
@@ -18,3 +19,20 @@ class View:
     def narrow(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
         """The endpoints at these names, and those that may decide who owns them."""
         return self.linked_names.select(endpoints, self.names)
+
+
+@dataclass(frozen=True)
+class AtNames:
+    """The endpoints at canonical `names`, and no others."""
+
+    names: Collection[str]
+
+    def narrow(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
+        """The endpoints at these names."""
+        return [endpoint for endpoint in endpoints if self._is_at(endpoint)]
+
+    def _is_at(self, endpoint: Endpoint) -> bool:
+        try:
+            return canonical_name(endpoint.dns_name) in self.names
+        except InvalidName:
+            return False

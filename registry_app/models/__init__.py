@@ -18,6 +18,7 @@ from registry_app.models.provider import PROVIDER_SECRETS, Provider
 from registry_app.models.record_event import RecordEvent
 from registry_app.models.record_set import OwnershipState, RecordSet
 from registry_app.models.registry_profile import RegistryProfile
+from registry_app.models.snapshot_index import SnapshotIndex, SnapshotIndexChunk
 from registry_app.models.step import NEVER_SENT, UNSETTLED, Step, StepStatus
 from registry_app.models.sync_run import SyncRun
 from registry_app.models.token import ApiToken
@@ -54,6 +55,8 @@ __all__ = [
     "RecordEvent",
     "RecordSet",
     "RegistryProfile",
+    "SnapshotIndex",
+    "SnapshotIndexChunk",
     "Step",
     "StepStatus",
     "SyncRun",

@@ -142,12 +142,6 @@ class Provider(models.Model):
         null=True, blank=True, help_text="When the mirror last matched the provider."
     )
     accepted_digest = models.CharField(max_length=64, blank=True, default="")
-    accepted_set_digest = models.CharField(
-        max_length=64,
-        blank=True,
-        default="",
-        help_text="As accepted_digest, whatever the order of the elements; empty where their order counts.",
-    )
     accepted_snapshots = models.PositiveBigIntegerField(default=0)
     record_set_count = models.PositiveIntegerField(default=0)
     claim_count = models.PositiveIntegerField(default=0)

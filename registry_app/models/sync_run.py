@@ -32,6 +32,11 @@ class SyncRun(models.Model):
     store_milliseconds = models.PositiveIntegerField(null=True, blank=True)
     body_bytes = models.PositiveBigIntegerField(null=True, blank=True)
     body_digest = models.CharField(max_length=64, blank=True, default="")
+    items_read = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="How many items of the response were read; the others were as before. Empty: all of them.",
+    )
     seen = models.PositiveIntegerField(default=0)
     created = models.PositiveIntegerField(default=0)
     changed = models.PositiveIntegerField(default=0)

@@ -14,7 +14,8 @@ from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.models import HeldSnapshot, Owner, Provider
 from registry_app.queries.provider import last_stored_set_aside
 from registry_app.queries.transfer_items import count_claims_removed_since
-from registry_app.reconcile.rows.comparison import Tally, compare_snapshots
+from registry_app.reconcile.rows.comparison import compare_snapshots
+from registry_app.reconcile.rows.mirror_diff import Tally
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
 
 

@@ -16,6 +16,8 @@ from registry_app.models import (
     Provider,
     RecordEvent,
     RecordSet,
+    SnapshotIndex,
+    SnapshotIndexChunk,
     SyncRun,
 )
 
@@ -29,6 +31,8 @@ _MIRROR: tuple[type[models.Model], ...] = (
     Claim,
     RecordEvent,
     SyncRun,
+    SnapshotIndex,
+    SnapshotIndexChunk,
     Freeze,
 )
 

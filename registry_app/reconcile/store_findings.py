@@ -1,12 +1,13 @@
 """Findings of a sync as rows: opened, seen again, resolved, acknowledged."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
-from django.db.models import F
+from django.db.models import Count, F
 
 from registry_app.models import Finding
 from registry_app.reconcile.findings.draft import FindingDraft, Kind
@@ -24,6 +25,14 @@ KINDS_BESIDE_SNAPSHOTS = (
     Kind.CLOCK_OFF,
     Kind.APPROVAL_LOOSENED,
     Kind.DUPLICATE_PROVIDER,
+)
+# These are about a response as a whole, or about an owner. All others are about the name that they have.
+KINDS_ABOUT_THE_WHOLE = (
+    Kind.SET_ASIDE,
+    Kind.WRONG_CONTENT_TYPE,
+    Kind.FILTER_MATCHES_ALL,
+    Kind.UNREGISTERED_OWNER,
+    Kind.SHARED_OWNER,
 )
 # These end by time alone: a response that does not change must be compared again now and then.
 KINDS_THAT_PASS = (Kind.FLAPPING, Kind.SHARED_OWNER, Kind.CHANGED_BACK, Kind.DELETED_AFTER_TRANSFER)
@@ -50,6 +59,7 @@ _INSERTED = (
 )
 _COMPARED = ("severity", "owner_id", "explanation", "suggestion", "details")
 _UPDATED = (*_COMPARED, "last_seen_at")
+_Stored = tuple[Any, ...]
 
 
 @dataclass
@@ -63,14 +73,22 @@ class _Difference:
 
 
 def iterate_finding_writes(
-    provider_id: int, drafts: Iterable[FindingDraft], owner_keys: Mapping[str, int], now: datetime
+    provider_id: int,
+    drafts: Iterable[FindingDraft],
+    owner_keys: Mapping[str, int],
+    now: datetime,
+    names: Collection[str] | None = None,
 ) -> Iterator[Write]:
-    """The writes that make the stored findings of a provider those of its snapshot.
+    """The writes that make the stored findings of a provider those of its snapshot; with `names`, those about
+    these names and about the whole.
 
     An acknowledged one stays so while it is there. One that comes back is opened again, unless muted.
     """
     difference = _compare_with_stored(
-        provider_id, {draft.fingerprint(provider_id): draft for draft in drafts}, owner_keys, now
+        _fetch_stored(provider_id, names),
+        {draft.fingerprint(provider_id): draft for draft in drafts},
+        owner_keys,
+        now,
     )
     update = partial(_store_changed, owner_keys=owner_keys, now=now)
     for changed in in_chunks(difference.changed, _CHUNK):
@@ -130,17 +148,35 @@ def has_passing_findings(provider_id: int, now: datetime) -> bool:
     )
 
 
+def count_most_of_a_kind(provider_id: int) -> int:
+    """Of the kind that a provider has most open findings of, about names: how many."""
+    rows = Finding.objects.filter(provider_id=provider_id).exclude(state=Finding.State.RESOLVED)
+    rows = rows.exclude(kind__in=(*KINDS_BESIDE_SNAPSHOTS, *KINDS_ABOUT_THE_WHOLE)).order_by()
+    return max(
+        rows.values_list("kind").annotate(count=Count("pk")).values_list("count", flat=True), default=0
+    )
+
+
+def _fetch_stored(provider_id: int, names: Collection[str] | None) -> Iterator[_Stored]:
+    rows = Finding.objects.filter(provider_id=provider_id).exclude(kind__in=KINDS_BESIDE_SNAPSHOTS).order_by()
+    fields = ("pk", "fingerprint", "state", "last_seen_at", *_COMPARED)
+    if names is None:
+        yield from rows.values_list(*fields).iterator()
+        return
+    yield from rows.filter(kind__in=KINDS_ABOUT_THE_WHOLE).values_list(*fields).iterator()
+    about_names = rows.exclude(kind__in=KINDS_ABOUT_THE_WHOLE)
+    for some in in_chunks(sorted(names), _CHUNK):
+        yield from about_names.filter(name__in=some).values_list(*fields).iterator()
+
+
 def _compare_with_stored(
-    provider_id: int, drafts: dict[bytes, FindingDraft], owner_keys: Mapping[str, int], now: datetime
+    stored: Iterable[_Stored],
+    drafts: dict[bytes, FindingDraft],
+    owner_keys: Mapping[str, int],
+    now: datetime,
 ) -> _Difference:
     difference = _Difference(drafts, [], [], [])
-    stored = (
-        Finding.objects.filter(provider_id=provider_id)
-        .exclude(kind__in=KINDS_BESIDE_SNAPSHOTS)
-        .order_by()
-        .values_list("pk", "fingerprint", "state", "last_seen_at", *_COMPARED)
-    )
-    for pk, fingerprint, state, last_seen_at, *stored_values in stored.iterator():
+    for pk, fingerprint, state, last_seen_at, *stored_values in stored:
         draft = drafts.pop(bytes(fingerprint), None)
         if draft is None:
             if state != Finding.State.RESOLVED:

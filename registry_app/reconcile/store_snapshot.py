@@ -9,14 +9,12 @@ from time import monotonic
 from django.db import transaction
 from django.db.models import F
 
-from providers.wire.set_digest import compute_set_digest
 from registry_app.actor import SYSTEM
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.mirror.domain_filter import NegotiatedFilter
-from registry_app.mirror.reading import build_element_seed, compute_accepted_digest
-from registry_app.mirror.snapshot import Snapshot, compute_response_digest
+from registry_app.mirror.reading import compute_accepted_digest
 from registry_app.models import Provider, SyncRun
 from registry_app.reconcile.discover_owners import discover_owners
 from registry_app.reconcile.failure import resolve_failing
@@ -34,6 +32,7 @@ from registry_app.reconcile.rows.mirror_writes import (
 )
 from registry_app.reconcile.rows.missing_records import count_absence, has_missing, purge_missing
 from registry_app.reconcile.rows.record_rows import RowMaker
+from registry_app.reconcile.snapshot_index import accept_index, iterate_index_writes
 from registry_app.reconcile.store_findings import iterate_finding_writes
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
 from registry_app.reconcile.sync_run import build_next_sync, close_run
@@ -89,7 +88,8 @@ def _iterate_writes(context: SyncContext, result: SyncResult, now: datetime) -> 
         (Write(0, partial(_void_accepted_digest, provider.pk)),),
         iterate_record_writes(records, is_baseline=provider.accepted_snapshots == 0),
         iterate_claim_writes(claims),
-        iterate_finding_writes(provider.pk, find_all(scene), owner_keys, now),
+        iterate_finding_writes(provider.pk, find_all(scene), owner_keys, now, result.names),
+        iterate_index_writes(context, result),
     )
 
 
@@ -105,17 +105,18 @@ def _accept(context: SyncContext, result: SyncResult, now: datetime, started: fl
     settle_waiting(context, now)
     known = plan.tally.known - len(plan.vanished) + plan.returned + len(plan.created)
     domain_filter = result.domain_filter or result.known_filter
+    accepted_digest = compute_accepted_digest(snapshot.body_digest, snapshot.content_type, context.reading)
     _store_provider(
         context,
         now,
         domain_filter=domain_filter.to_json() if domain_filter else {},
-        accepted_digest=compute_accepted_digest(snapshot.body_digest, snapshot.content_type, context.reading),
-        accepted_set_digest=_compute_accepted_set_digest(context, snapshot),
+        accepted_digest=accepted_digest,
         record_set_count=known,
         claim_count=plan.claim_count,
     )
+    accept_index(context, result, accepted_digest)
     counts: dict[str, int | str | None] = {
-        "seen": len(snapshot.records),
+        "seen": plan.tally.seen,
         "created": len(plan.created),
         "changed": plan.tally.value_changed,
         "vanished": len(plan.vanished),
@@ -125,21 +126,12 @@ def _accept(context: SyncContext, result: SyncResult, now: datetime, started: fl
     }
     status = SyncRun.Status.UNCHANGED if plan.is_empty else SyncRun.Status.STORED
     elapsed = int((monotonic() - started) * 1000)
-    close_run(context.run, status, now, store_milliseconds=elapsed, **counts)
+    items_read = result.part_read.part.items_read if result.part_read is not None else None
+    close_run(context.run, status, now, store_milliseconds=elapsed, items_read=items_read, **counts)
     if not plan.is_empty:
         record_audit(
             SYSTEM, "snapshot.stored", context.provider, after={"sync_run": context.run.pk, **counts}
         )
-
-
-def _compute_accepted_set_digest(context: SyncContext, snapshot: Snapshot) -> str:
-    if not snapshot.is_in_any_order:
-        return ""
-    found = compute_set_digest(snapshot.body, seed=build_element_seed(context.provider))
-    if found is None:
-        return ""
-    digest = compute_response_digest(found.hex(), snapshot.contents)
-    return compute_accepted_digest(digest, snapshot.content_type, context.reading)
 
 
 def _store_provider(context: SyncContext, now: datetime, **values: object) -> None:

@@ -12,7 +12,6 @@ from providers.client.provider_client import RecordsAnswer
 from providers.http.errors import ProviderError
 from providers.registries.stored_claim import StoreContents
 from providers.wire.errors import WireError
-from providers.wire.set_digest import compute_set_digest
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
@@ -21,8 +20,9 @@ from registry_app.mirror.baseline import thresholds_of
 from registry_app.mirror.client import build_client
 from registry_app.mirror.domain_filter import NegotiatedFilter, fetch_domain_filter, is_negotiation_due
 from registry_app.mirror.open_stores import StoreAnswer, fetch_answers, open_stores
-from registry_app.mirror.reading import Reading, build_element_seed, compute_accepted_digest, fetch_reading
+from registry_app.mirror.reading import Reading, compute_accepted_digest, fetch_reading
 from registry_app.mirror.snapshot import Snapshot, compute_response_digest, decode_answer, decode_snapshot
+from registry_app.mirror.snapshot_facts import gather_facts
 from registry_app.models import Provider, SyncRun
 from registry_app.models.provider import MEBIBYTE
 from registry_app.queries.loop import deleted_since
@@ -37,6 +37,7 @@ from registry_app.reconcile.check_plausibility import (
 from registry_app.reconcile.failure import mark_lost, store_failure
 from registry_app.reconcile.held_snapshot import note_still_held, store_held
 from registry_app.reconcile.lease import Lease, release_lease, renew_lease, take_lease
+from registry_app.reconcile.read_changes import Changes, find_changes, read_changes
 from registry_app.reconcile.rows.comparison import compare_with_mirror
 from registry_app.reconcile.store_findings import has_passing_findings
 from registry_app.reconcile.store_snapshot import note_unchanged, store_snapshot
@@ -123,15 +124,30 @@ def _sync(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | N
     crash_point("sync.fetched")
     context = SyncContext(lease, provider, run, reading, held, {})
     now = fetch_now()
-    if fetched.is_filter_as(known_filter) and _is_unchanged(context, fetched, now):
-        return note_unchanged(context, fetched.domain_filter, now)
+    changes = None
+    if fetched.is_filter_as(known_filter) and not has_passing_findings(provider.pk, now):
+        if _is_unchanged(context, fetched):
+            return note_unchanged(context, fetched.domain_filter, now)
+        changes = fetched.find_changes(context)
+        if changes is not None and changes.is_only_reordered:
+            return note_unchanged(context, fetched.domain_filter, now)
     fingerprint = compute_snapshot_fingerprint(fetched.digest, reading.digest, fetched.domain_filter)
     if held is not None and is_still_held(held, fingerprint):
         return note_still_held(context, held)
-    return _sync_changed(context, fetched, known_filter, fingerprint)
+    context = replace(
+        context,
+        transfers=touched_since(provider.pk, provider.accepted_at),
+        deleted=deleted_since(provider.pk, provider.accepted_at),
+    )
+    if changes is not None and held is None:
+        result = read_changes(context, changes, fetched.domain_filter, known_filter)
+        # What is implausible is read as a whole before it is held.
+        if result is not None and not find_reasons_to_hold(context, result):
+            return store_snapshot(context, result)
+    return _sync_whole(context, fetched, known_filter, fingerprint)
 
 
-def _sync_changed(
+def _sync_whole(
     context: SyncContext, fetched: "FetchResult", known_filter: NegotiatedFilter | None, fingerprint: str
 ) -> SyncRun:
     provider = context.provider
@@ -140,16 +156,11 @@ def _sync_changed(
     renew_lease(context.lease, seconds=seconds)
     snapshot = fetched.decode(context.reading, provider.max_items)
     renew_lease(context.lease, seconds=seconds)
-    context = replace(
-        context,
-        transfers=touched_since(provider.pk, provider.accepted_at),
-        deleted=deleted_since(provider.pk, provider.accepted_at),
-    )
     plan = compare_with_mirror(
         provider.pk, snapshot, context.transfers, context.deleted.keys, thresholds=thresholds_of(provider)
     )
     renew_lease(context.lease)
-    result = SyncResult(snapshot, plan, fetched.domain_filter, known_filter)
+    result = SyncResult(snapshot, plan, fetched.domain_filter, known_filter, gather_facts(snapshot))
     reasons = find_reasons_to_hold(context, result)
     if reasons:
         return store_held(context, result, reasons, fingerprint)
@@ -172,11 +183,6 @@ class FetchResult:
         if self.snapshot is not None:
             return self.snapshot.body_digest
         return compute_response_digest(self.answer.digest.hex(), self.stores) if self.answer else ""
-
-    def compute_set_digest(self, seed: bytes) -> str:
-        """As `digest`, whatever the order of the elements; empty where there is none to compute."""
-        found = compute_set_digest(self.answer.body, seed=seed) if self.answer else None
-        return compute_response_digest(found.hex(), self.stores) if found else ""
 
     @property
     def content_type(self) -> str:
@@ -214,6 +220,13 @@ class FetchResult:
     def is_filter_as(self, known: NegotiatedFilter | None) -> bool:
         """Whether the filter is the known one, as far as both are known."""
         return known is None or self.domain_filter is None or known.says_the_same(self.domain_filter)
+
+    def find_changes(self, context: SyncContext) -> Changes | None:
+        """The elements of the response compared with the accepted ones; None where it has to be read as a
+        whole. Database read."""
+        if self.answer is None or self.stores:
+            return None
+        return find_changes(context, self.answer, self.digest)
 
     def decode(self, reading: Reading, max_items: int) -> Snapshot:
         """The snapshot. Raises WireError."""
@@ -264,21 +277,9 @@ def _fetch(
         return FetchResult(domain_filter, answer, fetch_answers(stores.values()))
 
 
-def _is_unchanged(context: SyncContext, fetched: FetchResult, now: datetime) -> bool:
-    provider, reading = context.provider, context.reading
-    digest = compute_accepted_digest(fetched.digest, fetched.content_type, reading)
-    if provider.accepted_digest != digest and not _is_reordered(context, fetched):
-        return False
-    return not has_passing_findings(provider.pk, now)
-
-
-def _is_reordered(context: SyncContext, fetched: FetchResult) -> bool:
-    """Whether the response has the elements of the accepted one in another order."""
-    accepted = context.provider.accepted_set_digest
-    if not accepted or not context.provider.accepted_digest:
-        return False
-    found = fetched.compute_set_digest(build_element_seed(context.provider))
-    return bool(found) and accepted == compute_accepted_digest(found, fetched.content_type, context.reading)
+def _is_unchanged(context: SyncContext, fetched: FetchResult) -> bool:
+    digest = compute_accepted_digest(fetched.digest, fetched.content_type, context.reading)
+    return context.provider.accepted_digest == digest
 
 
 def _fail(lease: Lease, provider: Provider, run: SyncRun, error: Exception) -> SyncRun:

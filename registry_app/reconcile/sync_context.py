@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from providers.wire.endpoint import EndpointKey
+from registry_app.mirror.changed_part import ChangedPart
 from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.reading import Reading
 from registry_app.mirror.snapshot import Snapshot
-from registry_app.models import HeldSnapshot, Provider, SyncRun
+from registry_app.mirror.snapshot_facts import SnapshotFacts
+from registry_app.models import HeldSnapshot, Provider, SnapshotIndex, SyncRun
 from registry_app.queries.loop import NOTHING_DELETED, DeletedByLoops
 from registry_app.reconcile.lease import Lease
-from registry_app.reconcile.rows.comparison import MirrorDiff
+from registry_app.reconcile.rows.mirror_diff import MirrorDiff
 
 
 @dataclass(frozen=True)
@@ -29,16 +31,35 @@ class SyncContext:
 
 
 @dataclass(frozen=True)
+class PartRead:
+    """Of a response, only what changed was read. `index` is that of the accepted snapshot, whose chunks are
+    `chunk_keys` by number."""
+
+    index: SnapshotIndex
+    chunk_keys: Mapping[int, int]
+    part: ChangedPart
+
+
+@dataclass(frozen=True)
 class SyncResult:
-    """What was seen: the snapshot, how the mirror differs from it, and the filter as negotiated last."""
+    """What was seen: the snapshot, how the mirror differs from it, and the filter as negotiated last. With
+    `part_read`, the snapshot and the difference have only what is at the names that were read; `facts` are
+    always those of the whole."""
 
     snapshot: Snapshot
     plan: MirrorDiff
     domain_filter: NegotiatedFilter | None
     known_filter: NegotiatedFilter | None
+    facts: SnapshotFacts
+    part_read: PartRead | None = None
 
     @property
     def is_filter_changed(self) -> bool:
         """Whether the provider negotiated another filter than the one the mirror was made under."""
         known, now = self.known_filter, self.domain_filter
         return known is not None and now is not None and not known.says_the_same(now)
+
+    @property
+    def names(self) -> frozenset[str] | None:
+        """The names that were read; None for all."""
+        return self.part_read.part.names if self.part_read is not None else None

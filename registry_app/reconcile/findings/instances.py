@@ -24,11 +24,12 @@ _WHAT_TO_DO = (
 
 def find_instances_at_odds(scene: Scene) -> Iterator[FindingDraft]:
     """Owner ids whose registered instances act on the same names here and do not want the same."""
-    present = {record.owner_id for record in scene.snapshot.records}
     for owner_id, facts in sorted(scene.owners.items()):
         shared = _select_at_odds(leave_out_loop_settings(facts.instances, scene.provider_id))
         # An instance without a registered provider writes here only if it owns something here.
-        is_here = owner_id in present or any(each.provider_id == scene.provider_id for each in shared)
+        is_here = owner_id in scene.facts.record_sets_by_owner or any(
+            each.provider_id == scene.provider_id for each in shared
+        )
         if shared and is_here:
             names = [each.name for each in shared]
             yield FindingDraft(

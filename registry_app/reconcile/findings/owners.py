@@ -1,6 +1,6 @@
 """Findings about owners: not registered, their patterns not claimed, a name split between two."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from providers.registries.claim import OwnershipState, PairedEndpoint
@@ -25,9 +25,7 @@ _NAMED, _LISTED = 3, 20
 def find_unregistered_owners(scene: Scene) -> Iterator[FindingDraft]:
     """Owner ids in claims that nobody registered, or that were decommissioned: one finding for each, or one
     for all where they are too many to be read."""
-    counts = Counter(claim.owner_id for claim in scene.snapshot.claims if claim.owner_id)
-    labels = (record for record in scene.snapshot.records if record.effective_claim is None)
-    counts.update(record.owner_id for record in labels if record.owner_id)
+    counts = scene.facts.claims_by_owner
     unregistered = sorted(owner_id for owner_id in counts if not scene.is_registered(owner_id))
     if len(unregistered) > MOST_UNREGISTERED:
         yield _draft_crowd(scene, unregistered, sum(counts[owner_id] for owner_id in unregistered))

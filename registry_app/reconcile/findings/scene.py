@@ -9,6 +9,7 @@ from providers.wire.endpoint import EndpointKey
 from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.reading import OwnerFacts
 from registry_app.mirror.snapshot import Snapshot
+from registry_app.mirror.snapshot_facts import SnapshotFacts
 from registry_app.models import Owner
 from registry_app.queries.record_event import PastValue, count_changing_runs, fetch_histories
 from registry_app.queries.transfer_items import VerifiedItem, verified_since
@@ -23,11 +24,13 @@ TRANSFER_WATCH = timedelta(days=7)
 class Scene:
     """`owners` are those that people registered. `changing` counts the syncs of the last hour in
     which a record set had another value or owner, this one included. `histories` are the values that record
-    sets had in that hour before this sync, where there were several."""
+    sets had in that hour before this sync, where there were several. `facts` are those of the whole snapshot,
+    also where `snapshot` and `verified` have only what is at some names."""
 
     provider_id: int
     provider_name: str
     snapshot: Snapshot
+    facts: SnapshotFacts
     owners: Mapping[str, OwnerFacts]
     profiles: Mapping[str, TxtProfile]
     domain_filter: NegotiatedFilter | None
@@ -72,12 +75,17 @@ def fetch_scene(context: SyncContext, result: SyncResult, now: datetime) -> Scen
         provider_id=provider_id,
         provider_name=context.provider.name,
         snapshot=result.snapshot,
+        facts=result.facts,
         owners=context.reading.owners,
         profiles={profile.reference: profile for profile in context.reading.profiles},
         domain_filter=result.domain_filter or result.known_filter,
         changing=_count_changes(context, result, now),
         histories=fetch_histories(provider_id, now - FLAPPING_WINDOW, at_least=FLAPPING_CHANGES - 1),
-        verified=tuple(verified_since(provider_id, now - TRANSFER_WATCH)),
+        verified=tuple(
+            item
+            for item in verified_since(provider_id, now - TRANSFER_WATCH)
+            if result.names is None or item.key.name in result.names
+        ),
     )
 
 

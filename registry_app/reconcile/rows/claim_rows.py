@@ -7,7 +7,7 @@ from functools import cached_property
 
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.reconcile.rows.bulk import Row, Value, json_text, plain_text, stored_time
-from registry_app.reconcile.rows.comparison import MirrorDiff
+from registry_app.reconcile.rows.mirror_diff import MirrorDiff
 from registry_app.reconcile.rows.record_digest import txt_name_of
 
 _VALUE_COLUMNS = (

@@ -1,16 +1,20 @@
 """The mirror against a snapshot, in bulk: each known row is streamed past once, by its digest alone."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeVar
+
+from django.db.models import Model, QuerySet
 
 from providers.registries.claim import PairedEndpoint
 from providers.registries.labels import RESOURCE
 from providers.wire.endpoint import EndpointKey
 from registry_app.mirror.lost_claims import compare_claims, fetch_lost_claims
-from registry_app.mirror.plausibility import LostClaims, Thresholds
+from registry_app.mirror.plausibility import Thresholds
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Claim, Owner, RecordSet
+from registry_app.reconcile.rows.mirror_diff import SAMPLE_SIZE, MirrorDiff, Tally
 from registry_app.reconcile.rows.record_digest import (
     compute_claim_digest,
     compute_claim_identity,
@@ -18,86 +22,12 @@ from registry_app.reconcile.rows.record_digest import (
     describe_beliefs,
 )
 
-SAMPLE_SIZE = 20
-
-
-@dataclass
-class Tally:
-    """How the mirror and a snapshot differ, counted while they are compared.
-
-    `owned` are known record sets with an owner that are still there; `owner_changed` those of them that
-    now have another one, or none, and not by a transfer of ours. `deleted_by_us` are known ones that are
-    gone because a loop of ours deleted them. `lost_claims` are those of owners whose claims are gone from a
-    registry store while their record sets are still there, and not by a transfer or loop of ours.
-    """
-
-    known: int = 0
-    still_there: int = 0
-    deleted_by_us: int = 0
-    seen: int = 0
-    owned: int = 0
-    owner_changed: int = 0
-    value_changed: int = 0
-    claims_known: int = 0
-    claims_seen: int = 0
-    lost_claims: Sequence[LostClaims] = ()
-    samples: dict[str, list[str]] = field(default_factory=dict)
-
-    def sample(self, kind: str, text: str) -> None:
-        """Keep the first few of a kind, to show."""
-        kept = self.samples.setdefault(kind, [])
-        if len(kept) < SAMPLE_SIZE:
-            kept.append(text)
-
-    def to_json(self) -> dict[str, object]:
-        """Counts and samples of what would change."""
-        return {
-            "known": self.known,
-            "seen": self.seen,
-            "still_there": self.still_there,
-            "vanished": self.known - self.still_there,
-            "appeared": self.seen - self.still_there,
-            "owner_changed": self.owner_changed,
-            "value_changed": self.value_changed,
-            "claims_known": self.claims_known,
-            "claims_seen": self.claims_seen,
-            "samples": self.samples,
-        }
-
-
-@dataclass(frozen=True)
-class MirrorDiff:
-    """Row ids of the mirror and indexes into the snapshot. `changed` pairs both; a missing record set
-    that is there again is among them. `record_digests` and `claim_digests` go by the snapshot's indexes."""
-
-    record_digests: list[bytes]
-    created: list[int]
-    changed: list[tuple[int, int]]
-    vanished: list[int]
-    returned: int
-    claim_digests: dict[int, tuple[bytes, bytes]]
-    claims_created: list[int]
-    claims_changed: list[tuple[int, int]]
-    claims_gone: list[int]
-    claim_count: int
-    tally: Tally
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the mirror says the same already."""
-        return not any(
-            (
-                self.created,
-                self.changed,
-                self.vanished,
-                self.claims_created,
-                self.claims_changed,
-                self.claims_gone,
-            )
-        )
+_Model = TypeVar("_Model", bound=Model)
+_Values = TypeVar("_Values")
 
 
 _CHUNK = 5_000
+_NAMES_AT_ONCE = 1_000
 
 
 def compare_with_mirror(
@@ -107,15 +37,19 @@ def compare_with_mirror(
     deleted: Collection[EndpointKey] = frozenset(),
     *,
     thresholds: Thresholds,
+    names: Collection[str] | None = None,
 ) -> MirrorDiff:
-    """The difference between the mirror and a snapshot. Reads rows, writes nothing.
+    """The difference between the mirror and a snapshot. Reads rows, writes nothing. With `names`, the
+    snapshot has what is at these names, and only that is compared.
 
     `transferred` are the record sets that transfers of ours touched since the mirror was last true: that
     their owners changed is no reason to hold a snapshot; nor is it that what loops of ours `deleted` is gone.
     """
     tally = Tally(seen=len(snapshot.records), claims_seen=len(snapshot.claims))
-    records = _match_records(provider_id, snapshot, transferred, deleted, tally)
-    claims = _match_claims(provider_id, snapshot, tally)
+    owner_ids = _fetch_owner_ids()
+    known_record_sets = _fetch_known_record_sets(provider_id, names)
+    records = _match_records(known_record_sets, owner_ids, snapshot, transferred, deleted, tally)
+    claims = _match_claims(_fetch_known_claims(provider_id, names), owner_ids, snapshot, tally)
     tally.lost_claims = fetch_lost_claims(provider_id, snapshot, (transferred, deleted), thresholds)
     return MirrorDiff(
         record_digests=records.digests,
@@ -141,8 +75,13 @@ class _RecordMatch:
     returned: int = 0
 
 
+_KnownRecordSet = tuple[int, str, str, str, bytes, int | None, datetime | None]
+_KnownClaim = tuple[int, bytes | memoryview, bytes | memoryview, int | None]
+
+
 def _match_records(
-    provider_id: int,
+    known: Iterator[_KnownRecordSet],
+    owner_ids: Mapping[int | None, str],
     snapshot: Snapshot,
     transferred: Mapping[EndpointKey, int],
     deleted: Collection[EndpointKey],
@@ -151,14 +90,13 @@ def _match_records(
     records = snapshot.records
     match = _RecordMatch([_digest_of(snapshot, record) for record in records])
     unmatched = {record.key: index for index, record in enumerate(records)}
-    owner_ids = _fetch_owner_ids()
-    for pk, name, record_type, set_identifier, digest, owner, missing_since in _known_record_sets(
-        provider_id
-    ):
+    for pk, name, record_type, set_identifier, digest, owner, missing_since in known:
         key = EndpointKey(name, record_type, set_identifier)
         index = unmatched.pop(key, None)
         is_present = missing_since is None
         tally.known += is_present
+        if is_present and owner is not None:
+            tally.known_record_sets[owner_ids.get(owner, "")] += 1
         if index is None:
             tally.deleted_by_us += is_present and key in deleted
             if is_present:
@@ -189,7 +127,9 @@ def _note_absence(
     match: _RecordMatch, tally: Tally, snapshot: Snapshot, pk: int, name: str, record_type: str
 ) -> None:
     if name in snapshot.set_aside_names:
-        tally.still_there += 1  # it may be what was set aside: not known, so not gone
+        # It may be what was set aside: not known, so not gone.
+        tally.still_there += 1
+        tally.kept += 1
         return
     match.vanished.append(pk)
     tally.sample("vanished", f"{name} {record_type}")
@@ -244,14 +184,18 @@ class _ClaimMatch:
     gone: list[int] = field(default_factory=list)
 
 
-def _match_claims(provider_id: int, snapshot: Snapshot, tally: Tally) -> _ClaimMatch:
+def _match_claims(
+    known: Iterator[_KnownClaim], owner_ids: Mapping[int | None, str], snapshot: Snapshot, tally: Tally
+) -> _ClaimMatch:
     unmatched: dict[bytes, int] = {}
     for place, claim in enumerate(snapshot.claims):
         # The same statement twice, from duplicate endpoints, is one claim.
         unmatched.setdefault(compute_claim_identity(claim), place)
     match = _ClaimMatch(len(unmatched))
-    for pk, identity, digest in _known_claims(provider_id):
+    for pk, identity, digest, owner in known:
         tally.claims_known += 1
+        if owner is not None:
+            tally.known_claims[owner_ids.get(owner, "")] += 1
         index = unmatched.pop(bytes(identity), None)
         if index is None:
             match.gone.append(pk)
@@ -266,17 +210,30 @@ def _match_claims(provider_id: int, snapshot: Snapshot, tally: Tally) -> _ClaimM
     return match
 
 
-def _known_record_sets(
-    provider_id: int,
-) -> Iterator[tuple[int, str, str, str, bytes, int | None, datetime | None]]:
+def _fetch_known_record_sets(provider_id: int, names: Collection[str] | None) -> Iterator[_KnownRecordSet]:
     fields = ("pk", "name", "record_type", "set_identifier", "digest", "owner_id", "missing_since")
     rows = RecordSet.objects.filter(provider_id=provider_id).order_by().values_list(*fields)
-    yield from rows.iterator(chunk_size=_CHUNK)
+    for part in _select(rows, "name", names):
+        yield from part.iterator(chunk_size=_CHUNK)
 
 
-def _known_claims(provider_id: int) -> Iterator[tuple[int, bytes | memoryview, bytes | memoryview]]:
+def _fetch_known_claims(provider_id: int, names: Collection[str] | None) -> Iterator[_KnownClaim]:
     rows = Claim.objects.filter(provider_id=provider_id).order_by()
-    yield from rows.values_list("pk", "identity", "digest").iterator(chunk_size=_CHUNK)
+    # All names that a claim may mean are read with it, so that its TXT record and its record set are.
+    for part in _select(rows.values_list("pk", "identity", "digest", "owner_id"), "record_name", names):
+        yield from part.iterator(chunk_size=_CHUNK)
+
+
+def _select(
+    rows: "QuerySet[_Model, _Values]", field_name: str, names: Collection[str] | None
+) -> "Iterator[QuerySet[_Model, _Values]]":
+    """The rows at these names, as several queries; without names, all of them as one."""
+    if names is None:
+        yield rows
+        return
+    ordered = sorted(names)
+    for start in range(0, len(ordered), _NAMES_AT_ONCE):
+        yield rows.filter(**{f"{field_name}__in": ordered[start : start + _NAMES_AT_ONCE]})
 
 
 def _fetch_owner_ids() -> dict[int | None, str]:

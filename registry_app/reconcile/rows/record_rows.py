@@ -11,7 +11,8 @@ from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import RecordEvent, RecordSet
 from registry_app.reconcile.rows.bulk import Row, Value, json_text, plain_text, stored_time
-from registry_app.reconcile.rows.comparison import MirrorDiff, resource_of
+from registry_app.reconcile.rows.comparison import resource_of
+from registry_app.reconcile.rows.mirror_diff import MirrorDiff
 from registry_app.reconcile.rows.record_digest import describe_beliefs
 
 _VALUE_COLUMNS = (

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.registries.claim import DEFAULT_PROFILE, ClaimVerdict, Pairing, TxtProfile
+from providers.registries.linked_names import LinkedNames, NameLinks
 from providers.registries.pairing import pair
-from providers.registries.txt_names import LinkedNames
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint
 from tests.depth import examples
@@ -118,3 +118,19 @@ def test_a_later_reading_is_judged_by_what_stands_then() -> None:
     part = linked_names.select([msgspec.structs.replace(record, targets=("192.0.2.9",))], {"www.example.org"})
 
     assert [each.targets for each in part] == [("192.0.2.9",)]
+
+
+@settings(deadline=None, max_examples=examples(2_000))
+@given(
+    st.lists(st.sampled_from([*_NAMES, r"\052", r"a-\052", "any-a", "www-a.x"]), min_size=1, max_size=3),
+    st.lists(st.sampled_from(PROFILES), max_size=3),
+)
+def test_every_name_that_may_be_claimed_knows_the_names_that_may_claim_it(
+    labels: list[str], profiles: Sequence[TxtProfile]
+) -> None:
+    txt_name = canonical_name(".".join(labels))
+    links = NameLinks(profiles)
+
+    claimed = list(links.list_claimed(txt_name))
+
+    assert [name for name in claimed if txt_name not in set(links.list_claiming(name))] == []

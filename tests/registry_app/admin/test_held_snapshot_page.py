@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from registry_app.models import HeldSnapshot
-from registry_app.reconcile.rows.comparison import Tally
+from registry_app.reconcile.rows.mirror_diff import Tally
 from tests.factories import make_administrator
 from tests.registry_app.admin.world import address, make_fresh_provider, read_text, sign_in
 

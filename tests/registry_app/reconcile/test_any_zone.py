@@ -24,7 +24,7 @@ from tests.factories import make_provider
 
 _KEY = "0123456789abcdef0123456789abcdef"
 # Affixes that overlap: most names read in several ways.
-_PROFILES = (
+PROFILES = (
     {"prefix": "a-"},
     {"prefix": "%{record_type}-", "wildcard_replacement": "any"},
     {"suffix": "-a"},
@@ -83,7 +83,7 @@ ZONES = st.lists(st.one_of(RECORDS, TXTS), min_size=1, max_size=30)
 
 @pytest.mark.django_db(transaction=True)
 @settings(max_examples=PARTIAL_SYNCS, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(ZONES, st.sets(st.sampled_from(range(len(_PROFILES)))), st.randoms(use_true_random=False))
+@given(ZONES, st.sets(st.sampled_from(range(len(PROFILES)))), st.randoms(use_true_random=False))
 def test_it_is_stored_as_it_is_read_and_then_nothing_is_left_to_do(
     zone: list[Endpoint], chosen: set[int], dice: random.Random
 ) -> None:
@@ -102,7 +102,7 @@ def test_it_is_stored_as_it_is_read_and_then_nothing_is_left_to_do(
 def _make_world(chosen: Sequence[int]) -> Provider:
     RegistryProfile.objects.all().delete()
     for number in chosen:
-        RegistryProfile.objects.create(name=f"profile {number}", **_PROFILES[number])
+        RegistryProfile.objects.create(name=f"profile {number}", **PROFILES[number])
     return make_provider(f"zone-{next(_numbers)}")
 
 

@@ -1,0 +1,120 @@
+"""A response compared with the accepted one by its elements, so that only what changed is read."""
+
+from dataclasses import dataclass, replace
+
+from providers.client.provider_client import RecordsAnswer
+from providers.wire.elements import ElementHasher, cut_elements
+from registry_app.clock import fetch_now
+from registry_app.mirror.baseline import thresholds_of
+from registry_app.mirror.changed_part import read_changed_part
+from registry_app.mirror.domain_filter import NegotiatedFilter
+from registry_app.mirror.element_diff import ElementDiff, compare_elements
+from registry_app.mirror.reading import build_element_seed
+from registry_app.mirror.snapshot_facts import add_facts_not_read, gather_facts
+from registry_app.models import SnapshotIndex
+from registry_app.queries.record_event import count_changing_runs, fetch_histories
+from registry_app.reconcile.findings.find_all import MOST_OF_A_KIND
+from registry_app.reconcile.findings.scene import FLAPPING_CHANGES, FLAPPING_WINDOW
+from registry_app.reconcile.rows.comparison import compare_with_mirror
+from registry_app.reconcile.rows.mirror_diff import add_what_was_not_read
+from registry_app.reconcile.snapshot_index import StoredChunks, fetch_chunks, may_be_kept_up, read_facts
+from registry_app.reconcile.store_findings import count_most_of_a_kind
+from registry_app.reconcile.sync_context import PartRead, SyncContext, SyncResult
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The elements of a response, compared with those of the accepted snapshot."""
+
+    answer: RecordsAnswer
+    response_digest: str
+    index: SnapshotIndex
+    chunks: StoredChunks
+    diff: ElementDiff
+
+    @property
+    def is_only_reordered(self) -> bool:
+        """Whether it has the same elements in another order, which is read the same."""
+        return self.diff.is_same and not self.index.names_in_order
+
+
+def find_changes(context: SyncContext, answer: RecordsAnswer, response_digest: str) -> Changes | None:
+    """The elements that changed; None where there is nothing to compare with: no index of the accepted
+    snapshot, or one that was read otherwise. Database read."""
+    provider, reading = context.provider, context.reading
+    index = SnapshotIndex.objects.filter(
+        pk=provider.pk, accepted_digest=provider.accepted_digest, content_type=answer.content_type
+    ).first()
+    if index is None or not provider.accepted_digest or bytes(index.reading_digest) != reading.digest:
+        return None
+    elements = cut_elements(answer.body, max_items=provider.max_items)
+    if elements is None:
+        return None
+    chunks = fetch_chunks(index)
+    hasher = ElementHasher(build_element_seed(provider))
+    diff = compare_elements(elements, chunks.heads, chunks, hasher)
+    return Changes(answer, response_digest, index, chunks, diff)
+
+
+def read_changes(
+    context: SyncContext,
+    changes: Changes,
+    domain_filter: NegotiatedFilter | None,
+    known_filter: NegotiatedFilter | None,
+) -> SyncResult | None:
+    """The result of a sync that reads what changed alone: the mirror and the findings become what they would
+    by a whole reading. None where only that one can tell. Database read."""
+    provider, index = context.provider, changes.index
+    part = read_changed_part(
+        changes.answer,
+        changes.diff,
+        context.reading,
+        _list_names_beside(context, index),
+        set_aside=index.set_aside,
+        max_items=provider.max_items,
+        response_digest=changes.response_digest,
+    )
+    if part is None:
+        return None
+    plan = compare_with_mirror(
+        provider.pk,
+        part.snapshot,
+        context.transfers,
+        context.deleted.keys,
+        thresholds=thresholds_of(provider),
+        names=part.names,
+    )
+    found, before = gather_facts(part.snapshot), read_facts(index)
+    known = plan.tally.known_claims, plan.tally.known_record_sets
+    facts = replace(
+        add_facts_not_read(before, known, found, part.names), has_owner_labels=found.has_owner_labels
+    )
+    plan = add_what_was_not_read(
+        plan,
+        record_sets=provider.record_set_count,
+        owned=before.record_sets_by_owner.total(),
+        claims=provider.claim_count,
+    )
+    chunk_keys = {
+        head.number: key for head, key in zip(changes.chunks.heads, changes.chunks.keys, strict=True)
+    }
+    part_read = PartRead(index, chunk_keys, part)
+    result = SyncResult(part.snapshot, plan, domain_filter, known_filter, facts, part_read)
+    return result if may_be_kept_up(result) and not _may_be_too_many_findings(result, provider.pk) else None
+
+
+def _list_names_beside(context: SyncContext, index: SnapshotIndex) -> set[str]:
+    """The names to read whether or not something changed there: where findings look at more than the
+    response, and where the order of elements counts."""
+    provider_id, since = context.provider.pk, fetch_now() - FLAPPING_WINDOW
+    keys = {*context.transfers, *context.deleted.keys}
+    keys.update(count_changing_runs(provider_id, since, at_least=FLAPPING_CHANGES - 1))
+    keys.update(fetch_histories(provider_id, since, at_least=FLAPPING_CHANGES - 1))
+    return {key.name for key in keys}.union(index.names_in_order)
+
+
+def _may_be_too_many_findings(result: SyncResult, provider_id: int) -> bool:
+    """Whether a kind of findings may reach its bound: the first ones by name are listed then, and a part does
+    not tell which they are. No kind has more than one for each claim and record set."""
+    at_most = len(result.snapshot.records) + len(result.snapshot.claims)
+    return count_most_of_a_kind(provider_id) + at_most >= MOST_OF_A_KIND

@@ -1,0 +1,176 @@
+"""The index of the accepted snapshot: stored with it, and read to find what changed since."""
+
+import struct
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from providers.wire.canonical_name import canonical_name
+from providers.wire.elements import HASH_BYTES, ElementHasher, cut_elements
+from providers.wire.json_codec import DecodedRecords
+from registry_app.mirror.changed_part import may_be_linked_by_name, may_be_read_in_parts
+from registry_app.mirror.element_index import ChunkDraft, ChunkHead, compute_name_key, draft_chunks
+from registry_app.mirror.reading import build_element_seed
+from registry_app.mirror.snapshot_facts import SnapshotFacts
+from registry_app.models import SnapshotIndex, SnapshotIndexChunk
+from registry_app.reconcile.rows.bulk import Row, insert_rows, update_rows
+from registry_app.reconcile.rows.mirror_writes import Write
+from registry_app.reconcile.sync_context import SyncContext, SyncResult
+
+_COLUMNS = ("digest", "hashes", "name_keys", "names")
+# A chunk is about as much as so many rows.
+_ROWS_PER_CHUNK = 100
+# Beyond these, whole responses are read: they are rare, and every sync would carry them along.
+_MOST_SET_ASIDE = 1_000
+_MOST_NAMES_IN_ORDER = 1_000
+_MOST_OWNERS = 10_000
+
+
+@dataclass(frozen=True)
+class StoredChunks:
+    """The chunks of an index: their heads in order and, by index among these, what is read when needed."""
+
+    keys: Sequence[int]
+    heads: Sequence[ChunkHead]
+
+    def fetch_hashes(self, indexes: Sequence[int]) -> dict[int, list[bytes]]:
+        """Database read."""
+        return {
+            index: [bytes(value[start : start + HASH_BYTES]) for start in range(0, len(value), HASH_BYTES)]
+            for index, value in self._fetch("hashes", indexes)
+        }
+
+    def fetch_names(self, indexes: Sequence[int]) -> dict[int, list[str]]:
+        """Database read."""
+        return {index: str(value).split("\n") for index, value in self._fetch("names", indexes)}
+
+    def _fetch(self, column: str, indexes: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        index_of = {self.keys[index]: index for index in indexes}
+        rows = SnapshotIndexChunk.objects.filter(pk__in=list(index_of)).values_list("pk", column)
+        for pk, value in rows.order_by("number").iterator(chunk_size=100):
+            yield index_of[pk], value
+
+
+def fetch_chunks(index: SnapshotIndex) -> StoredChunks:
+    """The chunks of an index, without hashes and names. Database read."""
+    rows = SnapshotIndexChunk.objects.filter(provider_id=index.pk, generation=index.generation)
+    keys: list[int] = []
+    heads: list[ChunkHead] = []
+    for pk, number, digest, name_keys in rows.order_by("number").values_list(
+        "pk", "number", "digest", "name_keys"
+    ):
+        keys.append(pk)
+        heads.append(ChunkHead(number, bytes(digest), struct.unpack(f"<{len(name_keys) // 4}I", name_keys)))
+    return StoredChunks(keys, heads)
+
+
+def iterate_index_writes(context: SyncContext, result: SyncResult) -> Iterator[Write]:
+    """The writes that make the index that of the snapshot. `accept_index` ends them."""
+    if result.part_read is not None:
+        yield from _iterate_changed(result.part_read.part.chunks, result.part_read.chunk_keys)
+        return
+    provider_id, generation = context.provider.pk, context.run.pk
+    of_snapshot = _cut_into_chunks(context, result)
+    if of_snapshot is None:
+        return
+    for draft in of_snapshot:
+        row = (provider_id, generation, draft.number, *_values_of(draft))
+        columns = ("provider_id", "generation", "number", *_COLUMNS)
+        yield Write(_ROWS_PER_CHUNK, partial(insert_rows, SnapshotIndexChunk, columns, [row]))
+
+
+def accept_index(context: SyncContext, result: SyncResult, accepted_digest: str) -> None:
+    """Make it the index of the snapshot that is accepted now, in the same transaction."""
+    provider_id = context.provider.pk
+    generation, partial_syncs = context.run.pk, 0
+    if result.part_read is not None:
+        before = result.part_read.index
+        generation, partial_syncs = before.generation, before.partial_syncs + 1
+    elif not _may_have_index(context, result):
+        SnapshotIndex.objects.filter(pk=provider_id).delete()
+        SnapshotIndexChunk.objects.filter(provider_id=provider_id).delete()
+        return
+    SnapshotIndex.objects.update_or_create(
+        provider_id=provider_id,
+        defaults={
+            "accepted_digest": accepted_digest,
+            "reading_digest": context.reading.digest,
+            "content_type": result.snapshot.content_type,
+            "generation": generation,
+            "set_aside": len(result.snapshot.set_aside),
+            "claims_by_owner": dict(result.facts.claims_by_owner),
+            "record_sets_by_owner": dict(result.facts.record_sets_by_owner),
+            "names_in_order": sorted(result.facts.names_in_order),
+            "partial_syncs": partial_syncs,
+        },
+    )
+    if result.part_read is None:
+        stale = SnapshotIndexChunk.objects.filter(provider_id=provider_id)
+        stale.exclude(generation=generation).delete()
+
+
+def read_facts(index: SnapshotIndex) -> SnapshotFacts:
+    """The facts that an index keeps."""
+    return SnapshotFacts(
+        Counter(index.claims_by_owner), Counter(index.record_sets_by_owner), frozenset(index.names_in_order)
+    )
+
+
+def may_be_kept_up(result: SyncResult) -> bool:
+    """Whether the facts of a snapshot can be kept up from parts of later ones: the mirror knows how many
+    claims and record sets of the part each owner had, but not which owners labels name, nor which record sets
+    are only there because they may be what was set aside."""
+    facts = result.facts
+    return (
+        not facts.has_owner_labels
+        and not result.plan.tally.kept
+        and len(result.snapshot.set_aside) <= _MOST_SET_ASIDE
+        and len(facts.claims_by_owner) <= _MOST_OWNERS
+        and len(facts.names_in_order) <= _MOST_NAMES_IN_ORDER
+    )
+
+
+def _may_have_index(context: SyncContext, result: SyncResult) -> bool:
+    return (
+        may_be_read_in_parts(context.reading)
+        and may_be_kept_up(result)
+        and may_be_linked_by_name(result.snapshot.listed.endpoints)
+    )
+
+
+def _cut_into_chunks(context: SyncContext, result: SyncResult) -> Iterator[ChunkDraft] | None:
+    snapshot = result.snapshot
+    if not _may_have_index(context, result):
+        return None
+    elements = cut_elements(snapshot.body, max_items=context.provider.max_items)
+    names = _list_element_names(snapshot.listed)
+    if elements is None or len(elements) != len(names):
+        return None
+    return draft_chunks(elements, names, ElementHasher(build_element_seed(context.provider)))
+
+
+def _list_element_names(listed: DecodedRecords) -> list[str]:
+    """The canonical name of each element, empty for one that was set aside."""
+    names = [canonical_name(endpoint.dns_name) for endpoint in listed.endpoints]
+    for item in listed.set_aside:
+        names.insert(item.index, "")
+    return names
+
+
+def _iterate_changed(chunks: Sequence[ChunkDraft], keys: Mapping[int, int]) -> Iterator[Write]:
+    for draft in chunks:
+        if draft.hashes:
+            row = (*_values_of(draft), keys[draft.number])
+            yield Write(_ROWS_PER_CHUNK, partial(update_rows, SnapshotIndexChunk, _COLUMNS, [row]))
+        else:
+            yield Write(1, partial(_delete_chunk, keys[draft.number]))
+
+
+def _delete_chunk(key: int) -> None:
+    SnapshotIndexChunk.objects.filter(pk=key).delete()
+
+
+def _values_of(draft: ChunkDraft) -> Row:
+    name_keys = struct.pack(f"<{len(draft.names)}I", *map(compute_name_key, draft.names))
+    return draft.digest, b"".join(draft.hashes), name_keys, "\n".join(draft.names)
