@@ -42,7 +42,7 @@ SYNC_SCHEDULES = _choose(4, 10, 100, 5_000)
 STORE_SCHEDULES = _choose(3, 9, 60, 3_000)
 LOOP_SCHEDULES = _choose(3, 5, 40, 2_000)
 PARTIAL_SYNCS = _choose(5, 5, 60, 2_000)
-PARTIAL_READINGS = _choose(10, 10, 150, 5_000)
+PARTIAL_READINGS = _choose(6, 6, 60, 5_000)
 # Workers killed at random moments.
 KILLS = _choose(10, 10, 50, 2_000)
 # Requests for each operation of the API.

@@ -59,10 +59,19 @@ class SyncRunPageAdmin(ListPage[SyncRun]):
                 ("Fetched in", _format_milliseconds(row.fetch_milliseconds)),
                 ("Stored in", _format_milliseconds(row.store_milliseconds)),
                 ("Answer", f"{row.body_bytes} bytes" if row.body_bytes is not None else NOTHING),
+                ("Items read", _describe_items_read(row)),
                 *((name.replace("_", " ").capitalize(), getattr(row, name)) for name in counts),
                 ("Error", f"{row.error_code}: {row.error}" if row.error_code else NOTHING),
             ],
         }
+
+
+def _describe_items_read(row: SyncRun) -> str:
+    if row.store_milliseconds is None:
+        return NOTHING  # it ended before anything was read, or there was nothing new to read
+    if row.items_read is None:
+        return "all"
+    return f"{row.items_read} that changed or belong to those"
 
 
 def _format_milliseconds(number: int | None) -> str:

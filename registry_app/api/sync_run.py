@@ -32,6 +32,7 @@ class SyncRunAnswer(RowSerializer[SyncRun]):
             "fetch_milliseconds",
             "store_milliseconds",
             "body_bytes",
+            "items_read",
             "seen",
             "created",
             "changed",

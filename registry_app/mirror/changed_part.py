@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import msgspec
-
 from providers.client.provider_client import RecordsAnswer
 from providers.registries.claim import TxtProfile
 from providers.registries.linked_names import NameLinks
@@ -53,9 +51,8 @@ def read_changed_part(
     new_names = _read_new_names(diff, max_items)
     if new_names is None or "" in diff.gone:
         return None
-    keys = diff.list_name_keys(new_names)
-    aside = _list_names_set_aside(diff, keys, reading.profiles, max_items)
-    known, most = set(keys), int(len(keys) * _LARGEST_SHARE)
+    aside = _list_names_set_aside(diff, new_names, reading.profiles, max_items) if set_aside else frozenset()
+    known, most = diff.collect_name_keys(new_names), int(len(diff.elements) * _LARGEST_SHARE)
     names = NameLinks(reading.profiles).reach(
         {*new_names.values(), *diff.gone, *names_beside, *aside},
         lambda name: compute_name_key(name) in known,
@@ -63,8 +60,8 @@ def read_changed_part(
     )
     if names is None:
         return None
-    wanted = {SET_ASIDE_KEY, *map(compute_name_key, names)}
-    selected = [element for element, key in zip(diff.elements, keys, strict=True) if key in wanted]
+    wanted = frozenset(map(compute_name_key, names)).union([SET_ASIDE_KEY] if set_aside else ())
+    selected = [diff.elements[each] for each in diff.select(wanted, new_names)]
     chunks = diff.draft_changed(new_names)
     if len(selected) > most or any(len(chunk.hashes) > LARGEST_CHUNK for chunk in chunks):
         return None
@@ -113,13 +110,9 @@ def _read_new_names(diff: ElementDiff, max_items: int) -> Mapping[int, str] | No
 
 
 def _list_names_set_aside(
-    diff: ElementDiff, keys: Sequence[int], profiles: Sequence[TxtProfile], max_items: int
+    diff: ElementDiff, new_names: Mapping[int, str], profiles: Sequence[TxtProfile], max_items: int
 ) -> frozenset[str]:
     """The names of record sets that what was set aside may be, or may claim."""
-    elements: list[msgspec.Raw] = [
-        element for element, key in zip(diff.elements, keys, strict=True) if key == SET_ASIDE_KEY
-    ]
-    if not elements:
-        return frozenset()
-    decoded = decode_records(join_elements(elements), max_items=max_items)
+    selected = diff.select(frozenset([SET_ASIDE_KEY]), new_names)
+    decoded = decode_records(join_elements([diff.elements[each] for each in selected]), max_items=max_items)
     return list_set_aside_names(decoded.set_aside, profiles)

@@ -1,52 +1,54 @@
 """How the elements of a response differ from those of the stored chunks. Pure.
 
-Chunks are in the order of the response they were made of. Where a response has another order, they are
-searched by hash, and keep theirs.
+Chunks are in the order of the response they were made of. Most stand where they stood; in some a few elements
+have others in their place; what is left is searched by hash, in whatever order it came.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import NamedTuple
 
 import msgspec
 
 from providers.wire.elements import ElementHasher
 from registry_app.mirror.element_index import ChunkDraft, ChunkHead, ChunkSource, compute_name_key
+from registry_app.mirror.moved_elements import Gap, MovedElements, find_moved
 
-# After so many chunks in a row that are not where they were, the others are searched by hash.
-_MOST_MISSES = 8
+# After so many chunks in a row that are not where they were, the others are not looked for there.
+_MOST_MISSES = 30
+# A chunk of which more elements were replaced may as well stand elsewhere.
+_LARGEST_SHARE_REPLACED = 0.1
 
 
-class _Gap(NamedTuple):
-    """Chunks `first` to `last`, this one not included, that do not stand in the response as they are, and the
-    positions `start` to `end` where their elements are unless the order is another one."""
+@dataclass(frozen=True)
+class Replaced:
+    """A chunk that stands where it stood, from `start` on, with other elements at some of its places."""
 
-    first: int
-    last: int
     start: int
-    end: int
+    hashes: Sequence[bytes]
+    places: Sequence[int]
 
 
 def compare_elements(
     elements: Sequence[msgspec.Raw], heads: Sequence[ChunkHead], source: ChunkSource, hasher: ElementHasher
 ) -> "ElementDiff":
-    """How a response differs from the stored chunks. Reads hashes of those that changed alone."""
+    """How a response differs from the stored chunks. Reads the hashes of those that changed."""
     starts = _place_chunks(elements, heads, hasher)
+    stored = source.fetch_hashes([index for index, start in enumerate(starts) if start is None])
+    replaced = _find_replaced(elements, heads, starts, stored, hasher)
+    for index, each in replaced.items():
+        starts[index] = each.start
     gaps = _list_gaps(starts, heads, len(elements))
-    if any(gap.first == gap.last for gap in gaps) and heads:
-        # Elements between two chunks: one of the two takes them.
-        for gap in gaps:
-            if gap.first == gap.last:
-                starts[max(gap.first - 1, 0)] = None
-        gaps = _list_gaps(starts, heads, len(elements))
-    positions = [position for gap in gaps for position in range(gap.start, gap.end)]
-    stored = source.fetch_hashes([index for gap in gaps for index in range(gap.first, gap.last)])
-    hashes = hasher.hash_each([elements[position] for position in positions])
-    changed = _find_changed(hashes, [each for found in stored.values() for each in found])
-    return ElementDiff(elements, heads, starts, gaps, positions, hashes, stored, changed, source, hasher)
+    for gap in gaps:
+        if gap.first == gap.last and heads:
+            # Elements between two chunks: one of the two takes them.
+            index = max(gap.first - 1, 0)
+            starts[index] = None
+            if replaced.pop(index, None) is None:
+                stored = {**stored, **source.fetch_hashes([index])}
+    gaps = _list_gaps(starts, heads, len(elements))
+    moved = find_moved(elements, heads, gaps, stored, source, hasher)
+    return ElementDiff(elements, heads, starts, replaced, moved, source, hasher)
 
 
 @dataclass(frozen=True)
@@ -54,137 +56,81 @@ class ElementDiff:
     """How a response differs from stored chunks. Elements go by their position in the response, chunks by
     their index among the heads. Made by `compare_elements`.
 
-    `starts` say where a chunk stands in the response as it is; for all others there are `stored` hashes, and
-    for the `positions` that no such chunk covers there are `hashes`. `changed` are the hashes that are not
-    equally often in both.
+    `starts` say where a chunk stands, those of `replaced` included; what else there is, is in `moved`.
     """
 
     elements: Sequence[msgspec.Raw]
     heads: Sequence[ChunkHead]
     starts: Sequence[int | None]
-    gaps: Sequence[_Gap]
-    positions: Sequence[int]
-    hashes: Sequence[bytes]
-    stored: Mapping[int, Sequence[bytes]]
-    changed: frozenset[bytes]
+    replaced: Mapping[int, Replaced]
+    moved: MovedElements
     source: ChunkSource
     hasher: ElementHasher
 
     @property
     def is_same(self) -> bool:
-        """Whether both have the same elements, in whatever order."""
-        return not self.changed
+        """Whether both have the same elements, in whatever order. Where a few changed places with others
+        nearby, they count as replaced."""
+        return not self.moved.changed and not any(each.places for each in self.replaced.values())
 
     @cached_property
     def new(self) -> list[int]:
         """The elements that are in no chunk; of one that is listed more often than before, the further ones
         at least."""
-        found = zip(self.positions, self.hashes, strict=True)
-        return [position for position, each in found if each in self.changed]
+        found = [each.start + place for each in self.replaced.values() for place in each.places]
+        return found + self.moved.new
 
     @cached_property
     def gone(self) -> frozenset[str]:
-        """The names of elements that are in a chunk and not in the response. What is listed more often or less
-        often than before is in `new`, in `gone`, or in both."""
-        return frozenset(name for each, name in self._list_stored() if each in self.changed)
+        """The names of elements that are in a chunk and not in the response. What is listed more often or
+        less often than before is in `new`, in `gone`, or in both."""
+        found = (self._names[index][place] for index, each in self.replaced.items() for place in each.places)
+        return frozenset(self.moved.gone.union(found))
 
-    def list_name_keys(self, new_names: Mapping[int, str]) -> list[int]:
-        """The name key of each element. `new_names` are the names of new ones."""
-        found = [0] * len(self.elements)
-        for head, start in zip(self.heads, self.starts, strict=True):
+    def collect_name_keys(self, new_names: Mapping[int, str]) -> set[int]:
+        """The name keys of all elements, and maybe those of some that are gone. `new_names` are the names of
+        new ones."""
+        found = set(map(compute_name_key, new_names.values()))
+        return found.union(*(head.name_keys for head in self.heads))
+
+    def select(self, wanted: frozenset[int], new_names: Mapping[int, str]) -> list[int]:
+        """The elements whose name key is wanted, in the order of the response."""
+        found = [place for place, key in self.moved.list_name_keys(new_names) if key in wanted]
+        for index, start in enumerate(self.starts):
             if start is not None:
-                found[start : start + head.size] = head.name_keys
-        keys: dict[bytes, int] = {}
-        for index, hashes in self.stored.items():
-            keys.update(zip(hashes, self.heads[index].name_keys, strict=True))
-        for position, each in zip(self.positions, self.hashes, strict=True):
-            name = new_names.get(position)
-            found[position] = keys[each] if name is None else compute_name_key(name)
+                keys = self._list_keys(index, start, new_names)
+                if not wanted.isdisjoint(keys):
+                    found += [start + place for place, key in enumerate(keys) if key in wanted]
+        found.sort()
         return found
 
     def draft_changed(self, new_names: Mapping[int, str]) -> list[ChunkDraft]:
         """The chunks that must be stored anew."""
-        starts = [self._find_starts(gap) for gap in self.gaps]
-        if any(before >= after for found in starts for before, after in pairwise(found.values())):
-            return list(self._draft_by_membership(new_names))
-        return [
-            draft
-            for gap, found in zip(self.gaps, starts, strict=True)
-            for draft in self._draft_by_position(gap, found, new_names)
-        ]
+        drafts = []
+        for index, each in self.replaced.items():
+            if not each.places:
+                continue
+            before, names = self._names[index], list(self._names[index])
+            for place in each.places:
+                names[place] = new_names[each.start + place]
+            end = each.start + len(each.hashes)
+            digest = self.hasher.hash_all(self.elements[each.start : end])
+            changed = names if names != before else None
+            drafts.append(ChunkDraft(self.heads[index].number, digest, each.hashes, changed))
+        return drafts + self.moved.draft_changed(new_names)
 
     @cached_property
     def _names(self) -> Mapping[int, Sequence[str]]:
-        return self.source.fetch_names(list(self.stored))
+        return self.source.fetch_names([index for index, each in self.replaced.items() if each.places])
 
-    def _list_stored(self) -> Iterator[tuple[bytes, str]]:
-        for index, hashes in self.stored.items():
-            yield from zip(hashes, self._names[index], strict=True)
-
-    @cached_property
-    def _name_of(self) -> Mapping[bytes, str]:
-        return {each: name for each, name in self._list_stored() if each not in self.changed}
-
-    @cached_property
-    def _position_of(self) -> Mapping[bytes, int]:
-        found = zip(self.hashes, self.positions, strict=True)
-        return {each: position for each, position in found if each not in self.changed}
-
-    @cached_property
-    def _hash_at(self) -> Mapping[int, bytes]:
-        return dict(zip(self.positions, self.hashes, strict=True))
-
-    def _find_starts(self, gap: _Gap) -> dict[int, int]:
-        """Where the first element of each chunk that is still there stands now."""
-        found: dict[int, int] = {}
-        for index in range(gap.first, gap.last):
-            first = next((each for each in self.stored[index] if each in self._position_of), None)
-            if first is not None:
-                found[index] = self._position_of[first]
-        return found
-
-    def _draft_by_position(
-        self, gap: _Gap, starts: Mapping[int, int], new_names: Mapping[int, str]
-    ) -> Iterator[ChunkDraft]:
-        """The order is the same: each chunk has what stands from its first element to that of the next."""
-        cuts = [gap.end]
-        for index in reversed(range(gap.first + 1, gap.last)):
-            cuts.append(starts.get(index, cuts[-1]))
-        cuts.append(gap.start)
-        for index, (end, start) in zip(reversed(range(gap.first, gap.last)), pairwise(cuts), strict=True):
-            head, hashes = self.heads[index], [self._hash_at[place] for place in range(start, end)]
-            if not head.digest or hashes != self.stored[index]:
-                names = [new_names.get(place) for place in range(start, end)]
-                named = [
-                    self._name_of[each] if name is None else name
-                    for name, each in zip(names, hashes, strict=True)
-                ]
-                yield ChunkDraft(head.number, self.hasher.hash_all(self.elements[start:end]), hashes, named)
-
-    def _draft_by_membership(self, new_names: Mapping[int, str]) -> Iterator[ChunkDraft]:
-        """The order is another one: each chunk keeps what is still there, and takes the new elements at the
-        names of those that are gone."""
-        home: dict[str, int] = {}
-        indexes: set[int] = set()
-        for index, hashes in self.stored.items():
-            for each, name in zip(hashes, self._names[index], strict=True):
-                if each in self.changed:
-                    home[name] = index
-                    indexes.add(index)
-        last = max(self.stored)
-        taken: dict[int, list[int]] = {}
-        for position in self.new:
-            taken.setdefault(home.get(new_names[position], last), []).append(position)
-        for index in sorted(indexes.union(taken)):
-            kept = [
-                (each, name)
-                for each, name in zip(self.stored[index], self._names[index], strict=True)
-                if each not in self.changed
-            ]
-            kept += [(self._hash_at[place], new_names[place]) for place in taken.get(index, ())]
-            yield ChunkDraft(
-                self.heads[index].number, b"", [each for each, _ in kept], [name for _, name in kept]
-            )
+    def _list_keys(self, index: int, start: int, new_names: Mapping[int, str]) -> Sequence[int]:
+        keys, replaced = self.heads[index].name_keys, self.replaced.get(index)
+        if replaced is None:
+            return keys
+        keys = list(keys)
+        for place in replaced.places:
+            keys[place] = compute_name_key(new_names[start + place])
+        return keys
 
 
 def _place_chunks(
@@ -218,24 +164,53 @@ def _place_chunks(
     return starts
 
 
-def _list_gaps(starts: Sequence[int | None], heads: Sequence[ChunkHead], total: int) -> list[_Gap]:
-    gaps: list[_Gap] = []
+def _list_gaps(starts: Sequence[int | None], heads: Sequence[ChunkHead], total: int) -> list[Gap]:
+    gaps: list[Gap] = []
     first, position = 0, 0
     for index, start in enumerate((*starts, total)):
         if start is None:
             continue
         if index > first or start > position:
-            gaps.append(_Gap(first, index, position, start))
+            gaps.append(Gap(first, index, position, start))
         if index < len(heads):
             first, position = index + 1, start + heads[index].size
     return gaps
 
 
-def _find_changed(now: Sequence[bytes], before: Sequence[bytes]) -> frozenset[bytes]:
-    """What is not equally often in both."""
-    these, those = set(now), set(before)
-    changed = these ^ those
-    if len(these) < len(now) or len(those) < len(before):
-        counts, known = Counter(now), Counter(before)
-        changed |= {each for each in these & those if counts[each] != known[each]}
-    return frozenset(changed)
+def _find_replaced(
+    elements: Sequence[msgspec.Raw],
+    heads: Sequence[ChunkHead],
+    starts: Sequence[int | None],
+    stored: Mapping[int, Sequence[bytes]],
+    hasher: ElementHasher,
+) -> dict[int, Replaced]:
+    """The chunks that stand where they stood but for a few elements; found as long as the number of elements
+    before them is the same."""
+    found: dict[int, Replaced] = {}
+    ends = _list_ends(starts, len(elements))
+    position = misses = 0
+    for index, head in enumerate(heads):
+        placed = starts[index]
+        start, position = (position if placed is None else placed), position + head.size
+        if placed is not None:
+            position = placed + head.size
+            continue
+        if position > ends[index] or misses > _MOST_MISSES:
+            break
+        hashes = hasher.hash_each(elements[start:position])
+        pairs = zip(hashes, stored[index], strict=True)
+        places = [place for place, (now, before) in enumerate(pairs) if now != before]
+        if len(places) <= _LARGEST_SHARE_REPLACED * head.size:
+            found[index], misses = Replaced(start, hashes, places), 0
+        else:
+            misses += 1
+    return found
+
+
+def _list_ends(starts: Sequence[int | None], total: int) -> list[int]:
+    """Where the next chunk stands that stands as it is, for each chunk."""
+    ends: list[int] = []
+    for start in reversed(starts):
+        ends.append(total)
+        total = total if start is None else start
+    return ends[::-1]

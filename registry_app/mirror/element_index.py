@@ -8,9 +8,10 @@ import msgspec
 
 from providers.wire.elements import ElementHasher
 
-CHUNK_SIZE = 1_000
+# Of a response in which one element in a hundred changed, half of the chunks are then as they were.
+CHUNK_SIZE = 100
 # Chunks grow where elements are added. Beyond this a whole reading makes new ones.
-LARGEST_CHUNK = 4 * CHUNK_SIZE
+LARGEST_CHUNK = 4_000
 
 
 def compute_name_key(name: str) -> int:
@@ -38,12 +39,12 @@ class ChunkHead(NamedTuple):
 
 class ChunkDraft(NamedTuple):
     """A chunk to store; one without elements is to be deleted. `names` are canonical, empty for an element
-    that was set aside."""
+    that was set aside; None where they are those that are stored."""
 
     number: int
     digest: bytes
     hashes: Sequence[bytes]
-    names: Sequence[str]
+    names: Sequence[str] | None
 
 
 def draft_chunks(

@@ -46,6 +46,7 @@ class Finding(models.Model):
         DUPLICATE_PROVIDER = "duplicate_provider", "Provider registered twice"
         DATABASE_RESTORED = "database_restored", "Restored: nothing is sent until a snapshot is accepted"
         CLOCK_OFF = "clock_off", "Worker with a wrong clock"
+        READINGS_DIFFER = "readings_differ", "Partial and whole sync differ"
 
     class Severity(models.IntegerChoices):
         INFO = 10, "Info"

@@ -32,7 +32,7 @@ class SnapshotIndex(models.Model):
 
 
 class SnapshotIndexChunk(models.Model):
-    """About a thousand elements.
+    """About a hundred elements.
 
     `hashes` are 16 bytes each, `name_keys` 4 (see `mirror.element_index`), `names` canonical names joined by
     line feeds, empty for an element that was set aside. `digest` covers the elements as they follow one

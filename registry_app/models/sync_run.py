@@ -35,7 +35,7 @@ class SyncRun(models.Model):
     items_read = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="How many items of the response were read; the others were as before. Empty: all of them.",
+        help_text="How many items of the response were read. Empty: all, or none where nothing changed.",
     )
     seen = models.PositiveIntegerField(default=0)
     created = models.PositiveIntegerField(default=0)

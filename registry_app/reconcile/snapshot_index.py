@@ -2,7 +2,7 @@
 
 import struct
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,12 +15,14 @@ from registry_app.mirror.reading import build_element_seed
 from registry_app.mirror.snapshot_facts import SnapshotFacts
 from registry_app.models import SnapshotIndex, SnapshotIndexChunk
 from registry_app.reconcile.rows.bulk import Row, insert_rows, update_rows
-from registry_app.reconcile.rows.mirror_writes import Write
+from registry_app.reconcile.rows.mirror_writes import Write, in_chunks
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
 
-_COLUMNS = ("digest", "hashes", "name_keys", "names")
-# A chunk is about as much as so many rows.
-_ROWS_PER_CHUNK = 100
+_HASH_COLUMNS = ("digest", "hashes")
+_NAME_COLUMNS = ("name_keys", "names")
+# A chunk is about as much to write as so many rows of the mirror.
+_ROWS_PER_CHUNK = 10
+_CHUNKS_AT_ONCE = 20
 # Beyond these, whole responses are read: they are rare, and every sync would carry them along.
 _MOST_SET_ASIDE = 1_000
 _MOST_NAMES_IN_ORDER = 1_000
@@ -48,7 +50,7 @@ class StoredChunks:
     def _fetch(self, column: str, indexes: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         index_of = {self.keys[index]: index for index in indexes}
         rows = SnapshotIndexChunk.objects.filter(pk__in=list(index_of)).values_list("pk", column)
-        for pk, value in rows.order_by("number").iterator(chunk_size=100):
+        for pk, value in rows.order_by("number").iterator(chunk_size=1_000):
             yield index_of[pk], value
 
 
@@ -74,10 +76,12 @@ def iterate_index_writes(context: SyncContext, result: SyncResult) -> Iterator[W
     of_snapshot = _cut_into_chunks(context, result)
     if of_snapshot is None:
         return
-    for draft in of_snapshot:
-        row = (provider_id, generation, draft.number, *_values_of(draft))
-        columns = ("provider_id", "generation", "number", *_COLUMNS)
-        yield Write(_ROWS_PER_CHUNK, partial(insert_rows, SnapshotIndexChunk, columns, [row]))
+    columns = ("provider_id", "generation", "number", *_HASH_COLUMNS, *_NAME_COLUMNS)
+    for drafts in in_chunks(of_snapshot, _CHUNKS_AT_ONCE):
+        rows = [
+            (provider_id, generation, each.number, *_hashes_of(each), *_names_of(each)) for each in drafts
+        ]
+        yield _write(partial(insert_rows, SnapshotIndexChunk, columns, rows), len(rows))
 
 
 def accept_index(context: SyncContext, result: SyncResult, accepted_digest: str) -> None:
@@ -158,19 +162,33 @@ def _list_element_names(listed: DecodedRecords) -> list[str]:
     return names
 
 
-def _iterate_changed(chunks: Sequence[ChunkDraft], keys: Mapping[int, int]) -> Iterator[Write]:
-    for draft in chunks:
-        if draft.hashes:
-            row = (*_values_of(draft), keys[draft.number])
-            yield Write(_ROWS_PER_CHUNK, partial(update_rows, SnapshotIndexChunk, _COLUMNS, [row]))
-        else:
-            yield Write(1, partial(_delete_chunk, keys[draft.number]))
+def _iterate_changed(drafts: Sequence[ChunkDraft], keys: Mapping[int, int]) -> Iterator[Write]:
+    empty = [keys[each.number] for each in drafts if not each.hashes]
+    if empty:
+        yield _write(partial(_delete_chunks, empty), len(empty))
+    update = partial(update_rows, SnapshotIndexChunk)
+    for some in in_chunks((each for each in drafts if each.hashes), _CHUNKS_AT_ONCE):
+        yield _write(
+            partial(update, _HASH_COLUMNS, [(*_hashes_of(each), keys[each.number]) for each in some]),
+            len(some),
+        )
+        named = [(*_names_of(each), keys[each.number]) for each in some if each.names is not None]
+        if named:
+            yield _write(partial(update, _NAME_COLUMNS, named), len(named))
 
 
-def _delete_chunk(key: int) -> None:
-    SnapshotIndexChunk.objects.filter(pk=key).delete()
+def _write(store: Callable[[], None], chunks: int) -> Write:
+    return Write(_ROWS_PER_CHUNK * chunks, store)
 
 
-def _values_of(draft: ChunkDraft) -> Row:
-    name_keys = struct.pack(f"<{len(draft.names)}I", *map(compute_name_key, draft.names))
-    return draft.digest, b"".join(draft.hashes), name_keys, "\n".join(draft.names)
+def _delete_chunks(keys: Sequence[int]) -> None:
+    SnapshotIndexChunk.objects.filter(pk__in=keys).delete()
+
+
+def _hashes_of(draft: ChunkDraft) -> Row:
+    return draft.digest, b"".join(draft.hashes)
+
+
+def _names_of(draft: ChunkDraft) -> Row:
+    names = draft.names or ()
+    return struct.pack(f"<{len(names)}I", *map(compute_name_key, names)), "\n".join(names)

@@ -28,6 +28,11 @@ from registry_app.models.provider import MEBIBYTE
 from registry_app.queries.loop import deleted_since
 from registry_app.queries.provider import is_sync_due, last_snapshot
 from registry_app.queries.transfer_items import touched_since
+from registry_app.reconcile.check_partial_syncs import (
+    PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE,
+    find_disagreements,
+    note_disagreements,
+)
 from registry_app.reconcile.check_plausibility import (
     compute_snapshot_fingerprint,
     find_reasons_to_hold,
@@ -139,23 +144,31 @@ def _sync(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | N
         transfers=touched_since(provider.pk, provider.accepted_at),
         deleted=deleted_since(provider.pk, provider.accepted_at),
     )
+    # Reading and comparing a MiB takes about a tenth of a second; ten times that is allowed for.
+    seconds = (fetched.size + fetched.stored_size) / MEBIBYTE
+    renew_lease(lease, seconds=seconds)
+    part = None
     if changes is not None and held is None:
-        result = read_changes(context, changes, fetched.domain_filter, known_filter)
+        part = read_changes(context, changes, fetched.domain_filter, known_filter)
+        is_check_due = changes.index.partial_syncs >= PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE
         # What is implausible is read as a whole before it is held.
-        if result is not None and not find_reasons_to_hold(context, result):
-            return store_snapshot(context, result)
-    return _sync_whole(context, fetched, known_filter, fingerprint)
+        if part is not None and not is_check_due and not find_reasons_to_hold(context, part):
+            return store_snapshot(context, part)
+    renew_lease(lease, seconds=seconds)
+    return _sync_whole(context, fetched, known_filter, fingerprint, part)
 
 
 def _sync_whole(
-    context: SyncContext, fetched: "FetchResult", known_filter: NegotiatedFilter | None, fingerprint: str
+    context: SyncContext,
+    fetched: "FetchResult",
+    known_filter: NegotiatedFilter | None,
+    fingerprint: str,
+    part: SyncResult | None,
 ) -> SyncRun:
+    """Read all of it. `part` is the result of reading what changed alone, which must be the same."""
     provider = context.provider
-    # Reading and comparing a MiB takes about a tenth of a second; ten times that is allowed for.
-    seconds = (fetched.size + fetched.stored_size) / MEBIBYTE
-    renew_lease(context.lease, seconds=seconds)
     snapshot = fetched.decode(context.reading, provider.max_items)
-    renew_lease(context.lease, seconds=seconds)
+    renew_lease(context.lease, seconds=(fetched.size + fetched.stored_size) / MEBIBYTE)
     plan = compare_with_mirror(
         provider.pk, snapshot, context.transfers, context.deleted.keys, thresholds=thresholds_of(provider)
     )
@@ -164,6 +177,8 @@ def _sync_whole(
     reasons = find_reasons_to_hold(context, result)
     if reasons:
         return store_held(context, result, reasons, fingerprint)
+    if part is not None:
+        note_disagreements(provider, find_disagreements(part, result))
     return store_snapshot(context, result)
 
 

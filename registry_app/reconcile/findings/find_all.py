@@ -12,6 +12,9 @@ from registry_app.reconcile.findings.scene import Scene
 # the last of them says how many more there are.
 MOST_OF_A_KIND = 10_000
 
+# A scene may have a part of the snapshot: all that is at some names. What a finder says about a name must
+# follow from what is at that name and at those linked with it; a finding's `name` is that name. A finding
+# about the whole snapshot uses `scene.facts`, and its kind is in `store_findings.KINDS_ABOUT_THE_WHOLE`.
 Finder = Callable[[Scene], Iterator[FindingDraft]]
 
 FINDERS: tuple[Finder, ...] = (

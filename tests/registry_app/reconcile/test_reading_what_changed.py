@@ -24,13 +24,15 @@ from registry_app.models import (
     SnapshotIndex,
     SyncRun,
 )
+from registry_app.reconcile.check_partial_syncs import PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE
 from tests.depth import PARTIAL_READINGS
 from tests.factories import make_provider
-from tests.reference_server import make_zone
+from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.reconcile.serving import serve_body
 from tests.registry_app.reconcile.test_any_zone import PROFILES, RECORDS, TXTS
 
 _numbers = itertools.count(1)
+HERITAGE = '"heritage=external-dns,external-dns/owner=blue-cluster"'
 # Beside these the changing part of a zone is small enough to be read alone.
 _OTHERS = make_zone(count=150)
 _ELEMENTS = st.one_of(RECORDS, TXTS)
@@ -133,3 +135,170 @@ def test_after_any_changes_it_is_as_if_everything_had_been_read(
             assert index.claims_by_owner == dict(facts.claims_by_owner)
             assert index.record_sets_by_owner == dict(facts.record_sets_by_owner)
             assert set(index.names_in_order) >= facts.names_in_order
+
+
+def _owned(name: str, owner_id: str = "blue-cluster", target: str = "192.0.2.9") -> list[Endpoint]:
+    return [make_record(name, "A", (target,)), make_claim(name, "A", owner_id)]
+
+
+def _sync_in_turn(provider: Provider, *zones: Sequence[Endpoint]) -> SyncRun:
+    """Sync with each; the run of the last one."""
+    return [_sync_with(provider, zone) for zone in zones][-1]
+
+
+@pytest.mark.django_db
+def test_a_changed_record_set_is_read_with_its_claim_and_nothing_else() -> None:
+    provider = make_provider("blue-zone")
+
+    run = _sync_in_turn(provider, _owned("app.example.org"), _owned("app.example.org", target="192.0.2.10"))
+
+    assert (run.status, run.items_read, run.changed, run.seen) == (SyncRun.Status.STORED, 2, 1, 151)
+    record_set = RecordSet.objects.get(name="app.example.org", owner__owner_id="blue-cluster")
+    assert record_set.targets == ["192.0.2.10"]
+
+
+@pytest.mark.django_db
+def test_a_change_in_another_order_is_found_too() -> None:
+    provider = make_provider("blue-zone")
+    _sync_with(provider, _owned("app.example.org"))
+
+    body = encode_endpoints([*_OTHERS[::-1], *_owned("app.example.org", target="192.0.2.10")])
+    run = serve_body(provider, body)
+
+    assert (run.status, run.items_read, run.changed) == (SyncRun.Status.STORED, 2, 1)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("before", "after", "state"),
+    [
+        ([make_record("app.example.org")], _owned("app.example.org"), "owned"),
+        (_owned("app.example.org"), [make_record("app.example.org")], "unmanaged"),
+        # The legacy claim of the same name takes over.
+        (
+            [*_owned("app.example.org"), make_record("app.example.org", "TXT", (HERITAGE,))],
+            [make_record("app.example.org"), make_record("app.example.org", "TXT", (HERITAGE,))],
+            "owned",
+        ),
+    ],
+)
+def test_a_claim_that_comes_or_goes_decides_over_its_record_set(
+    before: list[Endpoint], after: list[Endpoint], state: str
+) -> None:
+    provider = make_provider("blue-zone")
+
+    run = _sync_in_turn(provider, before, after)
+
+    assert run.items_read is not None
+    assert RecordSet.objects.get(name="app.example.org", record_type="A").state == state
+
+
+@pytest.mark.django_db
+def test_a_record_set_that_goes_leaves_its_claim_as_an_orphan() -> None:
+    provider = make_provider("blue-zone")
+
+    run = _sync_in_turn(provider, _owned("app.example.org"), _owned("app.example.org")[1:])
+
+    assert (run.items_read, run.vanished) == (1, 1)
+    assert Finding.objects.get(kind=Finding.Kind.ORPHAN_CLAIM).name == "app.example.org"
+
+
+@pytest.mark.django_db
+def test_findings_about_other_names_stay_as_they_are() -> None:
+    provider = make_provider("blue-zone")
+    orphan = _owned("gone.example.org")[1:]
+    _sync_in_turn(provider, [*orphan, *_owned("app.example.org")])
+    finding = Finding.objects.get(kind=Finding.Kind.ORPHAN_CLAIM)
+
+    _sync_with(provider, [*orphan, *_owned("app.example.org", target="192.0.2.10")])
+
+    assert Finding.objects.get(kind=Finding.Kind.ORPHAN_CLAIM).last_seen_at == finding.last_seen_at
+    assert Finding.objects.get(kind=Finding.Kind.UNREGISTERED_OWNER).details == {"claims": 152}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "odd",
+    [
+        Endpoint("app.example.org", ("192.0.2.1",), "A", labels={"owner": "blue-cluster"}),
+        make_record("a-münchen.example.org", "TXT", (HERITAGE,)),
+        make_record("app.example.org", "A", (), set_identifier="x" * 300),
+    ],
+)
+def test_what_a_part_cannot_tell_is_read_as_a_whole(odd: Endpoint) -> None:
+    provider = make_provider("blue-zone")
+
+    run = _sync_in_turn(provider, _owned("www.example.org"), [*_owned("www.example.org"), odd])
+
+    assert run.items_read is None
+    assert run.store_milliseconds is not None
+
+
+@pytest.mark.django_db
+def test_what_was_set_aside_before_is_set_aside_still() -> None:
+    provider = make_provider("blue-zone")
+    poison = make_record("bad.example.org", "A", (), set_identifier="x" * 300)
+
+    run = _sync_in_turn(
+        provider,
+        [poison, *_owned("app.example.org")],
+        [poison, *_owned("app.example.org", target="192.0.2.10")],
+    )
+
+    assert (run.items_read, run.set_aside, run.changed) == (3, 1, 1)
+    assert Finding.objects.get(kind=Finding.Kind.SET_ASIDE).state == Finding.State.OPEN
+
+
+@pytest.mark.django_db
+def test_after_a_registry_profile_was_added_all_is_read_with_it() -> None:
+    provider = make_provider("blue-zone")
+    _sync_with(provider, _owned("app.example.org"))
+    RegistryProfile.objects.create(name="prefixed", prefix="own-")
+
+    run = _sync_with(provider, _owned("app.example.org", target="192.0.2.10"))
+
+    assert (run.status, run.items_read) == (SyncRun.Status.STORED, None)
+
+
+@pytest.mark.django_db
+def test_now_and_then_all_is_read_and_compared() -> None:
+    provider = make_provider("blue-zone")
+    _sync_with(provider, _owned("app.example.org"))
+    SnapshotIndex.objects.update(partial_syncs=PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE)
+
+    run = _sync_with(provider, _owned("app.example.org", target="192.0.2.10"))
+
+    assert (run.status, run.items_read) == (SyncRun.Status.STORED, None)
+    assert not Finding.objects.filter(kind=Finding.Kind.READINGS_DIFFER).exists()
+    assert SnapshotIndex.objects.get().partial_syncs == 0
+
+
+@pytest.mark.django_db
+def test_where_the_two_differ_the_whole_is_stored_and_a_finding_tells() -> None:
+    provider = make_provider("blue-zone")
+    _sync_with(provider, _owned("app.example.org"))
+    # As if an earlier part had counted wrongly.
+    SnapshotIndex.objects.update(
+        claims_by_owner={"blue-cluster": 7}, partial_syncs=PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE
+    )
+
+    _sync_with(provider, _owned("app.example.org", target="192.0.2.10"))
+
+    finding = Finding.objects.get(kind=Finding.Kind.READINGS_DIFFER)
+    assert "151 claims name blue-cluster" in finding.explanation
+    assert SnapshotIndex.objects.get().claims_by_owner == {"blue-cluster": 151}
+    SnapshotIndex.objects.update(partial_syncs=PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE)
+    _sync_with(provider, _owned("app.example.org", target="192.0.2.11"))
+    finding.refresh_from_db()
+    assert finding.state == Finding.State.RESOLVED
+
+
+@pytest.mark.django_db
+def test_many_record_sets_that_vanish_at_once_are_held_as_ever() -> None:
+    provider = make_provider("blue-zone")
+    zone = [each for number in range(100) for each in _owned(f"app-{number}.example.net")]
+
+    run = _sync_in_turn(provider, zone, [])
+
+    assert run.status == SyncRun.Status.HELD
+    assert not RecordSet.objects.filter(missing_since__isnull=False).exists()

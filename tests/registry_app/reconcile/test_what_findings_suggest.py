@@ -62,6 +62,7 @@ _ELSEWHERE = {
     Kind.APPROVAL_LOOSENED,
     Kind.DATABASE_RESTORED,
     Kind.CLOCK_OFF,
+    Kind.READINGS_DIFFER,
 }
 
 
