@@ -1,4 +1,4 @@
-"""What a sync costs: first, the same bytes, another order, 1 % changed, one changed.
+"""What a sync costs: first, the same bytes, another order, one changed, 1 % changed, 1 % in another order.
 
 N record sets, nearly all with a claim, are served as one static answer by another process. Each sync runs in
 a process of its own. D is the floor of a sync that has to look at every element: the same bytes downloaded in
@@ -20,10 +20,14 @@ NAMES = (
     "sync-identical",
     "sync-reordered",
     "sync-1pct",
+    "sync-1pct-reordered",
     "sync-1",
     "memory-first",
     "memory-same",
 )
+
+
+_SMALL = 100
 
 
 class SyncFigures(NamedTuple):
@@ -34,8 +38,8 @@ class SyncFigures(NamedTuple):
     memory: int
 
 
-def measure_sync(provider_id: int, result: Connection) -> None:
-    """One sync, in this process."""
+def measure_sync(provider_id: int, small_id: int, result: Connection) -> None:
+    """One sync in this process, which synced a small provider before, as a worker has."""
     import django
 
     django.setup()
@@ -45,6 +49,7 @@ def measure_sync(provider_id: int, result: Connection) -> None:
     from registry_app.reconcile.sync import sync_provider
 
     connection.ensure_connection()
+    sync_provider(small_id, actor=SYSTEM, trigger="person")
     idle = peak_bytes()
     started = time.perf_counter()
     run = sync_provider(provider_id, actor=SYSTEM, trigger="person")
@@ -56,40 +61,44 @@ def measure_sync(provider_id: int, result: Connection) -> None:
 def measure_syncs(count: int, report: Report, rounds: int) -> None:
     """Add the figures of NAMES, `rounds` times, each with its floor beside it."""
     with product_folder() as folder:
-        body = folder / "records.json"
-        with static_server(body) as url:
+        body, small = folder / "records.json", folder / "small.json"
+        write_body(small, _SMALL)
+        with static_server(body) as url, static_server(small) as small_url:
             for _ in range(rounds):
-                _measure_round(count, report, folder, body, url)
+                _measure_round(count, report, folder, body, (url, small_url))
 
 
-def _measure_round(count: int, report: Report, folder: Path, body: Path, url: str) -> None:
-    (provider_id,) = run_apart(prepare, folder, [url])
+def _measure_round(count: int, report: Report, folder: Path, body: Path, urls: tuple[str, str]) -> None:
+    url = urls[0]
+    providers = tuple(run_apart(prepare, folder, list(urls)))
     write_body(body, count)
     size = body.stat().st_size
-    first = _sync(provider_id, "stored")
+    first = _sync(providers, "stored")
     _, decoded = run_apart(measure_download, url)
     inserted = run_apart(measure_insert, folder)
     report.add(Figure("sync-first", first.seconds, decoded + inserted, 3.0))
     report.add(Figure("memory-first", first.memory, size, 3.0, "B"))
-    same = _sync(provider_id, "unchanged")
+    same = _sync(providers, "unchanged")
     downloaded, _ = run_apart(measure_download, url)
     report.add(Figure("sync-identical", same.seconds, downloaded, 1.3))
     report.add(Figure("memory-same", same.memory, size, 1.5, "B"))
-    one, percent = frozenset({count // 2}), range(0, count, 100)
+    # Every fiftieth record set has no claim: these have one.
+    one, percent = frozenset({count // 2 + 1}), range(1, count, 100)
     steps: tuple[tuple[str, str, float, dict[str, Any]], ...] = (
         ("sync-reordered", "unchanged", 2.0, {"shuffled": True}),
-        ("sync-1", "stored", 1.0, {"shuffled": True, "changed": one}),
-        ("sync-1pct", "stored", 2.5, {"shuffled": True, "changed": percent}),
+        ("sync-1", "stored", 1.0, {"changed": one}),
+        ("sync-1pct", "stored", 2.5, {"changed": percent}),
+        ("sync-1pct-reordered", "stored", 2.5, {"shuffled": True, "changed": percent, "last_octet": 8}),
     )
     for name, status, bar, options in steps:
         write_body(body, count, **options)
-        found = _sync(provider_id, status)
+        found = _sync(providers, status)
         _, decoded = run_apart(measure_download, url)
         report.add(Figure(name, found.seconds, decoded, bar))
 
 
-def _sync(provider_id: int, status: str) -> SyncFigures:
-    found: SyncFigures = run_apart(measure_sync, provider_id)
+def _sync(providers: tuple[int, ...], status: str) -> SyncFigures:
+    found: SyncFigures = run_apart(measure_sync, *providers)
     if found.status != status:
         raise RuntimeError(f"a sync ended {found.status}, not {status}")
     return found
