@@ -7,6 +7,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -20,6 +21,7 @@ from dnsadmin.free_port import find_free_port
 from tests.depth import IS_REPEATABLE, examples
 from tests.emptying import empty_only_what_has_rows
 from tests.migrated_database import copy_migrated_database
+from tests.scheduling import GroupScheduling
 from tests.static_files import find_static_files_once
 
 _DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup"}
@@ -74,6 +76,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.random)
         if item.nodeid.startswith("tests/registry_app/") and not _uses_database(item):
             item.add_marker(pytest.mark.one_database)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> GroupScheduling:
+    return GroupScheduling(config, log)
 
 
 def pytest_collection_finish() -> None:

@@ -11,14 +11,9 @@ from tests.journeys.running import RunningDnsadmin, running_dnsadmin
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """In a parallel run, keep journeys that share an installation in one process: starting one is dear."""
     for item in items:
-        if not item.nodeid.startswith("tests/journeys/"):
-            continue
-        item.add_marker(pytest.mark.deep)
-        if "tmp_path" not in getattr(item, "fixturenames", ()):
-            name = "browser" if item.get_closest_marker("browser") else "program"
-            item.add_marker(pytest.mark.xdist_group(f"journeys by {name}"))
+        if item.nodeid.startswith("tests/journeys/"):
+            item.add_marker(pytest.mark.deep)
 
 
 @pytest.fixture(scope="session")
