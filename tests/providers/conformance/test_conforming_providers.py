@@ -11,6 +11,7 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import KNOWN_RECORD_TYPES
 from providers.wire.json_codec import decode_change_set_strict
+from tests.depth import deep_after
 from tests.faults import read_faults
 from tests.providers.conformance.by_meaning import ByMeaning, ByMeaningProvider
 from tests.reference_server import ReferenceProvider, make_zone
@@ -40,7 +41,7 @@ def test_reading_only_sends_no_change() -> None:
         assert provider.history.requests("POST /records") == ()
 
 
-@pytest.mark.parametrize("mode", list(ApplyMode))
+@pytest.mark.parametrize("mode", deep_after(1, ApplyMode))
 def test_writing_leaves_the_zone_as_it_was(mode: ApplyMode) -> None:
     with ByMeaningProvider(make_zone(count=20), mode=mode) as provider:
         before = provider.zone_bytes()
@@ -55,11 +56,14 @@ def test_writing_leaves_the_zone_as_it_was(mode: ApplyMode) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "advice"),
-    [
-        (ApplyMode.ATOMIC, "all or nothing"),
-        (ApplyMode.SEQUENTIAL, "Nothing is applied"),
-        (ApplyMode.SKIP_UNMATCHED, "The good one is applied"),
-    ],
+    deep_after(
+        1,
+        [
+            (ApplyMode.ATOMIC, "all or nothing"),
+            (ApplyMode.SEQUENTIAL, "Nothing is applied"),
+            (ApplyMode.SKIP_UNMATCHED, "The good one is applied"),
+        ],
+    ),
 )
 def test_it_tells_how_one_bad_change_is_taken(mode: ApplyMode, advice: str) -> None:
     with ReferenceProvider(make_zone(count=5), mode=mode) as provider:
@@ -68,6 +72,7 @@ def test_it_tells_how_one_bad_change_is_taken(mode: ApplyMode, advice: str) -> N
     assert advice in told(report, "One bad change in a change set")[1]
 
 
+@pytest.mark.deep
 def test_it_tells_that_old_values_are_not_compared() -> None:
     with ByMeaningProvider(make_zone(count=5), value_exact=False) as provider:
         report = ask(provider.url, zone="example.org")
@@ -115,6 +120,7 @@ def test_every_record_type_makes_its_round_trip() -> None:
     assert shown == set(KNOWN_RECORD_TYPES)
 
 
+@pytest.mark.deep
 def test_what_was_refused_is_not_waited_for() -> None:
     class OneSetAlone(ByMeaning):
         def apply(self, change_set: ChangeSet) -> None:
@@ -159,7 +165,7 @@ def test_updates_and_deletes_come_as_external_dns_sends_them() -> None:
     assert [each.provider_specific[0].name for each in forced] == ["txt/force-update"]
 
 
-@pytest.mark.parametrize("zone", ["Straße.example.org.", "XN--MNCHEN-3YA.example.org"])
+@pytest.mark.parametrize("zone", deep_after(1, ["Straße.example.org.", "XN--MNCHEN-3YA.example.org"]))
 def test_what_is_written_below_an_international_name_is_found_and_removed_again(zone: str) -> None:
     with ByMeaningProvider(make_zone(count=3)) as provider:
         before = provider.zone_bytes()

@@ -11,7 +11,7 @@ from providers.wire.canonical_name import canonical_name, canonical_targets
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from tests.depth import deep_after
-from tests.providers.contract.backends import BACKENDS, IN_THIS_PROCESS
+from tests.providers.contract.backends import BACKENDS
 from tests.providers.contract.conftest import Served
 from tests.providers.contract.traffic import RECORDINGS, Recorded, list_before, list_requests
 from tests.servers.provider_server import WebhookServer
@@ -25,7 +25,7 @@ LEFT = {
 }
 
 
-@pytest.fixture(params=deep_after(IN_THIS_PROCESS, BACKENDS))
+@pytest.fixture(params=deep_after(1, BACKENDS))
 def webhook(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
     with BACKENDS[request.param](tmp_path) as backend:
         server = WebhookServer(backend)

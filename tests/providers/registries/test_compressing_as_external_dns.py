@@ -26,6 +26,7 @@ def test_the_labels_external_dns_compressed_come_out_byte_for_byte() -> None:
     assert wrong == []
 
 
+@pytest.mark.deep
 def test_any_other_text_comes_out_byte_for_byte() -> None:
     lines = [line.partition(" ") for line in _EXPECTED.read_text().splitlines()]
     expected = {name: digest for digest, _, name in lines}

@@ -124,9 +124,8 @@ def test_a_forgotten_slash_leads_on_with_method_and_query(client: APIClient) -> 
     assert response["Location"] == f"{API}/clusters/?x=1"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_hostile_body_is_refused_and_stores_nothing(client: APIClient) -> None:
+    bodies = [
         b"",
         b"{",
         b"null,",
@@ -143,15 +142,13 @@ def test_a_forgotten_slash_leads_on_with_method_and_query(client: APIClient) -> 
         b"[" * 100_000 + b"]" * 100_000,
         b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
         b"[" * 9 + b"]" * 9,
-    ],
-    ids=lambda body: repr(body[:24]),
-)
-def test_a_hostile_body_is_refused_and_stores_nothing(client: APIClient, body: bytes) -> None:
-    response = _post_raw(client, body)
+    ]
+    for body in bodies:
+        response = _post_raw(client, body)
 
-    assert response.status_code in {400, 422}
-    assert read(response)["code"] in {"malformed_body", "invalid_request"}
-    assert not Cluster.objects.exists()
+        assert response.status_code in {400, 422}, body[:24]
+        assert read(response)["code"] in {"malformed_body", "invalid_request"}, body[:24]
+        assert not Cluster.objects.exists(), body[:24]
 
 
 def test_a_body_that_is_too_large_is_refused(client: APIClient) -> None:

@@ -55,6 +55,7 @@ def test_the_committed_document_has_not_drifted() -> None:
     )
 
 
+@pytest.mark.deep
 def test_it_is_valid_openapi_3_1() -> None:
     document = _read()
 

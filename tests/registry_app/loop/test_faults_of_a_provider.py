@@ -10,6 +10,7 @@ from registry_app.loop.finish_run import finish_loop_run
 from registry_app.models import HeldSnapshot, LoopRun, LoopStep, SyncRun
 from registry_app.queries.loop import unfinished_loop_runs
 from registry_app.reconcile.sync import sync_provider
+from tests.depth import deep_after
 from tests.faults import read_faults, write_faults
 from tests.faults.fault import Fault
 from tests.reference_server import make_record
@@ -186,7 +187,7 @@ def _is_text(endpoint: Endpoint) -> bool:
     return endpoint.record_type == "TXT"
 
 
-@pytest.mark.parametrize("count", [3, 12])
+@pytest.mark.parametrize("count", deep_after(1, [12, 3]))
 @pytest.mark.parametrize(
     "fault",
     [

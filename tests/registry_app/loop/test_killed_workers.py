@@ -131,6 +131,7 @@ def test_killed_right_after_the_end_nothing_is_left_to_do(forks: Forks) -> None:
         raise_if_not_as_declared(world)
 
 
+@pytest.mark.deep
 def test_a_run_that_cannot_be_read_back_waits_and_is_not_tried_for_ever(forks: Forks) -> None:
     with open_parking(ZONE) as world:
         loop = declare(world, DESIRED)
@@ -150,6 +151,7 @@ def test_a_run_that_cannot_be_read_back_waits_and_is_not_tried_for_ever(forks: F
         assert ended.steps.get().status == LoopStep.Status.UNSEEN
 
 
+@pytest.mark.deep
 def test_what_was_sent_to_another_address_is_not_read_at_this_one(forks: Forks) -> None:
     with open_parking(ZONE) as world, open_parking(ZONE, name="another-zone") as other:
         loop = declare(world, DESIRED)

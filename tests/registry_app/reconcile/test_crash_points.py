@@ -60,6 +60,7 @@ def test_killed_between_two_slices_the_next_sync_stores_the_rest(forks: Forks) -
     assert not RecordEvent.objects.exists()
 
 
+@pytest.mark.deep
 def test_killed_between_two_slices_the_old_answer_does_not_pass_for_unchanged(forks: Forks) -> None:
     provider, small = make_provider(), make_zone(count=12)
     serve(provider, small)
@@ -80,6 +81,7 @@ def test_killed_between_two_slices_the_old_answer_does_not_pass_for_unchanged(fo
     assert [row for row in mirrored(provider) if not row[-1]] == before
 
 
+@pytest.mark.deep
 def test_killed_between_two_slices_of_a_loss_no_absence_is_counted_twice(forks: Forks) -> None:
     provider = make_provider(allow_empty=True)
     count = rows_per_transaction() * 3 // 4

@@ -9,6 +9,7 @@ from django.core import serializers
 from registry_app.actor import SYSTEM
 from registry_app.inventory.provider import register_provider
 from registry_app.models import AuditEntry, Finding, Provider, RegistryProfile, SyncRun
+from tests.depth import deep_after
 from tests.faults import framing_faults, read_faults
 from tests.faults.fault import Fault
 from tests.reference_server import ReferenceProvider, make_zone
@@ -33,7 +34,7 @@ LOGINS: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("login", LOGINS)
+@pytest.mark.parametrize("login", deep_after(1, LOGINS))
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_secret_is_told(fault: str, login: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)

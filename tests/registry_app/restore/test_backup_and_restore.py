@@ -80,6 +80,7 @@ def _undo_by_hand(world: World) -> None:
     world.reference.backend.apply(ChangeSet(create=tuple(make_zone(BLUE, 10)), delete=standing))
 
 
+@pytest.mark.deep
 def test_rows_made_after_a_restore_get_new_ids(tmp_path: Path) -> None:
     file = tmp_path / "backup.tar.gz"
     with open_world() as world:

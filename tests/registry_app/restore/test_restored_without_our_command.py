@@ -66,6 +66,7 @@ def _run_and_undo(world: World, transfer: Transfer) -> None:
     sweep()
 
 
+@pytest.mark.deep
 def test_what_was_approved_in_the_backup_ended_and_is_not_sent_again(tmp_path: Path) -> None:
     with open_world(approval_policy=OTHER_PERSON) as world:
         transfer = _approved(world)
@@ -172,6 +173,7 @@ def test_one_of_the_two_copies_is_enough(lost: str, tmp_path: Path) -> None:
         assert world.provider.restored_at is not None
 
 
+@pytest.mark.deep
 def test_a_missing_copy_never_means_restored(tmp_path: Path) -> None:
     with open_world(approval_policy=OTHER_PERSON) as world:
         run_transfer(_approved(world).pk)
@@ -212,6 +214,7 @@ def test_an_older_copy_and_one_that_somebody_else_wrote_mean_nothing(tmp_path: P
         assert owners(world) == {GREEN: 10}
 
 
+@pytest.mark.deep
 def test_a_loop_and_its_run_under_way_send_nothing_after_a_restore(tmp_path: Path) -> None:
     with open_parking() as world:
         loop = declare(world, [wanted("www.example.org")])

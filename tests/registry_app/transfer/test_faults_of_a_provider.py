@@ -38,19 +38,22 @@ def run(transfer: Transfer) -> Transfer:
 
 @pytest.mark.parametrize(
     ("fault", "status", "moved"),
-    [
-        (write_faults.error_before_applying, STATUS.FAILED, 0),
-        (lambda: write_faults.error_before_applying(400), STATUS.FAILED, 0),
-        (framing_faults.reset, STATUS.FAILED, 0),
-        (framing_faults.silence, STATUS.FAILED, 0),
-        (lambda: read_faults.redirect("/elsewhere"), STATUS.FAILED, 0),
-        (write_faults.applied_then_error, STATUS.VERIFIED, 10),
-        (write_faults.applied_then_silence, STATUS.VERIFIED, 10),
-        (write_faults.applied_then_reset, STATUS.VERIFIED, 10),
-        (write_faults.success_with_nothing_applied, STATUS.FAILED, 0),
-        (write_faults.success_with_something_else, STATUS.NEEDS_OPERATOR, 0),
-        (write_faults.delivered_twice, STATUS.VERIFIED, 10),
-    ],
+    deep_after(
+        4,
+        [
+            (write_faults.success_with_nothing_applied, STATUS.FAILED, 0),
+            (write_faults.success_with_something_else, STATUS.NEEDS_OPERATOR, 0),
+            (write_faults.applied_then_silence, STATUS.VERIFIED, 10),
+            (framing_faults.reset, STATUS.FAILED, 0),
+            (framing_faults.silence, STATUS.FAILED, 0),
+            (write_faults.error_before_applying, STATUS.FAILED, 0),
+            (lambda: write_faults.error_before_applying(400), STATUS.FAILED, 0),
+            (lambda: read_faults.redirect("/elsewhere"), STATUS.FAILED, 0),
+            (write_faults.applied_then_error, STATUS.VERIFIED, 10),
+            (write_faults.applied_then_reset, STATUS.VERIFIED, 10),
+            (write_faults.delivered_twice, STATUS.VERIFIED, 10),
+        ],
+    ),
 )
 def test_only_the_read_back_decides(fault: Callable[[], Fault], status: str, moved: int) -> None:
     alice = make_alice()
@@ -66,7 +69,7 @@ def test_only_the_read_back_decides(fault: Callable[[], Fault], status: str, mov
         assert world.reference.faults.played()
 
 
-@pytest.mark.parametrize("count", deep_after(2, range(6)))
+@pytest.mark.parametrize("count", deep_after(1, (1, 0, *range(2, 6))))
 def test_the_first_few_applied_are_verified_and_the_others_failed(count: int) -> None:
     alice = make_alice()
     with open_world() as world:
@@ -81,7 +84,7 @@ def test_the_first_few_applied_are_verified_and_the_others_failed(count: int) ->
         assert items[TransferItem.Status.FAILED] == owners(world)[BLUE] == 10 - count
 
 
-@pytest.mark.parametrize("code", [204, 503])
+@pytest.mark.parametrize("code", deep_after(1, [204, 503]))
 def test_a_change_that_is_applied_late_is_waited_for(code: int) -> None:
     alice = make_alice()
     with open_world(read_back_seconds=10) as world:
@@ -187,6 +190,7 @@ def test_a_single_bad_record_does_not_hold_up_the_others() -> None:
         assert len(world.change_sets()) == 10
 
 
+@pytest.mark.deep
 def test_a_provider_that_refuses_everything_is_not_asked_for_ever() -> None:
     alice = make_alice()
     with open_world(make_zone(BLUE, 13), batch_size=1) as world:

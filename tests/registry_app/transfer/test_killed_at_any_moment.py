@@ -79,7 +79,7 @@ _SCENES = {
 _KILLS_OF_EACH = -(-KILLS // len(_SCENES))
 
 
-@pytest.mark.parametrize("title", deep_after(2, _SCENES))
+@pytest.mark.parametrize("title", deep_after(1, _SCENES))
 def test_what_must_always_hold_holds(forks: Forks, title: str) -> None:
     scene, chance = _SCENES[title], random.Random(f"{SEED} {title}")
     full = _run_whole(forks, scene)

@@ -109,6 +109,7 @@ def test_killed_right_after_the_end_nothing_is_left_to_do(forks: Forks) -> None:
         assert world.owner_of("app-00000.example.org") == GREEN
 
 
+@pytest.mark.deep
 def test_a_worker_that_dies_each_time_is_not_replaced_for_ever(forks: Forks) -> None:
     alice = make_alice()
     with open_world() as world:
@@ -139,6 +140,7 @@ def test_a_step_that_may_have_been_sent_is_never_sent_again(forks: Forks) -> Non
         assert world.owner_of("app-00000.example.org") == GREEN
 
 
+@pytest.mark.deep
 def test_what_was_verified_and_reverted_since_is_not_written_again(forks: Forks) -> None:
     alice = make_alice()
     profile = RegistryProfile.objects.create(name="green's", prefix="own-")

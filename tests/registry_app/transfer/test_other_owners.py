@@ -77,6 +77,7 @@ def test_an_instance_of_the_labels_owner_that_does_not_read_the_new_claim_makes_
         assert f"an instance of {BLUE} does not read the new claim" in item.verdict_reason
 
 
+@pytest.mark.deep
 def test_a_release_says_whose_it_is_by_the_label_it_cannot_take_away() -> None:
     alice = make_alice()
     with open_world([_labelled("red-cluster"), make_claim(owner=BLUE)]) as world:
@@ -118,6 +119,7 @@ def test_a_claim_behind_which_another_waits_stays_until_that_one_is_cleaned_up(
         assert world.owner_of(_WWW) == {"transfer": GREEN, "reformat": BLUE, "release": "unmanaged"}[kind]
 
 
+@pytest.mark.deep
 def test_a_transfer_that_replaces_the_used_claim_leaves_the_other_one_ignored() -> None:
     alice = make_alice()
     legacy = make_record(_WWW, "TXT", make_claim(owner="red-cluster").targets)

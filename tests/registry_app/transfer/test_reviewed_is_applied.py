@@ -107,6 +107,7 @@ def test_an_undo_takes_the_stated_intent_of_the_former_owner(intent: str, verdic
         assert (undo.status, undo.target_intent) == (STATUS.VERIFIED, intent)
 
 
+@pytest.mark.deep
 def test_an_undo_with_an_unknown_intent_is_refused() -> None:
     alice = make_alice()
     with open_world():

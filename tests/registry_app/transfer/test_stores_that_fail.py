@@ -71,7 +71,8 @@ def test_a_registry_out_of_reach_is_waited_for_and_nothing_is_lost(source: str, 
         assert sorted(_texts(two)) == sorted(heritage(GREEN, each.dns_name) for each in RECORDS)
 
 
-@pytest.mark.parametrize(("source", "target"), deep_after(1, RING))
+@pytest.mark.deep
+@pytest.mark.parametrize(("source", "target"), RING)
 def test_a_registry_that_refuses_for_good_leaves_every_claim_where_it_was(source: str, target: str) -> None:
     alice = make_alice()
     with open_two(source, target) as two:
@@ -95,7 +96,7 @@ def _to_another_profile(_: RegistryProfile) -> None:
     set_instance(GREEN, registry_profile=None)
 
 
-@pytest.mark.parametrize("move", [_away_from_the_provider, _to_another_profile])
+@pytest.mark.parametrize("move", deep_after(1, [_to_another_profile, _away_from_the_provider]))
 @pytest.mark.parametrize("kind", deep_after(1, STORES))
 def test_a_changed_registry_makes_the_approval_invalid(
     kind: str, move: Callable[[RegistryProfile], None]
@@ -112,7 +113,8 @@ def test_a_changed_registry_makes_the_approval_invalid(
         assert two.contents() == before
 
 
-@pytest.mark.parametrize("kind", deep_after(1, STORES))
+@pytest.mark.deep
+@pytest.mark.parametrize("kind", STORES)
 def test_a_profile_that_a_transfer_wrote_through_is_kept(kind: str) -> None:
     alice = make_alice()
     with open_two("txt", kind) as two:

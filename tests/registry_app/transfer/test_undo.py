@@ -110,6 +110,7 @@ def test_it_needs_the_same_approval() -> None:
         assert owners(world) == {BLUE: 10}
 
 
+@pytest.mark.deep
 def test_the_former_owner_may_delete_what_it_no_longer_wants_and_the_undo_says_so() -> None:
     alice = make_alice()
     with open_world():
@@ -212,6 +213,7 @@ def test_what_an_undo_had_to_leave_out_is_not_called_rolled_back() -> None:
         assert world.reference.zone_bytes() == before
 
 
+@pytest.mark.deep
 def test_a_record_set_that_is_gone_since_is_not_given_back() -> None:
     alice = make_alice()
     with open_world() as world:

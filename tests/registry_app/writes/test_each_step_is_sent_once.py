@@ -16,6 +16,7 @@ from registry_app.errors import LeaseLost
 from registry_app.models import UNSETTLED, LoopRun, LoopStep, Owner, Provider
 from registry_app.writes.session import leased_provider, open_session
 from registry_app.writes.step import send_step, store_step
+from tests.depth import deep_after
 from tests.faults import framing_faults, read_faults, write_faults
 from tests.faults.fault import Fault
 from tests.reference_server import make_record
@@ -107,6 +108,8 @@ def test_a_step_that_cannot_be_read_back_stays_open_until_it_can() -> None:
         assert len(world.change_sets()) == 1
 
 
+# The tests of loops kill a worker at the same points.
+@pytest.mark.deep
 @pytest.mark.parametrize("crash_at", SENT_BY_THEN)
 def test_a_killed_worker_is_resumed_by_reading_alone(forks: Forks, crash_at: str) -> None:
     was_sent, status = SENT_BY_THEN[crash_at]
@@ -121,6 +124,7 @@ def test_a_killed_worker_is_resumed_by_reading_alone(forks: Forks, crash_at: str
         assert len(world.change_sets()) == was_sent
 
 
+@pytest.mark.deep
 def test_a_worker_killed_while_it_calls_a_step_off_leaves_it_called_off(forks: Forks) -> None:
     with open_world() as world:
         run = _run(world)
@@ -135,7 +139,7 @@ def test_a_worker_killed_while_it_calls_a_step_off_leaves_it_called_off(forks: F
         assert world.change_sets() == []
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", deep_after(1, (2, 0, 1, 3)))
 def test_whatever_goes_wrong_in_whatever_order_each_step_is_sent_once_and_settled(seed: int) -> None:
     dice = random.Random(seed)
     reads = (lambda: read_faults.status(500), framing_faults.reset, read_faults.deep_nesting)

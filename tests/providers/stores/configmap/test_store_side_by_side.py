@@ -2,6 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from providers.http.errors import OutcomeUnknown
 from providers.registries.stored_claim import StoredClaimChange
 from providers.stores.kubernetes.refusals import Conflict
@@ -41,6 +43,7 @@ def write_all(api: KubernetesApi, writer: int) -> int:
     return conflicts
 
 
+@pytest.mark.deep
 def test_no_writer_loses_a_row_of_another() -> None:
     with KubernetesApi() as api:
         with ThreadPoolExecutor(WRITERS) as pool:
