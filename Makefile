@@ -6,10 +6,9 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 TEST_STATE := $(CURDIR)/.state/test
 PYTEST = DNSADMIN_STATE_DIR="$(TEST_STATE)" DNSADMIN_TEST_DEPTH=$(DEPTH) \
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
-# Tests that wait for other processes leave time for others.
-ONE_MORE_THAN_PROCESSORS := $$((1 + $$(getconf _NPROCESSORS_ONLN)))
-TWO_FOR_EACH_PROCESSOR := $$((2 * $$(getconf _NPROCESSORS_ONLN)))
+	$(BIN)/python -m pytest -n $(WORKERS)
+# Tests that wait leave time for others.
+WORKERS := $$((2 * $$(getconf _NPROCESSORS_ONLN)))
 # Without its bytecode every process that a test starts would compile the whole product again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -18,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make run            everything on this machine, at http://127.0.0.1:$${PORT:-8000}/ (SAMPLE=0: start empty)"
 	@echo "make test           the tests for every day, on SQLite and the embedded broker"
-	@echo "make test-deep      the slow tests, and everything random at full depth (DEPTH=full: before a release)"
+	@echo "make test-deep      the slow tests, and everything random in depth (DEPTH=commit: less, full: before a release)"
 	@echo "make test-services  what a database, a broker or a browser can change: on private PostgreSQL and Redis"
 	@echo "make check          format, lint, types, import contracts, migrations, deployment checks"
 	@echo "make bench          figures, each with its floor and bar (SIZE=1000000, ONLY=\"sync transfer\", DATABASE_URL)"
@@ -51,13 +50,12 @@ prepared: .venv/development
 
 # How many random examples are tried: see tests/depth.py.
 test: DEPTH := quick
-test: WORKERS := $(ONE_MORE_THAN_PROCESSORS)
 test: prepared
 	$(PYTEST) -m "not browser and not deep" $(ARGS)
 
-# Together with `make test` this is every test; only what is random runs in both.
+# Together with `make test` this is every test; only what is random runs in both. `.ci/run` has it try less at
+# random (DEPTH=commit).
 test-deep: DEPTH := deep
-test-deep: WORKERS := $(TWO_FOR_EACH_PROCESSOR)
 test-deep: prepared
 	$(PYTEST) -m "(deep or random) and not browser" $(ARGS)
 
@@ -66,7 +64,6 @@ test-deep: prepared
 WITH_SERVICES := -m "not one_database" tests/project tests/registry_app tests/journeys
 
 test-services: DEPTH := services
-test-services: WORKERS := $(TWO_FOR_EACH_PROCESSOR)
 test-services: prepared
 	$(BIN)/python -m tests.services $(PYTEST) $(if $(ARGS),$(ARGS),$(WITH_SERVICES))
 

@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
-# What `make test`, `make test-services`, `make test-deep` and `make test-deep DEPTH=full` use.
-DEPTHS = ("quick", "services", "deep", "full")
+# What `make test`, `make test-services`, `.ci/run` for its `make test-deep`, `make test-deep` by itself and
+# `make test-deep DEPTH=full` use.
+DEPTHS = ("quick", "services", "commit", "deep", "full")
 DEPTH = os.environ.get("DNSADMIN_TEST_DEPTH", "quick")
 if DEPTH not in DEPTHS:
     raise ValueError(f"DNSADMIN_TEST_DEPTH is {DEPTH!r}, which is none of {', '.join(DEPTHS)}.")
 _NUMBER = int(os.environ.get("DNSADMIN_TEST_EXAMPLES", "0"))
 # The same examples each time, so that a change is never blamed for what chance found.
-IS_REPEATABLE = DEPTH in ("quick", "services") or "CI" in os.environ
+IS_REPEATABLE = DEPTH in ("quick", "services", "commit") or "CI" in os.environ
 SEED = int(os.environ.get("DNSADMIN_TEST_SEED", "0")) or (
     1 if IS_REPEATABLE else random.SystemRandom().randrange(1, 2**32)
 )
@@ -26,27 +27,29 @@ SEED = int(os.environ.get("DNSADMIN_TEST_SEED", "0")) or (
 os.environ["DNSADMIN_TEST_SEED"] = str(SEED)
 
 
-def _choose(quick: int, services: int, deep: int, full: int) -> int:
-    return _NUMBER or {"quick": quick, "services": services, "deep": deep, "full": full}[DEPTH]
+def _choose(*numbers: int) -> int:
+    """One number for each of DEPTHS."""
+    return _NUMBER or dict(zip(DEPTHS, numbers, strict=True))[DEPTH]
 
 
 def examples(deep: int) -> int:
     """How many examples a property test tries that tries `deep` of them in `make test-deep`."""
-    return _choose(min(deep, max(10, deep // 100)), min(deep, max(10, deep // 100)), deep, 10 * deep)
+    few = min(deep, max(10, deep // 100))
+    return _choose(few, few, min(deep, max(10, deep // 4)), deep, 10 * deep)
 
 
 # Schedules of faults, each of up to 200 operations.
-TRANSFER_SCHEDULES = _choose(4, 20, 128, 5_000)
-TRANSFER_SCHEDULES_ACROSS_REGISTRIES = _choose(4, 4, 50, 1_000)
-SYNC_SCHEDULES = _choose(4, 10, 100, 5_000)
-STORE_SCHEDULES = _choose(3, 9, 60, 3_000)
-LOOP_SCHEDULES = _choose(3, 5, 40, 2_000)
-PARTIAL_SYNCS = _choose(5, 5, 60, 2_000)
-PARTIAL_READINGS = _choose(6, 6, 60, 5_000)
+TRANSFER_SCHEDULES = _choose(4, 20, 24, 128, 5_000)
+TRANSFER_SCHEDULES_ACROSS_REGISTRIES = _choose(4, 4, 8, 50, 1_000)
+SYNC_SCHEDULES = _choose(3, 10, 20, 100, 5_000)
+STORE_SCHEDULES = _choose(3, 9, 15, 60, 3_000)
+LOOP_SCHEDULES = _choose(2, 5, 8, 40, 2_000)
+PARTIAL_SYNCS = _choose(5, 5, 20, 60, 2_000)
+PARTIAL_READINGS = _choose(6, 6, 30, 100, 5_000)
 # Workers killed at random moments.
-KILLS = _choose(10, 10, 50, 2_000)
+KILLS = _choose(10, 10, 20, 50, 2_000)
 # Requests for each operation of the API.
-REQUESTS = _choose(2, 2, 50, 1_000)
+REQUESTS = _choose(1, 2, 10, 50, 1_000)
 
 
 def deep_after(count: int, rows: Iterable[Any]) -> list[Any]:
