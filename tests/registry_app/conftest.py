@@ -1,4 +1,5 @@
-"""The warm process that acts are forked from, one for each process of a test run."""
+"""The warm process that acts are forked from, one for each process of a test run: a fixture that other
+packages import would be another one in each of them."""
 
 from collections.abc import Iterator
 
