@@ -5,55 +5,120 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('registry_app', '0019_order_of_elements'),
+        ("registry_app", "0019_order_of_elements"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='SnapshotIndex',
+            name="SnapshotIndex",
             fields=[
-                ('provider', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='snapshot_index', serialize=False, to='registry_app.provider')),
-                ('accepted_digest', models.CharField(max_length=64)),
-                ('reading_digest', models.BinaryField(max_length=16)),
-                ('content_type', models.TextField(blank=True)),
-                ('generation', models.PositiveBigIntegerField()),
-                ('set_aside', models.PositiveIntegerField(default=0)),
-                ('claims_by_owner', models.JSONField(default=dict)),
-                ('record_sets_by_owner', models.JSONField(default=dict)),
-                ('names_in_order', models.JSONField(default=list)),
-                ('partial_syncs', models.PositiveIntegerField(default=0)),
+                (
+                    "provider",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="snapshot_index",
+                        serialize=False,
+                        to="registry_app.provider",
+                    ),
+                ),
+                ("accepted_digest", models.CharField(max_length=64)),
+                ("reading_digest", models.BinaryField(max_length=16)),
+                ("content_type", models.TextField(blank=True)),
+                ("generation", models.PositiveBigIntegerField()),
+                ("set_aside", models.PositiveIntegerField(default=0)),
+                ("claims_by_owner", models.JSONField(default=dict)),
+                ("record_sets_by_owner", models.JSONField(default=dict)),
+                ("names_in_order", models.JSONField(default=list)),
+                ("partial_syncs", models.PositiveIntegerField(default=0)),
             ],
         ),
         migrations.RemoveField(
-            model_name='provider',
-            name='accepted_set_digest',
+            model_name="provider",
+            name="accepted_set_digest",
         ),
         migrations.AddField(
-            model_name='syncrun',
-            name='items_read',
-            field=models.PositiveIntegerField(blank=True, help_text='How many items of the response were read. Empty: all, or none where nothing changed.', null=True),
+            model_name="syncrun",
+            name="items_read",
+            field=models.PositiveIntegerField(
+                blank=True,
+                help_text="How many items of the response were read. Empty: all, or none where nothing changed.",
+                null=True,
+            ),
         ),
         migrations.AlterField(
-            model_name='finding',
-            name='kind',
-            field=models.CharField(choices=[('orphan_claim', 'Claim without record'), ('unmanaged_in_pattern', "Record without claim inside an owner's patterns"), ('conflict', 'Claims that disagree'), ('unregistered_owner', 'Claim of an unregistered owner'), ('unreadable_claim', 'Unreadable claim'), ('legacy_claim', 'Legacy-format claim'), ('encrypted_otherwise', 'Claim encrypted differently than ExternalDNS does'), ('superseded_claim', 'Legacy-format claim beside a new one'), ('obsolete_claim', 'Obsolete cname- claim of an alias'), ('unheard_claim', 'Claim that ExternalDNS ignores'), ('owner_in_labels', "Owner named only by the provider's label"), ('parts_differ', 'Endpoints of one record set that differ'), ('txt_name_too_long', 'TXT name that cannot exist'), ('split_owner', 'A and AAAA split between owners'), ('cname_beside_others', 'CNAME beside other types'), ('flapping', 'Record set flapping'), ('provider_failing', 'Provider failing or silent'), ('snapshot_held', 'Snapshot held'), ('filter_matches_all', 'Domain filter that matches everything'), ('set_aside', 'Record set aside'), ('wrong_content_type', 'Wrong content type'), ('second_reading', 'Name that can be read in two ways'), ('changed_back', 'Ownership changed back after a transfer'), ('deleted_after_transfer', 'Record deleted after a transfer'), ('registry_drift', 'Registry that differs from its provider'), ('transfer_stuck', 'Transfer needs an operator'), ('approval_loosened', 'Looser approval policy is pending'), ('loop_stuck', 'Loop that does not reach the desired state'), ('shared_owner', 'Owner id shared by several instances'), ('duplicate_provider', 'Provider registered twice'), ('database_restored', 'Restored: nothing is sent until a snapshot is accepted'), ('clock_off', 'Worker with a wrong clock'), ('readings_differ', 'Partial and whole sync differ')], max_length=30),
+            model_name="finding",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("orphan_claim", "Claim without record"),
+                    ("unmanaged_in_pattern", "Record without claim inside an owner's patterns"),
+                    ("conflict", "Claims that disagree"),
+                    ("unregistered_owner", "Claim of an unregistered owner"),
+                    ("unreadable_claim", "Unreadable claim"),
+                    ("legacy_claim", "Legacy-format claim"),
+                    ("encrypted_otherwise", "Claim encrypted differently than ExternalDNS does"),
+                    ("superseded_claim", "Legacy-format claim beside a new one"),
+                    ("obsolete_claim", "Obsolete cname- claim of an alias"),
+                    ("unheard_claim", "Claim that ExternalDNS ignores"),
+                    ("owner_in_labels", "Owner named only by the provider's label"),
+                    ("parts_differ", "Endpoints of one record set that differ"),
+                    ("txt_name_too_long", "TXT name that cannot exist"),
+                    ("split_owner", "A and AAAA split between owners"),
+                    ("cname_beside_others", "CNAME beside other types"),
+                    ("flapping", "Record set flapping"),
+                    ("provider_failing", "Provider failing or silent"),
+                    ("snapshot_held", "Snapshot held"),
+                    ("filter_matches_all", "Domain filter that matches everything"),
+                    ("set_aside", "Record set aside"),
+                    ("wrong_content_type", "Wrong content type"),
+                    ("second_reading", "Name that can be read in two ways"),
+                    ("changed_back", "Ownership changed back after a transfer"),
+                    ("deleted_after_transfer", "Record deleted after a transfer"),
+                    ("registry_drift", "Registry that differs from its provider"),
+                    ("transfer_stuck", "Transfer needs an operator"),
+                    ("approval_loosened", "Looser approval policy is pending"),
+                    ("loop_stuck", "Loop that does not reach the desired state"),
+                    ("shared_owner", "Owner id shared by several instances"),
+                    ("duplicate_provider", "Provider registered twice"),
+                    ("database_restored", "Restored: nothing is sent until a snapshot is accepted"),
+                    ("clock_off", "Worker with a wrong clock"),
+                    ("readings_differ", "Partial and whole sync differ"),
+                ],
+                max_length=30,
+            ),
         ),
         migrations.CreateModel(
-            name='SnapshotIndexChunk',
+            name="SnapshotIndexChunk",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('generation', models.PositiveBigIntegerField()),
-                ('number', models.PositiveIntegerField()),
-                ('digest', models.BinaryField(max_length=16)),
-                ('hashes', models.BinaryField()),
-                ('name_keys', models.BinaryField()),
-                ('names', models.TextField()),
-                ('provider', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='snapshot_index_chunks', to='registry_app.provider')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("generation", models.PositiveBigIntegerField()),
+                ("number", models.PositiveIntegerField()),
+                ("digest", models.BinaryField(max_length=16)),
+                ("hashes", models.BinaryField()),
+                ("name_keys", models.BinaryField()),
+                ("names", models.TextField()),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="snapshot_index_chunks",
+                        to="registry_app.provider",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('provider', 'generation', 'number'), name='snapshot_index_chunk_once')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("provider", "generation", "number"), name="snapshot_index_chunk_once"
+                    )
+                ],
             },
         ),
     ]

@@ -72,10 +72,13 @@ def iterate_index_writes(context: SyncContext, result: SyncResult) -> Iterator[W
     if result.part_read is not None:
         yield from _iterate_changed(result.part_read.part.chunks, result.part_read.chunk_keys)
         return
-    provider_id, generation = context.provider.pk, context.run.pk
     of_snapshot = _cut_into_chunks(context, result)
     if of_snapshot is None:
         return
+    provider_id = context.provider.pk
+    generation = _fetch_generation(provider_id) + 1
+    # A sync that was cut off may have left some.
+    yield Write(1, partial(_delete_all_but, provider_id, generation - 1))
     columns = ("provider_id", "generation", "number", *_HASH_COLUMNS, *_NAME_COLUMNS)
     for drafts in in_chunks(of_snapshot, _CHUNKS_AT_ONCE):
         rows = [
@@ -87,7 +90,7 @@ def iterate_index_writes(context: SyncContext, result: SyncResult) -> Iterator[W
 def accept_index(context: SyncContext, result: SyncResult, accepted_digest: str) -> None:
     """Make it the index of the snapshot that is accepted now, in the same transaction."""
     provider_id = context.provider.pk
-    generation, partial_syncs = context.run.pk, 0
+    generation, partial_syncs = _fetch_generation(provider_id) + 1, 0
     if result.part_read is not None:
         before = result.part_read.index
         generation, partial_syncs = before.generation, before.partial_syncs + 1
@@ -110,8 +113,7 @@ def accept_index(context: SyncContext, result: SyncResult, accepted_digest: str)
         },
     )
     if result.part_read is None:
-        stale = SnapshotIndexChunk.objects.filter(provider_id=provider_id)
-        stale.exclude(generation=generation).delete()
+        _delete_all_but(provider_id, generation)
 
 
 def read_facts(index: SnapshotIndex) -> SnapshotFacts:
@@ -133,6 +135,14 @@ def may_be_kept_up(result: SyncResult) -> bool:
         and len(facts.claims_by_owner) <= _MOST_OWNERS
         and len(facts.names_in_order) <= _MOST_NAMES_IN_ORDER
     )
+
+
+def _fetch_generation(provider_id: int) -> int:
+    return SnapshotIndex.objects.filter(pk=provider_id).values_list("generation", flat=True).first() or 0
+
+
+def _delete_all_but(provider_id: int, generation: int) -> None:
+    SnapshotIndexChunk.objects.filter(provider_id=provider_id).exclude(generation=generation).delete()
 
 
 def _may_have_index(context: SyncContext, result: SyncResult) -> bool:

@@ -22,6 +22,7 @@ from registry_app.models import (
     RecordSet,
     RegistryProfile,
     SnapshotIndex,
+    SnapshotIndexChunk,
     SyncRun,
 )
 from registry_app.reconcile.check_partial_syncs import PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE
@@ -302,3 +303,18 @@ def test_many_record_sets_that_vanish_at_once_are_held_as_ever() -> None:
 
     assert run.status == SyncRun.Status.HELD
     assert not RecordSet.objects.filter(missing_since__isnull=False).exists()
+
+
+@pytest.mark.django_db
+def test_chunks_that_a_killed_sync_left_do_not_count() -> None:
+    provider = make_provider("blue-zone")
+    _sync_with(provider, _owned("app.example.org"))
+    generation = SnapshotIndex.objects.get().generation
+    left = SnapshotIndexChunk.objects.filter(number=0).values("digest", "hashes", "name_keys", "names").get()
+    SnapshotIndexChunk.objects.create(provider=provider, generation=generation + 1, number=0, **left)
+    Provider.objects.update(accepted_digest="")
+
+    run = _sync_in_turn(provider, _owned("app.example.org"), _owned("app.example.org", target="192.0.2.10"))
+
+    assert (run.status, run.items_read) == (SyncRun.Status.STORED, 2)
+    assert SnapshotIndexChunk.objects.values_list("generation").distinct().count() == 1
