@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.html import format_html
 
 from registry_app.admin.filters import build_choice_filter, build_row_filter
 from registry_app.admin.list_page import ListPage, ago_column, badge_column, build_column, number_column
@@ -20,6 +21,7 @@ class SyncRunPageAdmin(ListPage[SyncRun]):
         "status_shown",
         "trigger",
         "started_shown",
+        "repeated_shown",
         "seen",
         "created",
         "changed",
@@ -41,6 +43,12 @@ class SyncRunPageAdmin(ListPage[SyncRun]):
     status_shown = badge_column("status", "status")
     started_shown = ago_column("started_at", "started")
 
+    @admin.display(description="repeated")
+    def repeated_shown(self, row: SyncRun) -> str:
+        if row.sync_count == 1:
+            return NOTHING
+        return format_html("{} times, last {}", row.sync_count, format_ago(row.repeated_until))
+
     @admin.display(description="took")
     def took_shown(self, row: SyncRun) -> str:
         parts = [part for part in (row.fetch_milliseconds, row.store_milliseconds) if part is not None]
@@ -56,6 +64,7 @@ class SyncRunPageAdmin(ListPage[SyncRun]):
                 ("Begun by", describe_trigger(row)),
                 ("Started", format_ago(row.started_at)),
                 ("Finished", format_ago(row.finished_at, never="not yet")),
+                ("Repeated", self.repeated_shown(row)),
                 ("Fetched in", _format_milliseconds(row.fetch_milliseconds)),
                 ("Stored in", _format_milliseconds(row.store_milliseconds)),
                 ("Answer", f"{row.body_bytes} bytes" if row.body_bytes is not None else NOTHING),

@@ -15,7 +15,7 @@ class SyncRunParameters(StrictSerializer):
 
 
 class SyncRunAnswer(RowSerializer[SyncRun]):
-    """One sync of one provider."""
+    """One sync of one provider, or several that found nothing new, one after the other."""
 
     provider = ProviderReference()
 
@@ -29,6 +29,8 @@ class SyncRunAnswer(RowSerializer[SyncRun]):
             "status",
             "started_at",
             "finished_at",
+            "sync_count",
+            "repeated_until",
             "fetch_milliseconds",
             "store_milliseconds",
             "body_bytes",
@@ -46,7 +48,10 @@ class SyncRunAnswer(RowSerializer[SyncRun]):
         )
 
 
-@describe(list="List syncs, newest first.", retrieve="One sync.")
+@describe(
+    list="List syncs, newest first. Scheduled ones that found nothing new share a row.",
+    retrieve="One sync.",
+)
 class SyncRunViews(NounViewSet):
     queryset = with_provider(SyncRun.objects.all())
     serializer_class = SyncRunAnswer

@@ -138,6 +138,22 @@ class Provider(models.Model):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.NEW)
     next_sync_at = models.DateTimeField(null=True, blank=True)
     last_sync_at = models.DateTimeField(null=True, blank=True)
+    sync_requested_by = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        editable=False,
+        help_text="Who requested the next sync; empty when it has begun.",
+    )
+    sync_epoch = models.PositiveBigIntegerField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="The lease of a scheduled sync that runs and has stored nothing yet, not even a row.",
+    )
+    sync_started_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="When that sync began."
+    )
     accepted_at = models.DateTimeField(
         null=True, blank=True, help_text="When the mirror last matched the provider."
     )

@@ -6,7 +6,11 @@ from registry_app.models.provider import Provider
 
 
 class SyncRun(models.Model):
-    """What one sync found and did. `epoch` is the lease it ran under."""
+    """What one sync found and did. `epoch` is the lease it ran under.
+
+    Syncs of the schedule that find nothing new share a row while nothing else happens at their provider:
+    `sync_count` says how many they are. What was fetched and `epoch` are those of the last of them.
+    """
 
     class Trigger(models.TextChoices):
         SCHEDULE = "schedule", "Schedule"
@@ -28,6 +32,13 @@ class SyncRun(models.Model):
     epoch = models.PositiveBigIntegerField()
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
+    sync_count = models.PositiveIntegerField(
+        default=1,
+        help_text="How many syncs this is: successive scheduled ones that found nothing new share a row.",
+    )
+    repeated_until = models.DateTimeField(
+        null=True, blank=True, help_text="When the last of them ended, where they are several."
+    )
     fetch_milliseconds = models.PositiveIntegerField(null=True, blank=True)
     store_milliseconds = models.PositiveIntegerField(null=True, blank=True)
     body_bytes = models.PositiveBigIntegerField(null=True, blank=True)
@@ -59,3 +70,8 @@ class SyncRun(models.Model):
 
     def __str__(self) -> str:
         return f"Sync {self.pk}"
+
+    @property
+    def has_row(self) -> bool:
+        """False for one of the schedule that has stored nothing yet, or was counted in an earlier row."""
+        return self.pk is not None

@@ -55,8 +55,16 @@ def find_abandoned_syncs() -> Violation | None:
     rows = SyncRun.objects.filter(status=SyncRun.Status.RUNNING, started_at__lt=before).exclude(
         provider__in=live, epoch=F("provider__lease_epoch")
     )
-    return violation_of(
-        rows, "A sync has the status running, and no worker holds its lease. Is the scheduler running?"
+    noted = Provider.objects.filter(sync_started_at__lt=before).exclude(
+        lease_until__gt=fetch_now(), sync_epoch=F("lease_epoch")
+    )
+    return first_of(
+        violation_of(
+            rows, "A sync has the status running, and no worker holds its lease. Is the scheduler running?"
+        ),
+        violation_of(
+            noted, "A sync runs at a provider, and no worker holds its lease. Is the scheduler running?"
+        ),
     )
 
 
@@ -67,10 +75,14 @@ def find_double_leases() -> Violation | None:
         running.values("provider", "epoch").annotate(copies=Count("id")).filter(copies__gt=1).order_by()
     )
     providers = tuple(f"provider {row['provider']}" for row in same_epoch[:20])
+    beside = running.filter(epoch=F("provider__sync_epoch"))
+    noted = Provider.objects.filter(sync_epoch__gt=F("lease_epoch"))
     ahead = SyncRun.objects.filter(epoch__gt=F("provider__lease_epoch"))
     return first_of(
         Violation(len(providers), providers, "Two syncs run under one lease.") if providers else None,
+        violation_of(beside, "Two syncs run under one lease."),
         violation_of(ahead, "A sync ran under a lease that was never given."),
+        violation_of(noted, "A sync runs under a lease that was never given."),
     )
 
 

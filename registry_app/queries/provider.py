@@ -29,13 +29,13 @@ def find_due(now: datetime, *, limit: int = 500) -> list[int]:
 
     Nothing is marked: the worker that gets the lease syncs.
     """
-    due = _due(now).filter(build_free_query(now))
+    due = due_providers(now).filter(build_free_query(now))
     return list(due.order_by("next_sync_at", "pk").values_list("pk", flat=True)[:limit])
 
 
 def is_sync_due(provider_id: int, now: datetime) -> bool:
     """Whether its next sync is due: a task may start when another one has done the work already."""
-    return _due(now).filter(pk=provider_id).exists()
+    return due_providers(now).filter(pk=provider_id).exists()
 
 
 def find_silent(now: datetime) -> list[Provider]:
@@ -80,7 +80,8 @@ def last_stored_set_aside(provider_id: int) -> int:
     return stored.order_by("-pk").values_list("set_aside", flat=True).first() or 0
 
 
-def _due(now: datetime) -> "QuerySet[Provider]":
+def due_providers(now: datetime) -> "QuerySet[Provider]":
+    """Providers whose next sync is due, whoever works with them."""
     is_due = build_due_query("next_sync_at", now, _LONGEST_WAIT)
     # A last sync in the future is of a clock that was wrong, too.
     return Provider.objects.filter(is_due | Q(last_sync_at__gt=now + _CLOCKS_DIFFER_BY), is_enabled=True)

@@ -15,7 +15,7 @@ from registry_app.queries.provider import SHORTEST_SILENCE
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity, compute_fingerprint
 from registry_app.reconcile.lease import Lease, raise_if_lost
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
-from registry_app.reconcile.sync_run import close_run, compute_next_try
+from registry_app.reconcile.sync_run import NO_SYNC, close_run, compute_next_try, store_abandoned
 
 FAILURES_BEFORE_FINDING = 3
 _LONGEST_ERROR = 2000
@@ -36,6 +36,7 @@ def store_failure(lease: Lease, provider: Provider, run: SyncRun, error: Excepti
             last_error=text,
             last_sync_at=now,
             next_sync_at=compute_next_try(now, provider.interval_seconds, failures, retry_after),
+            **NO_SYNC,
         )
         close_run(run, SyncRun.Status.FAILED, now, error_code=code, error=text)
         if failures >= FAILURES_BEFORE_FINDING:
@@ -92,6 +93,9 @@ def failing_fingerprint(provider_id: int) -> bytes:
 
 def mark_lost(run: SyncRun, error: DnsadminError, now: datetime) -> SyncRun:
     """End a run that lost its lease. It touches nothing but its own row: the provider is another's now."""
+    if not run.has_row:
+        store_abandoned(run, now, error.code, str(error))
+        return run
     SyncRun.objects.filter(pk=run.pk, status=SyncRun.Status.RUNNING).update(
         status=SyncRun.Status.ABANDONED, finished_at=now, error_code=error.code, error=str(error)
     )

@@ -19,7 +19,7 @@ from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity, 
 from registry_app.reconcile.lease import raise_if_lost
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
-from registry_app.reconcile.sync_run import build_next_sync, close_run
+from registry_app.reconcile.sync_run import build_next_sync, close_run, store_run
 
 _FASTEST = 1
 _OPEN = HeldSnapshot.Status.OPEN
@@ -46,6 +46,7 @@ def store_held(
     }
     with transaction.atomic():
         raise_if_lost(context.lease)
+        store_run(context.lease, context.run)
         held = _keep(context, values, now)
         _store_provider(context, now)
         close_run(
@@ -65,6 +66,7 @@ def note_still_held(context: SyncContext, held: HeldSnapshot) -> SyncRun:
     now = fetch_now()
     with transaction.atomic():
         raise_if_lost(context.lease)
+        store_run(context.lease, context.run)
         HeldSnapshot.objects.filter(pk=held.pk).update(
             last_seen_at=now, occurrences=F("occurrences") + 1, sync_run=context.run
         )

@@ -52,7 +52,7 @@ def renew_lease(lease: Lease, *, seconds: float = 0, now: datetime | None = None
     Raises LeaseLost if another run has it. A lease whose time is over and that nobody took is renewed.
     """
     until = (now or fetch_now()) + settings.DNSADMIN_LEASE + timedelta(seconds=seconds)
-    if not _held_by(lease).update(lease_until=until):
+    if not held_by(lease).update(lease_until=until):
         raise _lost(lease)
     return replace(lease, until=until)
 
@@ -65,16 +65,17 @@ def raise_if_lost(lease: Lease) -> None:
 
 def store_under_lease(lease: Lease, **values: object) -> None:
     """Fields of the provider, and the fence in the same statement. Raises LeaseLost."""
-    if not _held_by(lease).update(**values):
+    if not held_by(lease).update(**values):
         raise _lost(lease)
 
 
 def release_lease(lease: Lease) -> None:
     """Give the lease back. Nothing happens if it was lost."""
-    _held_by(lease).update(lease_holder="", lease_until=None)
+    held_by(lease).update(lease_holder="", lease_until=None)
 
 
-def _held_by(lease: Lease) -> "QuerySet[Provider]":
+def held_by(lease: Lease) -> "QuerySet[Provider]":
+    """Its provider, as long as the lease is not lost."""
     return Provider.objects.filter(pk=lease.provider_id, lease_epoch=lease.epoch, lease_holder=lease.holder)
 
 

@@ -58,6 +58,7 @@ def purge_history() -> Purged:
     last_stored = stored.annotate(last=models.Max("pk")).values("last")
     old_runs = (
         SyncRun.objects.filter(started_at__lt=runs_before)
+        .exclude(repeated_until__gte=runs_before)
         .exclude(status=SyncRun.Status.RUNNING)
         .exclude(pk__in=last_stored)
     )

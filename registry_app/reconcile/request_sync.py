@@ -12,7 +12,8 @@ from registry_app.reconcile.find_subject import find_provider
 
 
 def request_sync(actor: Actor, provider_id: int) -> Provider:
-    """Make the next sync due. Raises NotFound, NotAllowed, RefusedBySafety (it is switched off)."""
+    """Make the next sync due; it will have a row of its own, with their name. Raises NotFound, NotAllowed,
+    RefusedBySafety (it is switched off)."""
     provider = find_provider(provider_id)
     if not may_operate(actor, provider):
         raise NotAllowed(
@@ -27,7 +28,7 @@ def request_sync(actor: Actor, provider_id: int) -> Provider:
         )
     now = fetch_now()
     with transaction.atomic():
-        Provider.objects.filter(pk=provider.pk).update(next_sync_at=now)
+        Provider.objects.filter(pk=provider.pk).update(next_sync_at=now, sync_requested_by=actor.name[:200])
         record_audit(actor, "provider.visit_requested", provider)
     provider.next_sync_at = now
     return provider

@@ -30,18 +30,20 @@ from registry_app.reconcile.rows.mirror_writes import (
     iterate_record_writes,
     store_in_slices,
 )
-from registry_app.reconcile.rows.missing_records import count_absence, has_missing, purge_missing
+from registry_app.reconcile.rows.missing_records import count_absence, has_missing, has_overdue, purge_missing
 from registry_app.reconcile.rows.record_rows import RowMaker
 from registry_app.reconcile.snapshot_index import accept_index, iterate_index_writes
 from registry_app.reconcile.store_findings import iterate_finding_writes
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
-from registry_app.reconcile.sync_run import build_next_sync, close_run
+from registry_app.reconcile.sync_run import NO_SYNC, build_next_sync, close_run, store_run
 
 
 def store_snapshot(context: SyncContext, result: SyncResult) -> SyncRun:
     """Make the mirror match. One transaction for a small difference, several for a large one; what says
     that the mirror is true comes with the last. Raises LeaseLost."""
     started, now = monotonic(), fetch_now()
+    if not result.plan.is_empty:
+        store_run(context.lease, context.run)
     crash_point("sync.before_store")
     store_in_slices(
         context.lease,
@@ -62,6 +64,7 @@ def note_unchanged(context: SyncContext, domain_filter: NegotiatedFilter | None,
         is_any_missing = has_missing(context.provider.pk)
         if is_any_missing:
             count_absence(context.provider.pk)
+        _store_run_of_purge(context, now, is_any_missing=is_any_missing)
         settle_waiting(context, now)
         provider = context.provider
         close_run(
@@ -102,6 +105,7 @@ def _void_accepted_digest(provider_id: int) -> None:
 def _accept(context: SyncContext, result: SyncResult, now: datetime, started: float) -> None:
     snapshot, plan = result.snapshot, result.plan
     count_absence(context.provider.pk)
+    _store_run_of_purge(context, now)
     settle_waiting(context, now)
     known = plan.tally.known - len(plan.vanished) + plan.returned + len(plan.created)
     domain_filter = result.domain_filter or result.known_filter
@@ -146,12 +150,21 @@ def _store_provider(context: SyncContext, now: datetime, **values: object) -> No
         last_error="",
         last_sync_at=now,
         next_sync_at=build_next_sync(provider, now),
+        **NO_SYNC,
         **values,
     )
     resolve_failing(provider, now)
 
 
+def _store_run_of_purge(context: SyncContext, now: datetime, *, is_any_missing: bool = True) -> None:
+    # What is purged is history, and history names its sync: such a sync is not counted with others.
+    if not context.run.has_row and is_any_missing and has_overdue(context.provider.pk, now):
+        store_run(context.lease, context.run)
+
+
 def _purge(context: SyncContext, now: datetime) -> None:
+    if not context.run.has_row:
+        return  # nothing is overdue
     purged = purge_missing(context.lease, context.run.pk, now)
     if purged:
         SyncRun.objects.filter(pk=context.run.pk).update(purged=purged)

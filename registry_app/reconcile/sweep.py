@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 
 from registry_app.clock import fetch_now
-from registry_app.models import Finding, SyncRun
+from registry_app.models import Finding, Provider, SyncRun
 from registry_app.queries.provider import (
     SILENT_INTERVALS,
     build_free_query,
@@ -17,6 +17,7 @@ from registry_app.queries.provider import (
 from registry_app.reconcile.failure import draft_failing, failing_fingerprint
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
 from registry_app.reconcile.store_findings import open_finding, resolve_findings
+from registry_app.reconcile.sync_run import ABANDONED_CODE, ABANDONED_TEXT, end_abandoned
 
 _MOST_AT_ONCE = 500
 
@@ -26,16 +27,18 @@ def mark_abandoned_runs() -> int:
     due anyway."""
     now = fetch_now()
     is_over = build_free_query(now, "provider__") | Q(provider__lease_epoch__gt=F("epoch"))
+    is_left = build_free_query(now) | Q(lease_epoch__gt=F("sync_epoch"))
+    noted = Provider.objects.filter(is_left, sync_epoch__isnull=False).only("sync_epoch", "sync_started_at")
+    ended = sum(end_abandoned(provider, now) for provider in noted.order_by("pk")[:_MOST_AT_ONCE])
     running = SyncRun.objects.filter(is_over, status=SyncRun.Status.RUNNING)
     pks = list(running.order_by("pk").values_list("pk", flat=True)[:_MOST_AT_ONCE])
     if not pks:
-        return 0
-    return SyncRun.objects.filter(pk__in=pks, status=SyncRun.Status.RUNNING).update(
+        return ended
+    return ended + SyncRun.objects.filter(pk__in=pks, status=SyncRun.Status.RUNNING).update(
         status=SyncRun.Status.ABANDONED,
         finished_at=now,
-        error_code="abandoned",
-        error="The worker of this sync stopped before its end. The mirror has what was stored until then. "
-        "The next sync compares everything again.",
+        error_code=ABANDONED_CODE,
+        error=ABANDONED_TEXT,
     )
 
 

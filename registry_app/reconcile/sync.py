@@ -26,7 +26,7 @@ from registry_app.mirror.snapshot_facts import gather_facts
 from registry_app.models import Provider, SyncRun
 from registry_app.models.provider import MEBIBYTE
 from registry_app.queries.loop import deleted_since
-from registry_app.queries.provider import is_sync_due, last_snapshot
+from registry_app.queries.provider import last_snapshot
 from registry_app.queries.transfer_items import touched_since
 from registry_app.reconcile.check_partial_syncs import (
     PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE,
@@ -47,12 +47,13 @@ from registry_app.reconcile.rows.comparison import compare_with_mirror
 from registry_app.reconcile.store_findings import has_passing_findings
 from registry_app.reconcile.store_snapshot import note_unchanged, store_snapshot
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
-from registry_app.reconcile.sync_run import open_run
+from registry_app.reconcile.sync_run import begin_run, begin_scheduled_run
 
 
 def sync_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun | None:
     """Sync once. None if another worker has the lease, or if the schedule triggered it and the provider is
-    not due any more (another task was first, its sync is off, or it asked for a later try).
+    not due any more (another task was first, its sync is off, or it asked for a later try). One that the
+    schedule triggered and that found nothing new may be counted in an earlier row: it has no primary key.
 
     An error of the provider or the connection ends in a failed run, not in an exception. An unexpected
     error also fails the run, and is raised again for the log.
@@ -61,10 +62,12 @@ def sync_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun | 
     if lease is None:
         return None
     try:
-        if trigger == SyncRun.Trigger.SCHEDULE and not is_sync_due(provider_id, lease.taken_at):
-            return None
         provider = Provider.objects.get(pk=provider_id)
-        return _sync_in_a_run(lease, provider, trigger, actor.name, None, lease.taken_at)
+        if trigger == SyncRun.Trigger.SCHEDULE:
+            run = begin_scheduled_run(lease, provider)
+        else:
+            run = begin_run(lease, provider, trigger, actor.name, lease.taken_at)
+        return None if run is None else _sync_in_a_run(lease, provider, run, None)
     finally:
         release_lease(lease)
 
@@ -85,7 +88,8 @@ def sync_under_lease(
     """
     provider.refresh_from_db()
     requested_by = requested_by or (f"transfer #{transfer_id}" if transfer_id else "")
-    return _sync_in_a_run(lease, provider, trigger, requested_by, snapshot, fetch_now())
+    run = begin_run(lease, provider, trigger, requested_by, fetch_now())
+    return _sync_in_a_run(lease, provider, run, snapshot)
 
 
 def name_holder() -> str:
@@ -94,15 +98,7 @@ def name_holder() -> str:
     return f"{where}:{uuid.uuid4().hex[:8]}"
 
 
-def _sync_in_a_run(
-    lease: Lease,
-    provider: Provider,
-    trigger: str,
-    requested_by: str,
-    snapshot: Snapshot | None,
-    now: datetime,
-) -> SyncRun:
-    run = open_run(lease, trigger, requested_by, now)
+def _sync_in_a_run(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | None) -> SyncRun:
     try:
         return _sync(lease, provider, run, snapshot)
     except LeaseLost as error:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from registry_app.models import RecordEvent, RecordSet
 from registry_app.reconcile.lease import Lease, raise_if_lost
@@ -17,6 +17,11 @@ _CHUNK = 500
 def has_missing(provider_id: int) -> bool:
     """Whether any record set of the provider is missing."""
     return RecordSet.objects.filter(provider_id=provider_id, missing_since__isnull=False).exists()
+
+
+def has_overdue(provider_id: int, now: datetime) -> bool:
+    """Whether `purge_missing` would delete anything."""
+    return _overdue(provider_id, now).exists()
 
 
 def count_absence(provider_id: int) -> None:
@@ -45,9 +50,12 @@ def purge_missing(lease: Lease, run_id: int, now: datetime) -> int:
 
 
 def _fetch_overdue(provider_id: int, now: datetime) -> list[RecordSet]:
-    overdue = RecordSet.objects.filter(
+    return list(_overdue(provider_id, now).select_related("owner").order_by("pk")[:_CHUNK])
+
+
+def _overdue(provider_id: int, now: datetime) -> "QuerySet[RecordSet]":
+    return RecordSet.objects.filter(
         provider_id=provider_id,
         missing_since__lte=now - settings.DNSADMIN_PURGE_MISSING_AFTER,
         missing_snapshots__gte=settings.DNSADMIN_PURGE_MISSING_SNAPSHOTS,
     )
-    return list(overdue.select_related("owner").order_by("pk")[:_CHUNK])

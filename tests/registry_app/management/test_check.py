@@ -143,6 +143,11 @@ def _break_i7_with_a_sync() -> None:
     SyncRun.objects.create(provider=provider, epoch=1, trigger="schedule", started_at=long_ago)
 
 
+def _break_i7_with_a_sync_without_a_row() -> None:
+    long_ago = timezone.now() - timedelta(hours=1)
+    make_provider(lease_epoch=1, sync_epoch=1, sync_started_at=long_ago)
+
+
 def _break_i7_with_a_transfer() -> None:
     transfer = _make_transfer(status=Transfer.Status.SENDING)
     Transfer.objects.filter(pk=transfer.pk).update(updated_at=timezone.now() - timedelta(minutes=10))
@@ -167,6 +172,16 @@ def _break_i14() -> None:
     SyncRun.objects.create(
         provider=provider, epoch=7, trigger="schedule", started_at=timezone.now(), status="stored"
     )
+
+
+def _break_i14_without_a_row() -> None:
+    make_provider(lease_epoch=1, sync_epoch=2, sync_started_at=timezone.now())
+
+
+def _break_i14_beside_a_row() -> None:
+    now = timezone.now()
+    provider = make_provider(lease_epoch=1, sync_epoch=1, sync_started_at=now)
+    SyncRun.objects.create(provider=provider, epoch=1, trigger="schedule", started_at=now)
 
 
 def _break_i15() -> None:
@@ -259,11 +274,14 @@ def _break_i20() -> None:
         _break_i6_without_a_read_back,
         _break_i6_with_an_open_item,
         _break_i7_with_a_sync,
+        _break_i7_with_a_sync_without_a_row,
         _break_i7_with_a_transfer,
         _break_i8_with_an_approval_too_late,
         _break_i8_without_an_approval,
         _break_i10,
         _break_i14,
+        _break_i14_without_a_row,
+        _break_i14_beside_a_row,
         _break_i15,
         _break_i16,
         _break_i18_with_an_open_column,

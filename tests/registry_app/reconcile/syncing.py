@@ -13,6 +13,14 @@ def sync(provider: Provider) -> SyncRun:
     return run
 
 
+def sync_by_schedule(provider: Provider) -> SyncRun | None:
+    """As the scheduler does once the provider is due; the provider is read again."""
+    Provider.objects.filter(pk=provider.pk).update(next_sync_at=None)
+    run = sync_provider(provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
+    provider.refresh_from_db()
+    return run
+
+
 def mirrored(provider: Provider) -> list[tuple[str, str, str, list[str], str, str | None, bool]]:
     """The mirror of a provider as plain values, missing ones included."""
     rows = RecordSet.objects.filter(provider=provider).select_related("owner")

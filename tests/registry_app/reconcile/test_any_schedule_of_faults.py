@@ -32,7 +32,7 @@ from registry_app.reconcile.lease import take_lease
 from registry_app.reconcile.request_sync import request_sync
 from registry_app.reconcile.sweep import mark_abandoned_runs, note_silent_providers
 from registry_app.reconcile.sync import sync_provider
-from registry_app.reconcile.sync_run import open_run
+from registry_app.reconcile.sync_run import begin_scheduled_run, open_run
 from tests.depth import SEED, SYNC_SCHEDULES
 from tests.factories import make_provider
 from tests.faults.catalogue import POISONED_READS, READABLE_READS, REFUSED_READS
@@ -40,7 +40,7 @@ from tests.faults.fault import Fault
 from tests.reference_server import ReferenceProvider
 from tests.registry_app.reconcile.changing_zone import BLUE, GREEN, KEY, PREFIX, RED, Found, Known, Zone, show
 from tests.registry_app.reconcile.interrupting import AfterReading
-from tests.registry_app.reconcile.syncing import mirrored
+from tests.registry_app.reconcile.syncing import mirrored, sync_by_schedule
 
 SEEDS = range(SEED, SEED + SYNC_SCHEDULES)
 OPERATIONS = 30
@@ -50,11 +50,11 @@ FAULTS = {**REFUSED_READS, **POISONED_READS, **READABLE_READS}
 QUICK_FAULTS = sorted(FAULTS.keys() - set(WAITING))
 # What an hour that passes moves into the past.
 _MOMENTS: tuple[tuple[type[Model], tuple[str, ...]], ...] = (
-    (Provider, ("next_sync_at", "last_sync_at", "accepted_at", "lease_until")),
+    (Provider, ("next_sync_at", "last_sync_at", "accepted_at", "lease_until", "sync_started_at")),
     (RecordSet, ("missing_since",)),
     (RecordEvent, ("at",)),
     (Finding, ("first_seen_at", "last_seen_at")),
-    (SyncRun, ("started_at",)),
+    (SyncRun, ("started_at", "repeated_until")),
 )
 
 
@@ -159,7 +159,10 @@ class Schedule:
         if self.dice.random() < 0.7:
             self._let_lease_pass()  # a worker that died may have it
         before = [row for row in mirrored(self.provider) if not row[-1]]
-        run = sync_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
+        if self.dice.random() < 0.5:
+            run = sync_by_schedule(self.provider)
+        else:
+            run = sync_provider(self.provider.pk, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
         if run is not None and run.status != SyncRun.Status.STORED:
             # I2 and I3: only what is believed changes the mirror.
             assert [row for row in mirrored(self.provider) if not row[-1]] == before
@@ -204,8 +207,11 @@ class Schedule:
 
     def _die_in_a_sync(self) -> None:
         lease = take_lease(self.provider.pk, f"a worker that dies {self.dice.random()}")
-        if lease is not None:
+        if lease is not None and self.dice.random() < 0.5:
             open_run(lease, SyncRun.Trigger.SCHEDULE, "", timezone.now())
+        elif lease is not None:
+            Provider.objects.filter(pk=self.provider.pk).update(next_sync_at=None)
+            begin_scheduled_run(lease, Provider.objects.get(pk=self.provider.pk))
 
     def _let_lease_pass(self) -> None:
         held = Provider.objects.filter(pk=self.provider.pk, lease_until__isnull=False)

@@ -48,6 +48,10 @@ def _sync(provider_id: int) -> None:
     sync_provider(provider_id, actor=SYSTEM, trigger=SyncRun.Trigger.PERSON)
 
 
+def _sync_by_schedule(provider_id: int) -> None:
+    sync_provider(provider_id, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
+
+
 def _actor(user_id: int) -> Actor:
     return make_actor(User.objects.get(pk=user_id))
 
@@ -62,6 +66,7 @@ ACTS: dict[str, Callable[..., object]] = {
     "expire": expire_transfers,
     "reopen_if_applied_late": reopen_if_applied_late,
     "sync": _sync,
+    "sync_by_schedule": _sync_by_schedule,
     "run_loop": run_loop,
     "finish_loop_run": finish_loop_run,
     "resync_registry": resync_registry,
