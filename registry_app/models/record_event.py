@@ -41,7 +41,8 @@ class RecordEvent(models.Model):
             models.Index(
                 fields=["provider", "name", "record_type", "set_identifier", "-id"], name="event_of_record"
             ),
-            models.Index(fields=["at"], name="event_by_time"),
+            # What flapped in the last hour, and what is old enough to be purged: each by provider.
+            models.Index(fields=["provider", "at"], name="event_of_provider"),
         ]
 
     def __str__(self) -> str:

@@ -1,7 +1,8 @@
-"""Deletes what is older than the retention settings, some thousand rows a transaction."""
+"""Deletes what is older than the retention settings, a thousand rows a transaction, for a limited time."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from time import monotonic
 
 from django.conf import settings
 from django.db import models
@@ -50,7 +51,8 @@ class Purged:
 
 def purge_history() -> Purged:
     """Delete old history, syncs, resolved findings, decided snapshots and idempotency keys.
-    What is open always stays."""
+    What is open always stays. Each kind gets DNSADMIN_PURGE_TIME; the next run goes on where that was too
+    short."""
     now = fetch_now()
     runs_before = now - settings.DNSADMIN_RETENTION_RUNS
     # The last stored sync of each provider stays: the mirror was made from it.
@@ -69,12 +71,27 @@ def purge_history() -> Purged:
         state=Finding.State.RESOLVED, resolved_at__lt=now - settings.DNSADMIN_RETENTION_FINDINGS
     )
     return Purged(
-        events=_delete(RecordEvent.objects.filter(at__lt=now - settings.DNSADMIN_RETENTION_EVENTS)),
-        sync_runs=_delete(old_runs),
-        findings=_delete(resolved),
-        held_snapshots=_delete(decided),
-        idempotency_keys=_delete(IdempotencyKey.objects.filter(created_at__lt=now - _KEYS_KEPT)),
+        events=_delete_events(now - settings.DNSADMIN_RETENTION_EVENTS),
+        sync_runs=_delete(old_runs, by="started_at", until=_limit()),
+        findings=_delete(resolved, until=_limit()),
+        held_snapshots=_delete(decided, until=_limit()),
+        idempotency_keys=_delete(
+            IdempotencyKey.objects.filter(created_at__lt=now - _KEYS_KEPT), until=_limit()
+        ),
     )
+
+
+def _delete_events(before: datetime) -> int:
+    deleted, until = 0, _limit()
+    for pk in Provider.with_deleted.order_by("pk").values_list("pk", flat=True):
+        deleted += _delete(RecordEvent.objects.filter(provider=pk, at__lt=before), by="at", until=until)
+        if monotonic() >= until:
+            break
+    return deleted
+
+
+def _limit() -> float:
+    return monotonic() + settings.DNSADMIN_PURGE_TIME.total_seconds()
 
 
 def purge_deleted_providers() -> int:
@@ -83,14 +100,21 @@ def purge_deleted_providers() -> int:
     deleted = 0
     for pk in Provider.with_deleted.filter(deleted_at__isnull=False).values_list("pk", flat=True):
         for model in _MIRROR:
-            deleted += _delete(model._default_manager.filter(provider=pk))
+            by = "at" if model is RecordEvent else "pk"
+            deleted += _delete(model._default_manager.filter(provider=pk), by=by)
     return deleted
 
 
-def _delete(old: models.QuerySet[models.Model]) -> int:
-    """In batches, each its own transaction: nobody waits long for the write lock."""
+def _delete(old: models.QuerySet[models.Model], *, by: str = "pk", until: float | None = None) -> int:
+    """In batches, each its own transaction: nobody waits long for the write lock.
+
+    `by` is the column of the index that finds the old rows. In the order of the primary key, PostgreSQL walks
+    through the whole table to find that no old row is left, as long as it believes that there are some.
+    """
     deleted = 0
-    while pks := list(old.order_by("pk").values_list("pk", flat=True)[:_BATCH]):
+    while pks := list(old.order_by(by).values_list("pk", flat=True)[:_BATCH]):
         old.model._default_manager.filter(pk__in=pks).delete()
         deleted += len(pks)
+        if until is not None and monotonic() >= until:
+            break
     return deleted

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.test import override_settings
 from django.utils import timezone
 
 from registry_app.models import Finding, HeldSnapshot, IdempotencyKey, Provider, RecordEvent, SyncRun
@@ -41,6 +42,32 @@ def test_old_history_goes_in_batches_and_new_history_stays() -> None:
 
     assert purged.events == 2_500
     assert RecordEvent.objects.get() == fresh
+
+
+def test_a_purge_that_has_used_its_time_goes_on_with_the_next_one() -> None:
+    for name in ("blue", "green"):
+        event = {"provider": make_provider(name), "name": "www.example.org", "record_type": "A"}
+        RecordEvent.objects.bulk_create(
+            [RecordEvent(at=LONG_AGO, kind="changed", **event) for _ in range(1_200)]
+        )
+    make_finding(state=Finding.State.RESOLVED, resolved_at=LONG_AGO)
+
+    with override_settings(DNSADMIN_PURGE_TIME=timedelta(0)):
+        first = purge_history()
+        rest = [purge_history().events for _ in range(4)]
+
+    assert (first.events, first.findings) == (1_000, 1)
+    assert sum(rest) == 1_400
+    assert not RecordEvent.objects.exists()
+
+
+def test_the_history_of_a_provider_that_was_deleted_goes_too() -> None:
+    provider = make_provider(deleted_at=timezone.now())
+    RecordEvent.objects.create(
+        provider=provider, name="www.example.org", record_type="A", kind="changed", at=LONG_AGO
+    )
+
+    assert purge_history().events == 1
 
 
 def test_only_resolved_findings_go() -> None:
