@@ -84,8 +84,9 @@ def purge_history() -> Purged:
 def _delete_events(before: datetime) -> int:
     deleted, until = 0, _limit()
     for pk in Provider.with_deleted.order_by("pk").values_list("pk", flat=True):
-        deleted += _delete(RecordEvent.objects.filter(provider=pk, at__lt=before), by="at", until=until)
-        if monotonic() >= until:
+        gone = _delete(RecordEvent.objects.filter(provider=pk, at__lt=before), by="at", until=until)
+        deleted += gone
+        if gone and monotonic() >= until:
             break
     return deleted
 
