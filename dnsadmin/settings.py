@@ -267,6 +267,8 @@ DNSADMIN_PROVIDER_SCHEMES = env.list("DNSADMIN_PROVIDER_SCHEMES", default=["http
 
 DNSADMIN_RETENTION_EVENTS = timedelta(days=env.int("DNSADMIN_RETENTION_EVENTS_DAYS", default=365))
 DNSADMIN_RETENTION_RUNS = timedelta(days=env.int("DNSADMIN_RETENTION_RUNS_DAYS", default=14))
+# 0: for ever. Audit entries are deleted by `dnsadmin_audit purge` alone, which exports them first.
+DNSADMIN_RETENTION_AUDIT = timedelta(days=env.int("DNSADMIN_RETENTION_AUDIT_DAYS", default=0))
 DNSADMIN_PURGE_TIME = timedelta(seconds=env.int("DNSADMIN_PURGE_SECONDS", default=120))
 DNSADMIN_RETENTION_FINDINGS = timedelta(days=env.int("DNSADMIN_RETENTION_FINDINGS_DAYS", default=90))
 DNSADMIN_PURGE_MISSING_AFTER = timedelta(hours=24)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.models import AuditEntry
-from registry_app.models.audit_entry import AuditTail
+from registry_app.models.audit_entry import AuditCheckpoint, AuditTail
 
 _GENESIS = "0" * 64
 _VERIFY_CHUNK = 2_000
@@ -68,6 +68,13 @@ def compute_tail_seal(sequence: int, entry_hash: str) -> str:
     return hmac.new(settings.DNSADMIN_AUDIT_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
+def compute_checkpoint_seal(checkpoint: AuditCheckpoint) -> str:
+    """HMAC-SHA256 over every column but the seal itself."""
+    values = [checkpoint.sequence, checkpoint.hash, _format_time(checkpoint.at), checkpoint.entries]
+    text = "audit checkpoint\n" + json.dumps([*values, checkpoint.export_digest, checkpoint.restores])
+    return hmac.new(settings.DNSADMIN_AUDIT_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+
 def compute_entry_hash(entry: AuditEntry) -> str:
     """HMAC-SHA256 over every column but the hash itself, as canonical JSON."""
     values = {
@@ -99,9 +106,15 @@ class AuditFault:
 
 
 def verify_audit() -> AuditFault | None:
-    """Walk the whole chain. None: it holds from the first entry to the tail."""
+    """Walk the whole chain. None: it holds from the first entry, or from the checkpoint up to which entries
+    were exported and deleted, to the tail."""
     expected_sequence, previous_hash = 1, _GENESIS
-    for entry in _iterate_entries():
+    checkpoint = AuditCheckpoint.objects.first()
+    if checkpoint is not None:
+        if not hmac.compare_digest(checkpoint.seal, compute_checkpoint_seal(checkpoint)):
+            return AuditFault(checkpoint.sequence, "the checkpoint of a purge was written by somebody else")
+        expected_sequence, previous_hash = checkpoint.sequence + 1, checkpoint.hash
+    for entry in _iterate_entries(expected_sequence):
         if entry.sequence != expected_sequence:
             return AuditFault(expected_sequence, "an entry is missing")
         if entry.previous_hash != previous_hash:
@@ -125,5 +138,6 @@ def _find_fault_of_tail(expected_sequence: int, previous_hash: str) -> AuditFaul
     return None
 
 
-def _iterate_entries() -> Iterator[AuditEntry]:
-    yield from AuditEntry.objects.order_by("sequence").iterator(chunk_size=_VERIFY_CHUNK)
+def _iterate_entries(first: int) -> Iterator[AuditEntry]:
+    entries = AuditEntry.objects.filter(sequence__gte=first)
+    yield from entries.order_by("sequence").iterator(chunk_size=_VERIFY_CHUNK)

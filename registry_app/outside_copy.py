@@ -22,7 +22,7 @@ from django.db.models import F
 
 from registry_app.errors import LeaseLost
 from registry_app.models import AuditEntry, Generation
-from registry_app.models.audit_entry import AuditTail
+from registry_app.models.audit_entry import AuditCheckpoint, AuditTail
 
 _REDIS_SECONDS = 2.0
 EMPTY_HASH = "0" * 64
@@ -139,6 +139,9 @@ def _is_ahead(copy: Knowledge, known: Knowledge) -> bool:
         return copy.generation > known.generation
     if copy.sends > known.sends or copy.sequence > known.sequence:
         return True
+    if copy.sequence and (checkpoint := AuditCheckpoint.objects.filter(sequence__gte=copy.sequence).last()):
+        # That entry was exported and perhaps deleted.
+        return checkpoint.sequence == copy.sequence and checkpoint.hash != copy.hash
     # The database went on since it was restored: then another entry stands at that place.
     entries = AuditEntry.objects.filter(sequence=copy.sequence)
     stored = entries.values_list("hash", flat=True).first() if copy.sequence else copy.hash

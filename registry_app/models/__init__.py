@@ -1,7 +1,7 @@
 """The rows, one noun a file. Constraints live in the database too."""
 
 from registry_app.models.approval_change import ApprovalChange
-from registry_app.models.audit_entry import AuditEntry, AuditTail
+from registry_app.models.audit_entry import AuditCheckpoint, AuditEntry, AuditTail
 from registry_app.models.claim import Claim
 from registry_app.models.cluster import Cluster
 from registry_app.models.encrypted_field import EncryptedTextField
@@ -30,6 +30,7 @@ __all__ = [
     "UNSETTLED",
     "ApiToken",
     "ApprovalChange",
+    "AuditCheckpoint",
     "AuditEntry",
     "AuditTail",
     "Claim",

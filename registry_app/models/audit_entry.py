@@ -27,7 +27,11 @@ class AuditEntry(models.Model):
     class Meta:
         ordering = ("-sequence",)
         verbose_name_plural = "audit entries"
-        indexes = [models.Index(fields=["object_type", "object_id"], name="audit_of_object")]
+        indexes = [
+            models.Index(fields=["object_type", "object_id"], name="audit_of_object"),
+            # Nearly all entries are of the system: what one person did is found by this alone.
+            models.Index(fields=["actor_name", "-sequence"], name="audit_of_actor"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.sequence} {self.action}"
@@ -48,3 +52,27 @@ class AuditTail(models.Model):
 
     def __str__(self) -> str:
         return f"audit tail at {self.sequence}"
+
+
+class AuditCheckpoint(models.Model):
+    """Up to which entry the trail was exported, so that it could be deleted up to there. The last one counts.
+
+    The chain is verified from it on. `seal` is an HMAC over all the other columns: nobody without the key can
+    write one that hides a deletion.
+    """
+
+    sequence = models.PositiveBigIntegerField(unique=True)
+    hash = models.CharField(max_length=64)
+    at = models.DateTimeField(help_text="When that entry was written.")
+    entries = models.PositiveBigIntegerField(help_text="How many entries the export has.")
+    export_digest = models.CharField(max_length=64, help_text="SHA-256 of the exported file.")
+    restores = models.JSONField(
+        default=list, help_text="Of each restore up to there its generation, and the first entry after it."
+    )
+    seal = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ("-sequence",)
+
+    def __str__(self) -> str:
+        return f"audit checkpoint at {self.sequence}"

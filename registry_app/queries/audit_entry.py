@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from registry_app.audit import AuditFault, compute_entry_hash
-from registry_app.models import AuditEntry
+from registry_app.models import AuditCheckpoint, AuditEntry
 from registry_app.outside_copy import (
     Knowledge,
     fetch_copies,
@@ -69,9 +69,11 @@ def find_fault_of_checkpoints(path: Path | None = None) -> AuditFault | None:
     """The first checkpoint, or copy outside the database, whose entry is missing or changed in the trail.
 
     Entries that a restore removed do not count: the restore's own entry, which is in the chain, names them.
+    Neither do those that were exported and deleted, up to the checkpoint of that purge.
     """
     identity = str(fetch_generation().identity)
-    restores = _fetch_restores()
+    purged = AuditCheckpoint.objects.first()
+    restores = fetch_restores(fetch_knowledge().sequence)
     path = path or default_checkpoint_file()
     # Lines with a wrong seal, or of another database, prove nothing.
     lines = _read_lines(path) if path.exists() else iter(())
@@ -79,7 +81,11 @@ def find_fault_of_checkpoints(path: Path | None = None) -> AuditFault | None:
     for known in chain(checkpoints, fetch_copies(identity)):
         if not known.sequence or _is_cut_by_restore(known, restores):
             continue
+        if purged is not None and known.sequence < purged.sequence:
+            continue
         stored = AuditEntry.objects.filter(sequence=known.sequence).values_list("hash", flat=True).first()
+        if purged is not None and known.sequence == purged.sequence:
+            stored = purged.hash
         if stored is None:
             return AuditFault(known.sequence, "a checkpoint has this entry, and it is missing now")
         if stored != known.hash:
@@ -92,10 +98,15 @@ def _read_lines(path: Path) -> Iterator[str]:
         yield from file
 
 
-def _fetch_restores() -> list[tuple[int, int]]:
-    """Of each restore its generation, and the first entry after it."""
-    entries = AuditEntry.objects.filter(action=RESTORED).values_list("after__generation", "sequence")
-    return [(int(generation), sequence) for generation, sequence in entries]
+def fetch_restores(last: int) -> list[tuple[int, int]]:
+    """Of each restore up to that entry its generation, and the first entry after it."""
+    checkpoint = AuditCheckpoint.objects.first()
+    earlier = [(number, sequence) for number, sequence in checkpoint.restores] if checkpoint else []
+    entries = AuditEntry.objects.filter(action=RESTORED, sequence__lte=last)
+    if checkpoint is not None:
+        entries = entries.filter(sequence__gt=checkpoint.sequence)
+    found = entries.order_by("sequence").values_list("after__generation", "sequence")
+    return earlier + [(int(number), sequence) for number, sequence in found]
 
 
 def _is_cut_by_restore(known: Knowledge, restores: list[tuple[int, int]]) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -9,7 +10,9 @@ from django.core.management.base import CommandParser, OutputWrapper
 
 from registry_app.audit import verify_audit
 from registry_app.errors import InvalidRequest
-from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, add_act
+from registry_app.inventory.purge_audit import purge_audit
+from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, actor_of_shell, add_act
+from registry_app.models import AuditCheckpoint
 from registry_app.outside_copy import fetch_knowledge
 from registry_app.queries.audit_entry import (
     default_checkpoint_file,
@@ -23,8 +26,8 @@ from registry_app.queries.audit_entry import (
 class Command(DnsadminCommand):
     help = (
         "Verify the audit trail, or an export of it (verify); write it as lines of JSON (export); "
-        "append its end to a file outside the database (checkpoint). Exit code: 0 done or valid, 1 "
-        "error, 2 not valid."
+        "append its end to a file outside the database (checkpoint); export and delete what is older than "
+        "the retention (purge). Exit code: 0 done or valid, 1 error, 2 not valid, 3 refused."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -40,6 +43,11 @@ class Command(DnsadminCommand):
         checkpoint = add_act(acts, "checkpoint", "Append the end of the trail to a file.")
         checkpoint.add_argument("--file", type=Path, help="Default: in the state folder.")
 
+        purge = add_act(
+            acts, "purge", "Export what is older than DNSADMIN_RETENTION_AUDIT_DAYS, then delete it."
+        )
+        purge.add_argument("--file", type=Path, required=True, help="A new file for the export.")
+
     def run(self, options: dict[str, Any]) -> ExitCode:
         try:
             return super().run(options)
@@ -54,10 +62,14 @@ class Command(DnsadminCommand):
             fault = verify_audit() or find_fault_of_checkpoints(options["checkpoints"])
             count = fetch_knowledge().sequence
         found, line = None, f"Valid: {count} entries."
+        purged = None if options["file"] is not None else AuditCheckpoint.objects.first()
+        if purged is not None:
+            line = f"Valid: {count} entries. Those up to {purged.sequence} were exported and may be deleted."
         if fault is not None:
             found = {"sequence": fault.sequence, "problem": fault.problem}
             line = f"Not valid at entry {fault.sequence}: {fault.problem}."
-        self.report(options, {"entries": count, "holds": fault is None, "fault": found}, [line])
+        document = {"entries": count, "holds": fault is None, "fault": found}
+        self.report(options, {**document, "purged_to": purged.sequence if purged else 0}, [line])
         return ExitCode.OK if fault is None else ExitCode.CHANGES
 
     def _export(self, options: dict[str, Any]) -> ExitCode:
@@ -78,6 +90,10 @@ class Command(DnsadminCommand):
             with path.open("x", encoding="ascii") as file:
                 path.chmod(0o600)
                 yield file
+
+    def _purge(self, options: dict[str, Any]) -> ExitCode:
+        self.report_values(options, asdict(purge_audit(actor_of_shell(), options["file"])))
+        return ExitCode.OK
 
     def _checkpoint(self, options: dict[str, Any]) -> ExitCode:
         known = store_checkpoint(options["file"])

@@ -1,10 +1,14 @@
 """What can be done in a process that may be killed, by name, with arguments that travel as JSON."""
 
 from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
 
 from django.contrib.auth.models import User
+from django.test import override_settings
 
 from registry_app.actor import SYSTEM, Actor
+from registry_app.inventory.purge_audit import purge_audit
 from registry_app.loop.finish_run import finish_loop_run
 from registry_app.loop.run_loop import run_loop
 from registry_app.models import SyncRun, Transfer
@@ -52,6 +56,13 @@ def _sync_by_schedule(provider_id: int) -> None:
     sync_provider(provider_id, actor=SYSTEM, trigger=SyncRun.Trigger.SCHEDULE)
 
 
+def _purge_audit(file: str) -> None:
+    # Every entry but the last is old enough.
+    moment = timedelta(microseconds=1)
+    with override_settings(DNSADMIN_RETENTION_AUDIT=moment, DNSADMIN_ACCOUNT_SETTLES=moment):
+        purge_audit(SYSTEM, Path(file))
+
+
 def _actor(user_id: int) -> Actor:
     return make_actor(User.objects.get(pk=user_id))
 
@@ -67,6 +78,7 @@ ACTS: dict[str, Callable[..., object]] = {
     "reopen_if_applied_late": reopen_if_applied_late,
     "sync": _sync,
     "sync_by_schedule": _sync_by_schedule,
+    "purge_audit": _purge_audit,
     "run_loop": run_loop,
     "finish_loop_run": finish_loop_run,
     "resync_registry": resync_registry,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from registry_app.models import Transfer
+from tests.registry_app.audit import test_purge as audits
 from tests.registry_app.loop import test_killed_workers as loops
 from tests.registry_app.reconcile import test_crash_points as syncs
 from tests.registry_app.resync import test_killed_workers as resyncs
@@ -25,7 +26,14 @@ _VALUES = {
 def test_a_real_process_is_killed_at_each_of_them() -> None:
     named = set(_names_in_the_source())
 
-    killed_at = workers.POINTS | other_points.POINTS | loops.POINTS | resyncs.POINTS | _points_of_syncs()
+    killed_at = (
+        workers.POINTS
+        | other_points.POINTS
+        | loops.POINTS
+        | resyncs.POINTS
+        | audits.POINTS
+        | _points_of_syncs()
+    )
 
     assert named == killed_at
     assert len(named) >= _FLOOR
