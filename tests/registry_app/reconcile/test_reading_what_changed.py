@@ -318,3 +318,32 @@ def test_chunks_that_a_killed_sync_left_do_not_count() -> None:
 
     assert (run.status, run.items_read) == (SyncRun.Status.STORED, 2)
     assert SnapshotIndexChunk.objects.values_list("generation").distinct().count() == 1
+
+
+@pytest.mark.django_db
+def test_where_the_order_counts_a_name_is_read_in_each_order() -> None:
+    provider = make_provider("blue-zone")
+    record, blue, green = (
+        make_record("app.example.org"),
+        make_claim("app.example.org", owner="blue-cluster"),
+        make_claim("app.example.org", owner="green-cluster"),
+    )
+    _sync_with(provider, [record, blue, green])
+
+    run = _sync_with(provider, [record, green, blue])
+
+    # ExternalDNS goes by the last claim that it reads for a place.
+    assert (run.items_read, run.changed) == (3, 1)
+    assert RecordSet.objects.filter(name="app.example.org", owner__owner_id="blue-cluster").exists()
+
+
+@pytest.mark.django_db
+def test_a_record_set_stays_while_an_item_set_aside_may_be_it() -> None:
+    provider = make_provider("blue-zone")
+    poison = make_record("app.example.org", "A", (), set_identifier="x" * 300)
+
+    _sync_in_turn(provider, [poison, *_owned("www.example.org")], [poison, *_owned("app.example.org")])
+    run = _sync_with(provider, [poison, *_owned("www.example.org")])
+
+    assert run.vanished == 0
+    assert RecordSet.objects.filter(name="app.example.org", missing_since__isnull=True).exists()
