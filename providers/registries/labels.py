@@ -17,6 +17,8 @@ ENCRYPTION_NONCE = "txt-encryption-nonce"
 _HERITAGE_TOKEN = f"heritage={HERITAGE}"
 _KEY_PREFIX = f"{HERITAGE}/"
 _OWNER_KEY = f"{_KEY_PREFIX}{OWNER}"
+# Nearly all tokens have one of these keys: looked up, not cut, and the texts are shared by all claims.
+_USUAL_KEYS = {_OWNER_KEY: OWNER, f"{_KEY_PREFIX}{RESOURCE}": RESOURCE}
 
 
 def parse_labels(text: str) -> dict[str, str] | None:
@@ -29,13 +31,16 @@ def parse_labels(text: str) -> dict[str, str] | None:
     labels: dict[str, str] = {}
     is_ours = False
     for token in text.strip('"').split(","):
+        if token == _HERITAGE_TOKEN:
+            is_ours = True
+            continue
         key, equals, value = token.partition("=")
         if not equals:
             continue
-        if key == "heritage":
-            if value != HERITAGE:
-                return None
-            is_ours = True
+        if key in _USUAL_KEYS:
+            labels[_USUAL_KEYS[key]] = value
+        elif key == "heritage":
+            return None
         elif key.startswith(HERITAGE):
             labels[key.removeprefix(_KEY_PREFIX)] = value
     return labels if is_ours else None

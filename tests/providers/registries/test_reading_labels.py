@@ -91,3 +91,36 @@ def test_no_text_is_too_odd_to_read(text: str) -> None:
     labels = parse_labels(text)
 
     assert labels is None or all("," not in value for value in labels.values())
+
+
+_TOKEN = st.sampled_from(
+    [
+        *(
+            "heritage=external-dns",
+            "heritage=external-dns",
+            "heritage=mate",
+            "heritage",
+            "heritage=",
+            "=",
+            "",
+        ),
+        *("external-dns/owner=blue", "external-dns/owner=a=b", "external-dns/owner", "external-dns/owner="),
+        *("external-dns/resource=ingress/shop/web", "external-dns/x=y", "external-dns=z", "external-dnsx=w"),
+        *("owner=green", "resource=none", '"external-dns/owner=quoted"', " external-dns/owner=blank"),
+    ]
+)
+
+
+@given(st.lists(_TOKEN, max_size=6), st.sampled_from(["", '"', '""']))
+def test_usual_and_other_keys_are_read_alike(tokens: list[str], quotes: str) -> None:
+    text = f"{quotes}{','.join(tokens)}{quotes}"
+
+    assert parse_labels(text) == _read_token_by_token(text)
+
+
+def _read_token_by_token(text: str) -> dict[str, str] | None:
+    pairs = [token.split("=", 1) for token in text.strip('"').split(",") if "=" in token]
+    if {value for key, value in pairs if key == "heritage"} != {"external-dns"}:
+        return None
+    ours = [(key, value) for key, value in pairs if key.startswith("external-dns")]
+    return {key.removeprefix("external-dns/"): value for key, value in ours}
