@@ -4,34 +4,14 @@ import msgspec
 
 from providers.registries.claim import Claim, ClaimVerdict
 from providers.registries.claim_reading import Reference, Statement
+from providers.registries.gather import Record
 from providers.registries.labels import OWNER, RESOURCE
-from providers.wire.endpoint import Endpoint, EndpointKey
 
 _UNREGISTERED = "No registered profile fits this TXT name; its prefix or suffix may be unregistered."
 _ORPHANED = (
     "There is no record set at the claimed name. Before you remove the claim, make sure that no "
     "instance writes its claims with a prefix, suffix or wildcard replacement that is not registered."
 )
-
-
-class TxtPart(msgspec.Struct, frozen=True, gc=False):
-    """One TXT endpoint of a TXT record set; `place` is its place in the provider's response."""
-
-    place: int
-    endpoint: Endpoint
-
-
-class TxtEndpoint(msgspec.Struct, frozen=True, gc=False):
-    """A TXT record set with at least one target that is, or may be, a claim.
-
-    `endpoint` is all of it, `parts` the endpoints that the provider lists for it: one, as a rule.
-    """
-
-    key: EndpointKey
-    endpoint: Endpoint
-    parts: tuple[TxtPart, ...]
-    statements: list[Statement]
-    is_record_too: bool
 
 
 class ClaimDraft(msgspec.Struct, gc=False):
@@ -41,7 +21,6 @@ class ClaimDraft(msgspec.Struct, gc=False):
     ExternalDNS does not obey it for some record set.
     """
 
-    txt: TxtEndpoint
     statement: Statement
     reference: Reference
     owner_id: str
@@ -55,22 +34,22 @@ class ClaimDraft(msgspec.Struct, gc=False):
     unused_because: str = ""
 
     @property
-    def endpoint(self) -> Endpoint:
+    def txt(self) -> Record:
         """The TXT record set that the statement is in."""
-        return self.txt.endpoint
+        return self.statement.txt
 
     @property
     def txt_name(self) -> str:
         """The canonical name of that TXT record set."""
-        return self.txt.key.name
+        return self.statement.txt.key.name
 
     def sort_key(self) -> tuple[str, ...]:
-        reference = self.reference
+        reference, key = self.reference, self.statement.txt.key
         return (
             reference.record_names[0],
             reference.record_type,
-            self.endpoint.set_identifier,
-            self.txt_name,
+            key.set_identifier,
+            key.name,
             self.statement.raw,
         )
 
@@ -91,41 +70,46 @@ class ClaimDraft(msgspec.Struct, gc=False):
             problem = _ORPHANED
         elif verdict in {ClaimVerdict.OVERRULED, ClaimVerdict.IGNORED}:
             problem = self.unused_because
-        parts = self.txt.parts
+        statement, reference = self.statement, self.reference
+        txt = statement.txt
         return Claim(
-            endpoint=self.endpoint,
-            raw=self.statement.raw,
-            format=self.reference.format,
-            profile=self.reference.profile,
-            record_name=self.reference.record_names[0],
-            record_type=self.reference.record_type,
-            set_identifier=self.endpoint.set_identifier,
+            endpoint=txt.endpoint,
+            raw=statement.raw,
+            format=reference.format,
+            profile=reference.profile,
+            record_name=reference.record_names[0],
+            record_type=reference.record_type,
+            set_identifier=txt.endpoint.set_identifier,
             owner_id=self.owner_id,
-            resource=self.statement.labels.get(RESOURCE, ""),
-            labels=self.statement.labels,
-            is_encrypted=self.statement.encryption_key is not None or self.statement.is_guess,
+            resource=statement.labels.get(RESOURCE, ""),
+            labels=statement.labels,
+            is_encrypted=statement.encryption_key is not None or statement.is_guess,
             verdict=verdict,
             problem=problem,
-            parts=tuple(part.endpoint for part in parts) if len(parts) > 1 else (),
+            parts=txt.endpoints,
         )
 
     def _verdict(self) -> ClaimVerdict:
-        verdicts = (
-            (bool(self.problem), ClaimVerdict.UNREADABLE),
-            (self.disagrees, ClaimVerdict.CONFLICTING),
-            (self.decides, ClaimVerdict.EFFECTIVE),
-            (self.is_ignored, ClaimVerdict.IGNORED),
-            (self.is_overruled, ClaimVerdict.OVERRULED),
-            (self.is_superseded, ClaimVerdict.SUPERSEDED),
-            (self.is_obsolete, ClaimVerdict.OBSOLETE),
-            (self.reference.is_registered, ClaimVerdict.ORPHAN),
-        )
+        if self.problem:
+            return ClaimVerdict.UNREADABLE
+        if self.disagrees:
+            return ClaimVerdict.CONFLICTING
+        if self.decides:
+            return ClaimVerdict.EFFECTIVE
+        if self.is_ignored:
+            return ClaimVerdict.IGNORED
+        if self.is_overruled:
+            return ClaimVerdict.OVERRULED
+        if self.is_superseded:
+            return ClaimVerdict.SUPERSEDED
+        if self.is_obsolete:
+            return ClaimVerdict.OBSOLETE
         # An orphan would be cleaned up, and this claim may protect a record set whose instance writes its
         # claims under a prefix that is not registered: unreadable is the safe verdict.
-        return next((verdict for holds, verdict in verdicts if holds), ClaimVerdict.UNREADABLE)
+        return ClaimVerdict.ORPHAN if self.reference.is_registered else ClaimVerdict.UNREADABLE
 
 
-def draft_claim(txt: TxtEndpoint, statement: Statement, reference: Reference) -> ClaimDraft:
+def draft_claim(statement: Statement, reference: Reference) -> ClaimDraft:
     """A draft that was not compared with any record set yet."""
     owner_id = "" if statement.problem else statement.labels[OWNER]
-    return ClaimDraft(txt, statement, reference, owner_id, statement.problem)
+    return ClaimDraft(statement, reference, owner_id, statement.problem)

@@ -1,26 +1,29 @@
 """Reading one TXT endpoint: which of its targets are claims, and which record set they are for."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 
 from providers.registries.claim import DEFAULT_PROFILE, ClaimFormat, TxtProfile
 from providers.registries.encryption import decrypt_labels_text, looks_encrypted
+from providers.registries.gather import Key, Record
 from providers.registries.labels import describe_unreadable_owner, parse_labels
 from providers.registries.ownership import is_alias
 from providers.registries.txt_names import TxtNameReader, TxtNameReading, list_names_meant
 from providers.wire.canonical_name import InvalidName, canonical_name
-from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.endpoint import EndpointKey
 
 
 class Statement(msgspec.Struct, frozen=True, gc=False):
-    """One target that is, or may be, a claim.
+    """One target of a TXT record set that is, or may be, a claim.
 
     `is_guess`: it only has the form of an encrypted claim; the zone must tell whether it is one.
     `is_heritage`: it names ExternalDNS, so that an instance that can read it takes it for a claim.
     """
 
+    txt: Record
     raw: str
     labels: dict[str, str]
     encryption_key: bytes | None = None
@@ -37,9 +40,11 @@ class Reference(msgspec.Struct, frozen=True, gc=False):
     """The record set that a TXT name is for: the profile that reads it so, and the names that are meant.
 
     `record_names` are two where a wildcard replacement may mean `*` and is a name of its own as well.
+    `name_read` is the name before that is considered.
     """
 
     profile: TxtProfile
+    name_read: str
     record_names: tuple[str, ...]
     record_type: str
     format: ClaimFormat
@@ -67,11 +72,11 @@ class _Rank(NamedTuple):
     place: int
 
 
-def read_statement(target: str, keys: Sequence[bytes]) -> Statement | None:
+def read_statement(txt: Record, target: str, keys: Sequence[bytes]) -> Statement | None:
     """The claim a TXT target states, or may state, with these keys at hand; None if it is foreign."""
     labels = parse_labels(target)
     if labels is not None:
-        return Statement(target, labels, problem=describe_unreadable_owner(labels))
+        return Statement(txt, target, labels, None, describe_unreadable_owner(labels))
     if not looks_encrypted(target):
         return None
     for key in keys:
@@ -81,61 +86,66 @@ def read_statement(target: str, keys: Sequence[bytes]) -> Statement | None:
         labels = parse_labels(decrypted.plain)
         if labels is None:
             problem = "The claim decrypts to a text without heritage."
-            return Statement(target, {}, key, problem, is_heritage=False)
-        return Statement(target, labels, key, describe_unreadable_owner(labels))
+            return Statement(txt, target, {}, key, problem, is_heritage=False)
+        return Statement(txt, target, labels, key, describe_unreadable_owner(labels))
     problem = "It looks encrypted, and no registered profile has a key that decrypts it."
-    return Statement(target, {}, problem=problem, is_guess=True, is_heritage=False)
+    return Statement(txt, target, {}, problem=problem, is_guess=True, is_heritage=False)
 
 
 class RecordIndex:
-    """The record sets of a provider, to ask whether there is one where a claim points."""
+    """The record sets of a provider, to ask whether there is one where a claim points.
 
-    def __init__(self) -> None:
-        self._typed: set[tuple[str, str, str]] = set()
-        self._untyped: set[tuple[str, str]] = set()
-        self._aliases: set[tuple[str, str]] = set()
+    TXT record sets may be added to `records` later.
+    """
 
-    def add(self, records: Iterable[tuple[EndpointKey, Endpoint]]) -> None:
-        for key, endpoint in records:
-            name, record_type, set_identifier = key
-            self._typed.add(key)
-            if record_type not in {"AAAA", "TXT"}:
-                self._untyped.add((name, set_identifier))
-            if endpoint.provider_specific and record_type == "A" and is_alias(endpoint):
-                self._aliases.add((name, set_identifier))
+    def __init__(self, records: Mapping[Key, Record]) -> None:
+        self._records = records
 
-    def holds(self, name: str, record_type: str, set_identifier: str, txt_name: str) -> bool:
-        """Whether there is a record set that a claim at `txt_name` can be for."""
+    def find_name(self, name: str, record_type: str, set_identifier: str, txt_name: str) -> str | None:
+        """The name of a record set that a claim at `txt_name` can be for, as the record set holds it: the
+        text is shared, since there may be a million. None if there is no such record set."""
         if record_type:
-            return (name, record_type, set_identifier) in self._typed or (
-                record_type == "CNAME" and (name, set_identifier) in self._aliases
-            )
+            record = self._records.get((name, record_type, set_identifier))
+            if record is None and record_type == "CNAME":
+                record = self._find_alias(name, set_identifier)
+            return None if record is None else record.key.name
         if (name, set_identifier) in self._untyped:
-            return True
+            return name
         # A legacy claim is never for the very TXT record set that it is in.
-        return name != txt_name and (name, "TXT", set_identifier) in self._typed
+        return name if name != txt_name and (name, "TXT", set_identifier) in self._records else None
+
+    def _find_alias(self, name: str, set_identifier: str) -> Record | None:
+        record = self._records.get((name, "A", set_identifier))
+        return record if record is not None and is_alias(record.endpoint) else None
+
+    @cached_property
+    def _untyped(self) -> set[tuple[str, str]]:
+        """Names and set identifiers of what a legacy claim is for. Many zones have none to ask about."""
+        keys = self._records.keys()
+        return {(name, identifier) for name, kind, identifier in keys if kind not in {"AAAA", "TXT"}}
 
 
 class NameResolver:
     """Finds the record set that a TXT name is for, under several profiles at once.
 
-    The default format is tried last even where it is not registered: heritage text that points to an
-    existing record is a claim, whoever wrote it.
+    `tried` are the profiles in the order they are tried. The default format is tried last even where it is
+    not registered: heritage text that points to an existing record is a claim, whoever wrote it.
     """
 
     def __init__(self, profiles: Collection[TxtProfile], index: RecordIndex) -> None:
+        self.tried = list_tried(profiles)
         self._candidates = [
             _Candidate(profile, TxtNameReader(profile), profile.wildcard_replacement.lower(), place)
-            for place, profile in enumerate(list_tried(profiles))
+            for place, profile in enumerate(self.tried)
         ]
         self._registered = len(set(profiles)) or 1
         self._index = index
 
-    def resolve(self, endpoint: Endpoint, key: EndpointKey, statement: Statement) -> Reference | None:
-        """The best reading of this TXT endpoint's name for this statement; None if there is none."""
+    def resolve(self, statement: Statement) -> Reference | None:
+        """The best reading of the TXT name for this statement; None if there is none."""
         best: tuple[_Rank, Reference] | None = None
         for candidate in self._candidates:
-            reference = self._refer(endpoint, key, candidate)
+            reference = self._refer(statement.txt, candidate)
             if reference is None:
                 continue
             if len(self._candidates) == 1:
@@ -145,21 +155,30 @@ class NameResolver:
                 best = (rank, reference)
         return best[1] if best else None
 
-    def _refer(self, endpoint: Endpoint, key: EndpointKey, candidate: _Candidate) -> Reference | None:
-        reading = _read_name(endpoint, key, candidate.reader)
+    def _refer(self, txt: Record, candidate: _Candidate) -> Reference | None:
+        reading = _read_name(txt, candidate.reader)
         if reading is None:
             return None
         name, record_type, claim_format = reading
-        names = list_names_meant(name, candidate.wildcard_replacement)
-        found = tuple(n for n in names if self._index.holds(n, record_type, key.set_identifier, key.name))
+        found = self._find_names(txt.key, name, record_type, candidate.wildcard_replacement)
         return Reference(
             profile=candidate.profile,
+            name_read=name,
             record_names=found or (name,),
             record_type=record_type,
             format=claim_format,
             exists=bool(found),
             is_registered=candidate.place < self._registered,
         )
+
+    def _find_names(
+        self, txt_key: EndpointKey, name: str, record_type: str, wildcard_replacement: str
+    ) -> tuple[str, ...]:
+        found = [
+            self._index.find_name(each, record_type, txt_key.set_identifier, txt_key.name)
+            for each in list_names_meant(name, wildcard_replacement)
+        ]
+        return tuple([each for each in found if each is not None])
 
 
 def list_tried(profiles: Collection[TxtProfile]) -> list[TxtProfile]:
@@ -173,11 +192,12 @@ def list_tried(profiles: Collection[TxtProfile]) -> list[TxtProfile]:
     return registered if has_plain else [*registered, DEFAULT_PROFILE]
 
 
-def _read_name(endpoint: Endpoint, key: EndpointKey, reader: TxtNameReader) -> TxtNameReading | None:
-    if endpoint.dns_name.isascii():
-        return reader.read(key.name)
+def _read_name(txt: Record, reader: TxtNameReader) -> TxtNameReading | None:
+    spelling = txt.endpoint.dns_name
+    if spelling.isascii():
+        return reader.read(txt.key.name)
     # The A-labels of `a-münchen` and `münchen` have nothing in common: the type comes off first.
-    reading = reader.read(endpoint.dns_name.lower().removesuffix("."))
+    reading = reader.read(spelling.lower().removesuffix("."))
     if reading is None:
         return None
     try:

@@ -6,87 +6,86 @@ TXT endpoint, keeps the last of several claims it reads for one place, and uses 
 provider returns where it finds no claim. What ExternalDNS finds is what decides: it deletes records by it.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from providers.registries.claim import Belief, OwnershipState, PairedEndpoint, TxtProfile
 from providers.registries.claim_draft import ClaimDraft
+from providers.registries.gather import Key, Record
 from providers.registries.labels import OWNER, describe_unreadable_owner
 from providers.registries.ownership import Precedence, is_alias, precedence
 from providers.registries.txt_names import TxtNameReader, lower_as_go
-from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.endpoint import Endpoint
 
-_Key = tuple[str, str, str]
 _NOT_FIRST = "ExternalDNS reads only the first text of a TXT record, and this one comes after another."
-
-
-class Found(NamedTuple):
-    """What a profile finds for a record set. `owner_id` is empty where what it finds cannot be read, or
-    names nobody; `claim` is the number of the draft, None for the provider's label."""
-
-    owner_id: str
-    claim: int | None
 
 
 class ProfileView:
     """A zone as the instances of one profile see it."""
 
     def __init__(self, profile: TxtProfile, drafts: Sequence[ClaimDraft]) -> None:
-        self.reference = profile.reference
+        self._profile = profile
         self._drafts = drafts
-        self._wildcard_replacement = profile.wildcard_replacement
-        self._labels: dict[_Key, int] = {}
-        self._claim_parts: set[tuple[str, str, str]] = set()
-        places: dict[_Key, int] = {}
+        # The last endpoint that is read for a place counts: where it is in the response, and its draft.
+        self._labels: dict[Key, tuple[int, int]] = {}
         reader = TxtNameReader(profile)
-        for number, draft in enumerate(drafts):
-            if not _is_legible(draft, profile):
-                continue
-            for part in draft.txt.parts:
-                endpoint = part.endpoint
-                if endpoint.record_type != "TXT" or endpoint.targets[:1] != (draft.statement.raw,):
-                    continue
-                self._claim_parts.add(_part_of(endpoint))
-                reading = reader.read(lower_as_go(endpoint.dns_name))
-                if reading is None:
-                    continue
-                key = (reading.record_name, reading.record_type, endpoint.set_identifier)
-                if places.get(key, -1) < part.place:
-                    places[key], self._labels[key] = part.place, number
+        for number, part in self._iterate_read():
+            key = self._read_key(drafts[number], part.endpoint, reader)
+            known = self._labels.get(key) if key else None
+            if key and (known is None or known[0] < part.place):
+                self._labels[key] = (part.place, number)
 
-    def find(self, endpoint: Endpoint) -> Found | None:
+    def find(self, endpoint: Endpoint) -> Belief | None:
         """The owner these instances find for an endpoint; None if they find none, or do not see it as a
-        record."""
+        record. The owner id is empty where what they find cannot be read, or names nobody."""
         record_type = endpoint.record_type
         if record_type == "TXT" and (not endpoint.targets or _part_of(endpoint) in self._claim_parts):
             return None
         number = self._find_claim(endpoint, record_type) if self._labels else None
         if number is None or OWNER not in self._drafts[number].statement.labels:
             if endpoint.labels.get(OWNER):
-                return Found(
-                    "" if describe_unreadable_owner(endpoint.labels) else endpoint.labels[OWNER], None
-                )
-            return None if number is None else Found("", number)
-        return Found(self._drafts[number].owner_id, number)
+                is_unreadable = bool(describe_unreadable_owner(endpoint.labels))
+                return Belief(self._profile.reference, "" if is_unreadable else endpoint.labels[OWNER])
+            return None if number is None else Belief(self._profile.reference, "", number)
+        return Belief(self._profile.reference, self._drafts[number].owner_id, number)
 
     def _find_claim(self, endpoint: Endpoint, record_type: str) -> int | None:
         name, set_identifier = endpoint.dns_name, endpoint.set_identifier
-        if self._wildcard_replacement and name.startswith("*") and name[1:2] in {"", "."}:
-            name = self._wildcard_replacement + name[1:]
-        number = self._labels.get((name, record_type, set_identifier))
-        if number is None and record_type == "A" and endpoint.provider_specific and is_alias(endpoint):
-            number = self._labels.get((name, "CNAME", set_identifier))
-        if number is None and record_type != "AAAA":
-            number = self._labels.get((name, "", set_identifier))
-        return number
+        replacement = self._profile.wildcard_replacement
+        if replacement and name.startswith("*") and name[1:2] in {"", "."}:
+            name = replacement + name[1:]
+        found = self._labels.get((name, record_type, set_identifier))
+        if found is None and record_type == "A" and is_alias(endpoint):
+            found = self._labels.get((name, "CNAME", set_identifier))
+        if found is None and record_type != "AAAA":
+            found = self._labels.get((name, "", set_identifier))
+        return None if found is None else found[1]
 
+    @cached_property
+    def _claim_parts(self) -> set[tuple[str, str, str]]:
+        """The TXT endpoints that these instances read as claims. Only asked for TXT record sets."""
+        return {_part_of(part.endpoint) for _, part in self._iterate_read()}
 
-class Record(NamedTuple):
-    """A record set before its claims are known; `parts` as in PairedEndpoint."""
+    def _iterate_read(self) -> Iterator[tuple[int, Record]]:
+        """The claims that these instances read: the number of the draft, and the TXT endpoint it is in."""
+        profile_key = self._profile.encryption_key
+        for number, draft in enumerate(self._drafts):
+            statement = draft.statement
+            key = statement.encryption_key
+            if not statement.is_heritage or (key is not None and key != profile_key):
+                continue
+            for part in statement.txt.listed:
+                if part.endpoint.record_type == "TXT" and part.endpoint.targets[:1] == (statement.raw,):
+                    yield number, part
 
-    key: EndpointKey
-    endpoint: Endpoint
-    parts: tuple[Endpoint, ...] = ()
+    def _read_key(self, draft: ClaimDraft, endpoint: Endpoint, reader: TxtNameReader) -> Key | None:
+        """What the claim is for; None if the profile does not fit its name."""
+        reference, txt = draft.reference, draft.txt
+        if reference.profile is self._profile and endpoint.dns_name == txt.endpoint.dns_name == txt.key.name:
+            # This name was read under this profile, letter by letter as it is spelled.
+            return reference.name_read, reference.record_type, endpoint.set_identifier
+        reading = reader.read(lower_as_go(endpoint.dns_name))
+        return (reading.record_name, reading.record_type, endpoint.set_identifier) if reading else None
 
 
 class OwnerFinder:
@@ -99,14 +98,25 @@ class OwnerFinder:
     def find(self, record: Record, candidates: Sequence[int]) -> PairedEndpoint:
         """The record set with its state; `candidates` are the claims that may be meant for it, as DNS reads
         names, in order of precedence."""
-        beliefs, unread = self._collect(record)
-        if not candidates and not beliefs and not unread:
+        found = self.collect(record)
+        if len(found) == 1 and (found[0].claim,) == candidates and found[0].owner_id:
+            # Nearly all record sets have one claim, which one profile obeys. The rule has nothing to weigh.
+            (number,) = candidates
+            self._drafts[number].decides = True
+            return self._build(record, OwnershipState.OWNED, candidates, (), found[0].owner_id, number)
+        return self.decide(record, candidates, found)
+
+    def decide(self, record: Record, candidates: Sequence[int], found: Sequence[Belief]) -> PairedEndpoint:
+        """The record set with its state, from what the profiles find. This is the whole rule."""
+        if not candidates and not found:
             return self._build(record, OwnershipState.UNMANAGED)
+        # What cannot be read is no belief.
+        beliefs = tuple(dict.fromkeys(each for each in found if each.owner_id))
         obeyed = {belief.claim: None for belief in beliefs if belief.claim is not None}
         numbers = [*candidates, *(number for number in obeyed if number not in candidates)]
         owners = {belief.owner_id for belief in beliefs}
         if not owners:
-            is_unknown = unread or any(not self._drafts[number].owner_id for number in numbers)
+            is_unknown = bool(found) or any(not self._drafts[number].owner_id for number in numbers)
             state = OwnershipState.UNKNOWN if is_unknown else OwnershipState.UNMANAGED
             has_unused = self._note_unused(record, numbers, None)
             return self._build(record, state, numbers, beliefs if has_unused else ())
@@ -117,20 +127,15 @@ class OwnerFinder:
             return self._build(record, OwnershipState.CONFLICT, numbers, beliefs)
         return self._build_owned(record, numbers, list(obeyed), beliefs)
 
-    def _collect(self, record: Record) -> tuple[tuple[Belief, ...], bool]:
-        """What the profiles find, and whether one of them finds something that cannot be read."""
-        beliefs: dict[Belief, None] = {}
-        unread = False
+    def collect(self, record: Record) -> list[Belief]:
+        """What the profiles find."""
+        found: list[Belief] = []
         for view in self._views:
-            for endpoint in record.parts or (record.endpoint,):
-                found = view.find(endpoint)
-                if found is None:
-                    continue
-                if found.owner_id:
-                    beliefs[Belief(view.reference, found.owner_id, found.claim)] = None
-                else:
-                    unread = True
-        return tuple(beliefs), unread
+            for part in record.listed:
+                belief = view.find(part.endpoint)
+                if belief is not None:
+                    found.append(belief)
+        return found
 
     def _build_owned(
         self, record: Record, numbers: list[int], obeyed: list[int], beliefs: tuple[Belief, ...]
@@ -173,14 +178,14 @@ class OwnerFinder:
 
     def _explain_unused(self, record: Record, draft: ClaimDraft, effective: int | None) -> str:
         raw = draft.statement.raw
-        if not any(part.endpoint.targets[:1] == (raw,) for part in draft.txt.parts):
+        if not any(part.endpoint.targets[:1] == (raw,) for part in draft.txt.listed):
             return _NOT_FIRST
         if effective is not None:
             place = self._drafts[effective].txt_name
             where = f"the one at {place}" if place != draft.txt_name else "another one at the same name"
             return f"ExternalDNS uses {where} instead."
         if not _is_spelled_as_read(record, draft):
-            claim, endpoint = draft.txt.parts[0].endpoint, record.endpoint
+            claim, endpoint = draft.txt.listed[0].endpoint, record.endpoint
             return (
                 "ExternalDNS compares names and types as the provider spells them: "
                 f"{claim.dns_name} {claim.record_type} is not where it looks for the claim of "
@@ -201,24 +206,19 @@ class OwnerFinder:
         effective: int | None = None,
     ) -> PairedEndpoint:
         return PairedEndpoint(
-            record.key, record.endpoint, state, owner_id, effective, tuple(numbers), beliefs, record.parts
+            record.key, record.endpoint, state, owner_id, effective, tuple(numbers), beliefs, record.endpoints
         )
 
 
 def _is_spelled_as_read(record: Record, draft: ClaimDraft) -> bool:
     """Whether the provider spells the names and types of both as we compare them: then it is not that."""
-    spelled = (record.endpoint, *(part.endpoint for part in draft.txt.parts))
+    spelled = (record.endpoint, *(part.endpoint for part in draft.txt.listed))
     return all(
         each.dns_name == each.dns_name.lower().removesuffix(".")
         and each.dns_name.isascii()
         and each.record_type == each.record_type.upper()
         for each in spelled
     )
-
-
-def _is_legible(draft: ClaimDraft, profile: TxtProfile) -> bool:
-    key = draft.statement.encryption_key
-    return draft.statement.is_heritage and (key is None or key == profile.encryption_key)
 
 
 def _part_of(endpoint: Endpoint) -> tuple[str, str, str]:

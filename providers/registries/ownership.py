@@ -27,6 +27,8 @@ def precedence(record_type: str, claim_type: str) -> Precedence:
 
 def is_alias(endpoint: Endpoint) -> bool:
     """Whether an A endpoint may also be claimed by a `cname-` TXT."""
+    if not endpoint.provider_specific:
+        return False
     found = (item.value for item in endpoint.provider_specific if item.name == "alias")
     return next(found, "") in {"true", "A"}
 

@@ -1,24 +1,15 @@
 """Which endpoints are record sets and which are claims, and which claim is for which record set."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import NamedTuple
 
-from providers.registries.claim import ClaimFormat, OwnershipState, PairedEndpoint, Pairing, TxtProfile
-from providers.registries.claim_draft import ClaimDraft, TxtEndpoint, TxtPart, draft_claim
-from providers.registries.claim_reading import (
-    NameResolver,
-    RecordIndex,
-    Reference,
-    Statement,
-    list_tried,
-    read_statement,
-)
-from providers.registries.find_owner import OwnerFinder, ProfileView, Record
+from providers.registries.claim import Claim, ClaimFormat, OwnershipState, PairedEndpoint, Pairing, TxtProfile
+from providers.registries.claim_draft import ClaimDraft, draft_claim
+from providers.registries.claim_reading import NameResolver, RecordIndex, Reference, Statement, read_statement
+from providers.registries.find_owner import OwnerFinder, ProfileView
+from providers.registries.gather import Gathered, Key, Record, gather
 from providers.registries.ownership import is_alias
-from providers.wire.canonical_name import InvalidName, endpoint_key
-from providers.wire.change_set import format_all, merge_parts
+from providers.wire.change_set import format_all
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 MAX_CLAIMS_PER_RECORD_SET = 100
@@ -37,151 +28,136 @@ def pair(endpoints: Iterable[Endpoint], profiles: Sequence[TxtProfile]) -> Pairi
 
     An owner is who ExternalDNS takes for it: owned is what all profiles that find an owner find the same for.
     """
-    sorted_out = _sort_out(endpoints, profiles)
-    index = RecordIndex()
-    index.add((record.key, record.endpoint) for record in sorted_out.records)
-    drafts = _draft_claims(sorted_out, NameResolver(profiles, index), index)
-    drafts.sort(key=ClaimDraft.sort_key)
-    by_record = _ClaimsByRecord(drafts)
-    finder = OwnerFinder(drafts, [ProfileView(profile, drafts) for profile in list_tried(profiles)])
-    records = [finder.find(each, by_record.of(each.key, each.endpoint)) for each in sorted_out.records]
-    records += [_unnamed_record(endpoint) for endpoint in sorted(sorted_out.unnamed, key=format_all)]
+    gathered = gather(endpoints)
+    resolver = NameResolver(profiles, RecordIndex(gathered.records))
+    drafts = _draft_claims(gathered, resolver, profiles)
+    records = _find_owners(gathered.records.values(), drafts, resolver.tried)
+    records += [_unnamed_record(endpoint) for endpoint in sorted(gathered.unnamed, key=format_all)]
     records.sort(key=attrgetter("key"))
-    return Pairing(records=tuple(records), claims=tuple(draft.to_claim() for draft in drafts))
+    del gathered, resolver  # before the claims are made, of which there may be a million
+    return Pairing(records=tuple(records), claims=tuple(_build_claims(drafts)))
 
 
-class _SortedOut(NamedTuple):
-    records: list[Record]
-    txts: list[TxtEndpoint]
-    unnamed: list[Endpoint]
+class _Numbers:
+    """Numbers of drafts under keys. Nearly all keys have one; only others cost a list."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str, ...], int] = {}
+        self._several: dict[tuple[str, ...], list[int]] = {}
+
+    def add(self, key: tuple[str, ...], number: int) -> None:
+        first = self._first.setdefault(key, number)
+        if first != number:
+            self._several.setdefault(key, [first]).append(number)
+
+    def list_of(self, key: tuple[str, ...]) -> tuple[int, ...]:
+        """The numbers under a key, in the order they were added."""
+        first = self._first.get(key)
+        if first is None:
+            return ()
+        return tuple(self._several[key]) if key in self._several else (first,)
+
+    def cut(self, limit: int) -> Iterator[int]:
+        """Leave `limit` numbers under each key; all the numbers where there were more."""
+        for numbers in self._several.values():
+            if len(numbers) > limit:
+                yield from numbers
+                del numbers[limit:]
 
 
 class _ClaimsByRecord:
     """Every draft under the keys of the record sets that it is for, or may be meant for."""
 
     def __init__(self, drafts: Sequence[ClaimDraft]) -> None:
-        self.drafts = drafts
-        self._typed: dict[tuple[str, str, str], list[int]] = defaultdict(list)
-        self._legacy: dict[tuple[str, str], list[int]] = defaultdict(list)
+        self._drafts = drafts
+        self._typed, self._legacy = _Numbers(), _Numbers()
         for number, draft in enumerate(drafts):
-            set_identifier = draft.endpoint.set_identifier
-            record_type = draft.reference.record_type
-            for name in draft.reference.record_names:
-                if record_type:
-                    self._typed[name, record_type, set_identifier].append(number)
+            reference, set_identifier = draft.reference, draft.txt.key.set_identifier
+            for name in reference.record_names:
+                if reference.record_type:
+                    self._typed.add((name, reference.record_type, set_identifier), number)
                 else:
-                    self._legacy[name, set_identifier].append(number)
+                    self._legacy.add((name, set_identifier), number)
+        # Usual zones have a handful of claims for one record set; the cost of many must not multiply.
+        for numbers in (self._typed, self._legacy):
+            for number in numbers.cut(MAX_CLAIMS_PER_RECORD_SET):
+                drafts[number].set_aside(_CROWDED)
 
-        for numbers in (*self._typed.values(), *self._legacy.values()):
-            if len(numbers) > MAX_CLAIMS_PER_RECORD_SET:
-                self._set_aside(numbers)
-
-    def of(self, key: EndpointKey, endpoint: Endpoint) -> Sequence[int]:
+    def list_of(self, record: Record) -> tuple[int, ...]:
         """The numbers of the drafts for a record set, in order of precedence."""
-        name, record_type, set_identifier = key
-        found: Sequence[int] = self._typed.get(key, ())
-        if endpoint.provider_specific and record_type == "A" and is_alias(endpoint):
-            found = [*found, *self._typed.get((name, "CNAME", set_identifier), ())]
+        name, record_type, set_identifier = record.key
+        found = self._typed.list_of(record.key)
+        if record_type == "A" and is_alias(record.endpoint):
+            found += self._typed.list_of((name, "CNAME", set_identifier))
         if record_type == "AAAA":
             return found
-        legacy: Sequence[int] = self._legacy.get((name, set_identifier), ())
+        legacy = self._legacy.list_of((name, set_identifier))
         if legacy and record_type == "TXT":
             # A TXT endpoint that mixes heritage with other targets does not claim itself.
-            legacy = [number for number in legacy if self.drafts[number].txt_name != name]
-        return [*found, *legacy] if legacy else found
-
-    def _set_aside(self, numbers: list[int]) -> None:
-        """Usual zones have a handful of claims for one record set; the cost of many must not multiply."""
-        for number in numbers:
-            self.drafts[number].set_aside(_CROWDED)
-        del numbers[MAX_CLAIMS_PER_RECORD_SET:]
+            legacy = tuple(number for number in legacy if self._drafts[number].txt_name != name)
+        return found + legacy
 
 
-class _Gathered:
-    """Endpoints by identity, in the order they came. Nearly all identities have one; only others cost."""
-
-    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
-        self.first: dict[EndpointKey, Endpoint] = {}
-        self.unnamed: list[Endpoint] = []
-        self._places: dict[EndpointKey, int] = {}
-        self._several: dict[EndpointKey, list[TxtPart]] = {}
-        for place, endpoint in enumerate(endpoints):
-            try:
-                key = endpoint_key(endpoint)
-            except InvalidName:
-                self.unnamed.append(endpoint)
-                continue
-            first = self.first.setdefault(key, endpoint)
-            if key not in self._places:
-                self._places[key] = place
-            else:
-                parts = self._several.setdefault(key, [TxtPart(self._places[key], first)])
-                parts.append(TxtPart(place, endpoint))
-
-    def parts_of(self, key: EndpointKey) -> tuple[TxtPart, ...]:
-        """All endpoints of an identity."""
-        several = self._several.get(key)
-        return tuple(several) if several else (TxtPart(self._places[key], self.first[key]),)
-
-    def endpoints_of(self, key: EndpointKey) -> tuple[Endpoint, ...]:
-        """All endpoints of an identity that has several; empty for all others."""
-        several = self._several.get(key)
-        return tuple(part.endpoint for part in several) if several else ()
-
-
-def _sort_out(endpoints: Iterable[Endpoint], profiles: Iterable[TxtProfile]) -> _SortedOut:
-    keys = sorted({profile.encryption_key for profile in profiles if profile.encryption_key is not None})
-    gathered = _Gathered(endpoints)
-    sorted_out = _SortedOut([], [], gathered.unnamed)
-    for key, first in gathered.first.items():
-        parts = gathered.endpoints_of(key)
-        endpoint = merge_parts(parts) if parts else first
-        record = Record(key, endpoint, parts)
-        statements: list[Statement] = []
-        if key.record_type == "TXT":
-            found = [read_statement(target, keys) for target in dict.fromkeys(endpoint.targets)]
-            statements = [statement for statement in found if statement is not None]
-        if not statements:
-            sorted_out.records.append(record)
-            continue
-        is_record_too = len(statements) < len(found)
-        sorted_out.txts.append(TxtEndpoint(key, endpoint, gathered.parts_of(key), statements, is_record_too))
-        if is_record_too:
-            sorted_out.records.append(record)
-    return sorted_out
-
-
-def _draft_claims(sorted_out: _SortedOut, resolver: NameResolver, index: RecordIndex) -> list[ClaimDraft]:
-    """Drafts of all claims. TXT endpoints whose guessed claims prove to be ordinary join the records.
+def _draft_claims(
+    gathered: Gathered, resolver: NameResolver, profiles: Iterable[TxtProfile]
+) -> list[ClaimDraft]:
+    """Drafts of all claims, in a fixed order. TXT record sets that are none, or more, join the records.
 
     What merely looks encrypted is a claim where its name points to a record set. Those are settled
     first, against the record sets that are certain, so that guesses never lean on each other.
     """
+    statements = _read_texts(gathered, profiles)
     drafts: list[ClaimDraft] = []
-    late: list[Record] = []
-    for txt in sorted_out.txts:
-        for statement in txt.statements:
-            if not statement.is_guess:
-                continue
-            reference = resolver.resolve(txt.endpoint, txt.key, statement)
-            if reference is not None and _confirms_guess(reference):
-                drafts.append(draft_claim(txt, statement, reference))
-            elif not txt.is_record_too and (not late or late[-1].key != txt.key):
-                late.append(_record_of(txt))
-    index.add((record.key, record.endpoint) for record in late)
-    sorted_out.records.extend(late)
-    for txt in sorted_out.txts:
-        for statement in txt.statements:
-            if not statement.is_guess:
-                reference = resolver.resolve(txt.endpoint, txt.key, statement)
-                reference = reference or _own_name_reference(txt.key)
-                drafts.append(draft_claim(txt, statement, reference))
+    late: dict[Key, Record] = {}
+    for statement in statements:
+        if not statement.is_guess:
+            continue
+        reference = resolver.resolve(statement)
+        if reference is not None and _confirms_guess(reference):
+            drafts.append(draft_claim(statement, reference))
+        else:
+            late[statement.txt.key] = statement.txt
+    gathered.records.update(late)
+    for statement in statements:
+        if not statement.is_guess:
+            reference = resolver.resolve(statement) or _own_name_reference(statement.txt.key)
+            drafts.append(draft_claim(statement, reference))
+    drafts.sort(key=ClaimDraft.sort_key)
     return drafts
 
 
-def _record_of(txt: TxtEndpoint) -> Record:
-    parts = tuple(part.endpoint for part in txt.parts)
-    return Record(txt.key, txt.endpoint, parts if len(parts) > 1 else ())
+def _read_texts(gathered: Gathered, profiles: Iterable[TxtProfile]) -> list[Statement]:
+    """What the TXT record sets state. Those with something else in them join the records."""
+    keys = sorted({profile.encryption_key for profile in profiles if profile.encryption_key is not None})
+    statements: list[Statement] = []
+    for txt in gathered.texts.values():
+        targets = txt.endpoint.targets
+        is_record = not targets
+        for target in targets if len(targets) < 2 else dict.fromkeys(targets):
+            statement = read_statement(txt, target, keys)
+            if statement is None:
+                is_record = True
+            else:
+                statements.append(statement)
+        if is_record:
+            gathered.records[txt.key] = txt
+    gathered.texts.clear()
+    return statements
+
+
+def _find_owners(
+    records: Iterable[Record], drafts: Sequence[ClaimDraft], profiles: Iterable[TxtProfile]
+) -> list[PairedEndpoint]:
+    by_record = _ClaimsByRecord(drafts)
+    finder = OwnerFinder(drafts, [ProfileView(profile, drafts) for profile in profiles])
+    return [finder.find(record, by_record.list_of(record)) for record in records]
+
+
+def _build_claims(drafts: list[ClaimDraft]) -> Iterator[Claim]:
+    """The claims in the order of the drafts, each of which goes when its claim is made."""
+    drafts.reverse()
+    while drafts:
+        yield drafts.pop().to_claim()
 
 
 def _confirms_guess(reference: Reference) -> bool:
@@ -191,7 +167,8 @@ def _confirms_guess(reference: Reference) -> bool:
 
 def _own_name_reference(key: EndpointKey) -> Reference:
     """Where even the default format finds no record name, such as `a-.example.org`."""
-    return Reference(TxtProfile(), (key.name,), "", ClaimFormat.LEGACY, exists=False, is_registered=False)
+    names = (key.name,)
+    return Reference(TxtProfile(), key.name, names, "", ClaimFormat.LEGACY, exists=False, is_registered=False)
 
 
 def _unnamed_record(endpoint: Endpoint) -> PairedEndpoint:
