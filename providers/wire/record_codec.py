@@ -43,6 +43,8 @@ _MAYBE_CONTROL = re2.compile(rb"\\[bfnrt]|\\u00[0189]|\\u007|[\x{7f}-\x{9f}]").s
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_*-]{1,63}+(?:\.[A-Za-z0-9_*-]{1,63}+)*+").fullmatch
 # Of several the last one counts, as in Go. Escapes stay: the text is decoded as JSON.
 _NAMES_IN_RAW = re.compile(rb'(?i:"dnsName")\s{0,8}:\s{0,8}("(?:[^"\\]|\\.){1,1024}+")').findall
+# Endpoints that are encoded at a time, to compare them with the body.
+_SLICE = 1_000
 _KEYS = (*ENDPOINT_KEYS, *PROPERTY_KEYS)
 _QUOTED_KEYS = tuple(f'"{key}"'.encode() for key in _KEYS)
 
@@ -124,14 +126,27 @@ def _decode_canonical(text: bytes, max_items: int) -> list[Endpoint] | None:
     except DECODE_ERRORS:
         return None
     raise_if_too_many(len(endpoints), max_items)
-    lines = _ENCODER.encode_lines(endpoints)
-    if lines[:-1].replace(b"\n", b",") != text[1:-1]:
-        return None
-    if len(text) > MAX_RECORD_BYTES and max(map(len, lines.split(b"\n"))) > MAX_RECORD_BYTES:
+    if not _is_written_as(endpoints, text):
         return None
     if any(not _is_plain(endpoint) and find_poison(endpoint) for endpoint in endpoints):
         return None
     return endpoints
+
+
+def _is_written_as(endpoints: list[Endpoint], text: bytes) -> bool:
+    """Whether this is what we would write for the endpoints, none of it too large. Slice by slice: together
+    the encoded endpoints would be as large as the body."""
+    position = 1
+    for start in range(0, len(endpoints), _SLICE):
+        lines = _ENCODER.encode_lines(endpoints[start : start + _SLICE])
+        if len(lines) > MAX_RECORD_BYTES and max(map(len, lines.split(b"\n"))) > MAX_RECORD_BYTES:
+            return False
+        # Each line ends in a line feed where the array has a comma, but for its last item.
+        end = b"," if start + _SLICE < len(endpoints) else b"]"
+        if not text.startswith(lines[:-1].replace(b"\n", b",") + end, position):
+            return False
+        position += len(lines)
+    return position == len(text) if endpoints else text == b"[]"
 
 
 def _decode_one_by_one(text: bytes, max_items: int) -> DecodedRecords:
