@@ -161,6 +161,8 @@ class NameResolver:
             return None
         name, record_type, claim_format = reading
         found = self._find_names(txt.key, name, record_type, candidate.wildcard_replacement)
+        if found and found[0] == name:
+            name = found[0]  # the text that the record set holds, in place of a second one
         return Reference(
             profile=candidate.profile,
             name_read=name,

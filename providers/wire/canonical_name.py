@@ -10,7 +10,7 @@ from ipaddress import IPv6Address
 
 import idna
 
-from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.endpoint import KNOWN_RECORD_TYPES, Endpoint, EndpointKey
 from providers.wire.errors import WireError
 
 MAX_NAME_LENGTH = 253
@@ -29,6 +29,8 @@ _ESCAPED_ASTERISK = "\\052"
 _ACE_PREFIX = "xn--"
 # TXT and NAPTR targets are text: a last dot belongs to it. Everywhere else it ends a name.
 _TYPES_WITH_TEXT = ("TXT", "NAPTR")
+# A million keys share the texts of their types.
+_SHARED_TYPES = {record_type: record_type for record_type in KNOWN_RECORD_TYPES}
 
 
 class InvalidName(WireError):
@@ -77,8 +79,11 @@ def has_second_reading(text: str) -> bool:
 
 def endpoint_key(endpoint: Endpoint) -> EndpointKey:
     """The identity used for matching. Raises InvalidName."""
+    record_type = endpoint.record_type
     return EndpointKey(
-        canonical_name(endpoint.dns_name), endpoint.record_type.upper(), endpoint.set_identifier
+        canonical_name(endpoint.dns_name),
+        _SHARED_TYPES.get(record_type) or record_type.upper(),
+        endpoint.set_identifier,
     )
 
 

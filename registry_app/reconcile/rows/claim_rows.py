@@ -74,8 +74,8 @@ class ClaimRowMaker:
         claim = self.snapshot.claims[index]
         reference = claim.profile.reference
         return (
-            claim.format.value,
-            claim.verdict.value,
+            str(claim.format),
+            str(claim.verdict),
             self.owner_keys[claim.owner_id] if claim.owner_id else None,
             plain_text(claim.resource),
             json_text(claim.labels),

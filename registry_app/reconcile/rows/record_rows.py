@@ -113,7 +113,7 @@ class RowMaker:
             endpoint.record_ttl,
             json_text(_properties(endpoint)) if endpoint.provider_specific else "[]",
             json_text(endpoint.labels) if endpoint.labels else "{}",
-            record.state.value,
+            str(record.state),
             self.owner_keys[record.owner_id] if record.owner_id else None,
             plain_text(resource_of(self.snapshot, record)),
             json_text(describe_beliefs(self.snapshot, record)) if record.beliefs else "[]",
