@@ -19,12 +19,14 @@ _CLOCKS_DIFFER_BY = timedelta(minutes=5)
 # The longest any run asks for at once is far shorter: a lease beyond this is of a clock that was wrong, and
 # whoever took it is fenced by its epoch should it still be there.
 _LONGEST_LEASE = timedelta(days=1)
+# The scheduler asks every three seconds, so that this limits the syncs in a second (333).
+_MOST_DUE = 1_000
 _NAMED = 5
 STRIP_LENGTH = 40
 _LATE_AFTER_INTERVALS = 3
 
 
-def find_due(now: datetime, *, limit: int = 500) -> list[int]:
+def find_due(now: datetime, *, limit: int = _MOST_DUE) -> list[int]:
     """Providers whose next sync is due and that nobody syncs right now, the longest waiting first.
 
     Nothing is marked: the worker that gets the lease syncs.
