@@ -12,7 +12,7 @@ WORKERS := $$((2 * $$(getconf _NPROCESSORS_ONLN)))
 # Without its bytecode every process that a test starts would compile the whole product again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run web worker beat migrate test test-deep test-services check format bench measure clean
+.PHONY: help run web worker beat migrate test test-deep test-services check format bench simulate measure clean
 
 help:
 	@echo "make run            everything on this machine, at http://127.0.0.1:$${PORT:-8000}/ (SAMPLE=0: start empty)"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-services  what a database, a broker or a browser can change: on private PostgreSQL and Redis"
 	@echo "make check          format, lint, types, import contracts, migrations, deployment checks"
 	@echo "make bench          figures, each with its floor and bar (SIZE=1000000, ONLY=\"sync transfer\", DATABASE_URL)"
+	@echo "make simulate       10,000 providers by number of workers (WORKERS=\"16 32\", PROVIDERS, INTERVAL, MINUTES, SEED)"
 	@echo "make measure        the size of the code, and how many files a sync and a transfer pass through"
 	@echo "make web | worker | beat | migrate   one role, settings from the environment"
 
@@ -88,6 +89,9 @@ format: .venv/development
 
 bench: prepared
 	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m bench
+
+simulate: prepared
+	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m bench.simulate
 
 measure: prepared
 	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m bench.measure
