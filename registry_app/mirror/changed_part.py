@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from providers.client.provider_client import RecordsAnswer
-from providers.registries.claim import TxtProfile
 from providers.registries.linked_names import NameLinks
 from providers.wire.canonical_name import canonical_name
 from providers.wire.elements import join_elements
@@ -14,7 +13,7 @@ from providers.wire.json_codec import decode_records
 from registry_app.mirror.element_diff import ElementDiff
 from registry_app.mirror.element_index import LARGEST_CHUNK, SET_ASIDE_KEY, ChunkDraft, compute_name_key
 from registry_app.mirror.reading import Reading
-from registry_app.mirror.snapshot import Snapshot, decode_snapshot, list_set_aside_names
+from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.mirror.view import AtNames
 
 # Beyond this a whole reading costs no more.
@@ -51,15 +50,15 @@ def read_changed_part(
     new_names = _read_new_names(diff, max_items)
     if new_names is None or "" in diff.gone:
         return None
-    aside = _list_names_set_aside(diff, new_names, reading.profiles, max_items) if set_aside else frozenset()
     known, most = diff.collect_name_keys(new_names), int(len(diff.elements) * _LARGEST_SHARE)
     names = NameLinks(reading.profiles).reach(
-        {*new_names.values(), *diff.gone, *names_beside, *aside},
+        {*new_names.values(), *diff.gone, *names_beside},
         lambda name: compute_name_key(name) in known,
         limit=most,
     )
     if names is None:
         return None
+    # What was set aside is read each time: a record set that is gone may be it.
     wanted = frozenset(map(compute_name_key, names)).union([SET_ASIDE_KEY] if set_aside else ())
     selected = [diff.elements[each] for each in diff.select(wanted, new_names)]
     chunks = diff.draft_changed(new_names)
@@ -107,12 +106,3 @@ def _read_new_names(diff: ElementDiff, max_items: int) -> Mapping[int, str] | No
     # Every endpoint that was not set aside has a name.
     names = [canonical_name(endpoint.dns_name) for endpoint in decoded.endpoints]
     return dict(zip(diff.new, names, strict=True))
-
-
-def _list_names_set_aside(
-    diff: ElementDiff, new_names: Mapping[int, str], profiles: Sequence[TxtProfile], max_items: int
-) -> frozenset[str]:
-    """The names of record sets that what was set aside may be, or may claim."""
-    selected = diff.select(frozenset([SET_ASIDE_KEY]), new_names)
-    decoded = decode_records(join_elements([diff.elements[each] for each in selected]), max_items=max_items)
-    return list_set_aside_names(decoded.set_aside, profiles)

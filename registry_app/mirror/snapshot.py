@@ -127,7 +127,7 @@ def decode_snapshot(
     pairing = pair(endpoints, profiles)
     pairing = join_stores(pairing, [*contents, *_read_carried(endpoints, registries)])
     records, claims = _refuse_long_owners(_once_each(pairing.records), pairing.claims)
-    set_aside_names = list_set_aside_names(decoded.set_aside, profiles)
+    set_aside_names = _list_set_aside_names(decoded.set_aside, profiles)
     return Snapshot(
         body=body,
         body_digest=body_digest or compute_response_digest(_blake2b(body), contents),
@@ -217,7 +217,7 @@ def _once_each(records: tuple[PairedEndpoint, ...]) -> tuple[PairedEndpoint, ...
     return tuple({record.key: record for record in reversed(records)}.values())[::-1]
 
 
-def list_set_aside_names(set_aside: Iterable[SetAside], profiles: Sequence[TxtProfile]) -> frozenset[str]:
+def _list_set_aside_names(set_aside: Iterable[SetAside], profiles: Sequence[TxtProfile]) -> frozenset[str]:
     """Names of record sets that an item set aside may be, or may claim."""
     spellings = {item.name.lower().removesuffix(".") for item in set_aside if item.name}
     return frozenset(

@@ -57,7 +57,8 @@ def purge_history() -> Purged:
     runs_before = now - settings.DNSADMIN_RETENTION_RUNS
     # The last stored sync of each provider stays: the mirror was made from it.
     stored = SyncRun.objects.filter(status=SyncRun.Status.STORED).values("provider_id").order_by()
-    last_stored = stored.annotate(last=models.Max("pk")).values("last")
+    # A list: as a subquery it would be computed again for each thousand rows that go.
+    last_stored = list(stored.annotate(last=models.Max("pk")).values_list("last", flat=True))
     old_runs = (
         SyncRun.objects.filter(started_at__lt=runs_before)
         .exclude(repeated_until__gte=runs_before)
