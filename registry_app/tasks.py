@@ -35,19 +35,20 @@ def tick() -> None:
     """Every few seconds: find what is due and enqueue a task for each. It does nothing else, so that no work
     can keep other work from being enqueued."""
     # What people wait for comes first: workers take tasks in order, and a task behind hundreds of syncs could
-    # expire at each tick before one comes to it.
+    # expire at each tick before one comes to it. Loops come last: they judge a response by the mirror, and a
+    # sync that is due as well makes that new.
     for transfer_id in due_transfers():
         run_transfer.apply_async((transfer_id,), expires=TASK_EXPIRES_SECONDS)
     for run_id in unfinished_loop_runs():
         finish_loop_run.apply_async((run_id,), expires=TASK_EXPIRES_SECONDS)
-    for loop_id in due_loops():
-        run_loop.apply_async((loop_id,), expires=TASK_EXPIRES_SECONDS)
-    for profile_id in due_resyncs():
-        resync_registry.apply_async((profile_id,), expires=TASK_EXPIRES_SECONDS)
-    for provider_id in providers_with_late_arrivals(fetch_now()):
-        reopen_if_applied_late.apply_async((provider_id,), expires=TASK_EXPIRES_SECONDS)
     for provider_id in find_due(fetch_now()):
         run_sync.apply_async((provider_id,), expires=TASK_EXPIRES_SECONDS)
+    for provider_id in providers_with_late_arrivals(fetch_now()):
+        reopen_if_applied_late.apply_async((provider_id,), expires=TASK_EXPIRES_SECONDS)
+    for profile_id in due_resyncs():
+        resync_registry.apply_async((profile_id,), expires=TASK_EXPIRES_SECONDS)
+    for loop_id in due_loops():
+        run_loop.apply_async((loop_id,), expires=TASK_EXPIRES_SECONDS)
 
 
 @shared_task
