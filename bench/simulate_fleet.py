@@ -20,8 +20,8 @@ class Costs:
     bytes_per_record_set: float = 299.0
     bytes_per_second: float = 12_500_000.0  # 100 Mbit/s
     sync: float = 0.07  # whatever the size: a TLS context (0.044) and 22 statements
-    unchanged_record_set: float = 1.3e-6
-    changed_record_set: float = 126e-6  # where 1 % of all changed
+    unchanged_record_set: float = 1.5e-6
+    changed_record_set: float = 13e-6  # where 1 % of all changed
     deadline: float = 30.0
     task: float = 0.003  # a message taken from the broker
     publish: float = 0.0007  # a message put into the broker
