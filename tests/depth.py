@@ -45,7 +45,7 @@ SYNC_SCHEDULES = _choose(3, 10, 20, 100, 5_000)
 STORE_SCHEDULES = _choose(3, 9, 15, 60, 3_000)
 LOOP_SCHEDULES = _choose(2, 5, 8, 40, 2_000)
 PARTIAL_SYNCS = _choose(5, 5, 20, 60, 2_000)
-PARTIAL_READINGS = _choose(6, 6, 30, 100, 5_000)
+PARTIAL_READINGS = _choose(3, 6, 30, 100, 5_000)
 # Workers killed at random moments.
 KILLS = _choose(10, 10, 20, 50, 2_000)
 # Requests for each operation of the API.

@@ -15,6 +15,8 @@ from tests.providers.client.certificates import Authority
 from tests.providers.client.making import HASTY, make_client
 from tests.providers.client.raw_server import Play, drip, raw_server, stay_silent
 
+pytestmark = pytest.mark.deep
+
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 
 

@@ -17,6 +17,8 @@ from tests.providers.conformance.by_meaning import ByMeaning, ByMeaningProvider
 from tests.reference_server import ReferenceProvider, make_zone
 from tests.servers.provider_server import PluginServer
 
+pytestmark = pytest.mark.deep
+
 _AS_SENT = "as ExternalDNS sends"
 
 

@@ -9,6 +9,8 @@ from providers.wire.endpoint import Endpoint, ProviderSpecificProperty
 from tests.providers.contract.conftest import Served
 from tests.reference_server import make_claim, make_record
 
+pytestmark = pytest.mark.deep
+
 WWW = "www.example.org"
 ONE, TWO, THREE = ("192.0.2.1",), ("192.0.2.2",), ("192.0.2.3",)
 RECORDS = [

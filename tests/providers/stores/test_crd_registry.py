@@ -22,6 +22,8 @@ from tests.kubernetes_api import faults
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 from tests.reference_server import make_record
 
+pytestmark = pytest.mark.deep
+
 BLUE = "heritage=external-dns,external-dns/owner=blue-cluster,external-dns/resource=service/shop/www"
 GREEN = BLUE.replace("blue", "green")
 WWW = make_record()

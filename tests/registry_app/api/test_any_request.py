@@ -20,7 +20,7 @@ from tests.reference_server import ReferenceProvider, make_zone
 from tests.registry_app.api.client import make_client
 from tests.registry_app.api.documented import document
 
-pytestmark = [pytest.mark.django_db, pytest.mark.random]
+pytestmark = [pytest.mark.django_db, pytest.mark.random, pytest.mark.deep]
 
 _UUID = "00000000-0000-0000-0000-000000000000"
 # Texts that mean something to one of the programs they pass through.

@@ -21,7 +21,7 @@ from tests.factories import (
 from tests.registry_app.api.client import API, items, make_client, make_token, read
 from tests.registry_app.api.documented import document
 
-pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db, pytest.mark.deep]
 
 _SECRET = "s3cr3t-of-blue"
 _UUID = "00000000-0000-0000-0000-000000000000"

@@ -17,7 +17,7 @@ from tests.reference_server import make_record
 from tests.registry_app.transfer.recording import RecordingProvider
 from tests.registry_app.transfer.stored_registries import open_registry
 
-pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db, pytest.mark.deep]
 
 BLUE = "blue-cluster"
 BOB = Actor(kind="user", name="bob", user_id=4711)

@@ -27,7 +27,7 @@ from tests.registry_app.loop.world import (
 )
 from tests.registry_app.transfer.world import rewrite
 
-pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True), pytest.mark.deep]
 STATUS = LoopRun.Status
 POST = "POST /records"
 

@@ -22,7 +22,7 @@ from tests.registry_app.loop.world import (
 )
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, register_owner, request
 
-pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True), pytest.mark.deep]
 
 
 def test_1_pre_existing_records_are_not_modified() -> None:

@@ -15,7 +15,7 @@ from tests.faults.fault import Fault
 from tests.reference_server import ReferenceProvider, make_record, make_zone
 from tests.registry_app.reconcile.syncing import mirrored, sync
 
-pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db, pytest.mark.deep]
 
 # What a person is told, fault by fault. Whether a port is closed, silent or another program's is not said.
 CODES = {

@@ -25,6 +25,8 @@ from tests.providers.stores.configmap.maps import (
     writes_to,
 )
 
+pytestmark = pytest.mark.deep
+
 FIRST = f"{BLUE}-storage"
 
 

@@ -28,6 +28,8 @@ from tests.strict_dynamodb import (
     refusal,
 )
 
+pytestmark = pytest.mark.deep
+
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.literals import ScalarAttributeTypeType
 

@@ -26,6 +26,8 @@ from tests.faults.fault import Fault
 from tests.kubernetes_api import faults
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 
+pytestmark = pytest.mark.deep
+
 ITEM = b'{"metadata":{"name":"a","namespace":"external-dns","resourceVersion":"7"}}'
 
 
