@@ -102,6 +102,7 @@ class Migration(migrations.Migration):
                 ("number", models.PositiveIntegerField()),
                 ("digest", models.BinaryField(max_length=16)),
                 ("hashes", models.BinaryField()),
+                ("hash_sum", models.BinaryField(max_length=16)),
                 ("name_keys", models.BinaryField()),
                 ("names", models.TextField()),
                 (

@@ -4,13 +4,13 @@ Chunks are in the order of the response they were made of. Most stand where they
 have others in their place; what is left is searched by hash, in whatever order it came.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
 
-from providers.wire.elements import ElementHasher
+from providers.wire.elements import HASH_BYTES, ElementHasher, sum_hashes
 from registry_app.mirror.element_index import ChunkDraft, ChunkHead, ChunkSource, compute_name_key
 from registry_app.mirror.moved_elements import Gap, MovedElements, find_moved
 
@@ -29,13 +29,37 @@ class Replaced:
     places: Sequence[int]
 
 
+def is_reordered(
+    elements: Sequence[msgspec.Raw], heads: Sequence[ChunkHead], hashes: Sequence[bytes]
+) -> bool:
+    """Whether a response, whose `hashes` are given, has the elements of the stored chunks in any order."""
+    if len(elements) != sum(head.size for head in heads):
+        return False
+    return sum_hashes(hashes) == sum(head.hash_sum for head in heads) % (1 << 8 * HASH_BYTES)
+
+
+def may_be_reordered(
+    elements: Sequence[msgspec.Raw], heads: Sequence[ChunkHead], hasher: ElementHasher
+) -> bool:
+    """Whether neither the first nor the last chunk stands where it stood."""
+    first, last = heads[0], heads[-1]
+    ends = ((first, elements[: first.size]), (last, elements[len(elements) - last.size :]))
+    return all(head.digest != hasher.hash_all(part) for head, part in ends)
+
+
 def compare_elements(
-    elements: Sequence[msgspec.Raw], heads: Sequence[ChunkHead], source: ChunkSource, hasher: ElementHasher
+    elements: Sequence[msgspec.Raw],
+    heads: Sequence[ChunkHead],
+    source: ChunkSource,
+    hasher: ElementHasher,
+    hashes: Sequence[bytes] | None = None,
 ) -> "ElementDiff":
-    """How a response differs from the stored chunks. Reads the hashes of those that changed."""
+    """How a response differs from the stored chunks. Reads the hashes of those that changed. `hashes` are
+    those of all elements, where they are known."""
+    hash_range = _build_hash_range(elements, hasher, hashes)
     starts = _place_chunks(elements, heads, hasher)
     stored = source.fetch_hashes([index for index, start in enumerate(starts) if start is None])
-    replaced = _find_replaced(elements, heads, starts, stored, hasher)
+    replaced = _find_replaced(heads, starts, stored, hash_range, len(elements))
     for index, each in replaced.items():
         starts[index] = each.start
     gaps = _list_gaps(starts, heads, len(elements))
@@ -47,8 +71,17 @@ def compare_elements(
             if replaced.pop(index, None) is None:
                 stored = {**stored, **source.fetch_hashes([index])}
     gaps = _list_gaps(starts, heads, len(elements))
-    moved = find_moved(elements, heads, gaps, stored, source, hasher)
+    found = [each for gap in gaps for each in hash_range(gap.start, gap.end)]
+    moved = find_moved(elements, heads, gaps, found, stored, source, hasher)
     return ElementDiff(elements, heads, starts, replaced, moved, source, hasher)
+
+
+def _build_hash_range(
+    elements: Sequence[msgspec.Raw], hasher: ElementHasher, hashes: Sequence[bytes] | None
+) -> Callable[[int, int], Sequence[bytes]]:
+    if hashes is not None:
+        return lambda start, end: hashes[start:end]
+    return lambda start, end: hasher.hash_each(elements[start:end])
 
 
 @dataclass(frozen=True)
@@ -178,16 +211,16 @@ def _list_gaps(starts: Sequence[int | None], heads: Sequence[ChunkHead], total: 
 
 
 def _find_replaced(
-    elements: Sequence[msgspec.Raw],
     heads: Sequence[ChunkHead],
     starts: Sequence[int | None],
     stored: Mapping[int, Sequence[bytes]],
-    hasher: ElementHasher,
+    hash_range: Callable[[int, int], Sequence[bytes]],
+    total: int,
 ) -> dict[int, Replaced]:
     """The chunks that stand where they stood but for a few elements; found as long as the number of elements
     before them is the same."""
     found: dict[int, Replaced] = {}
-    ends = _list_ends(starts, len(elements))
+    ends = _list_ends(starts, total)
     position = misses = 0
     for index, head in enumerate(heads):
         placed = starts[index]
@@ -197,7 +230,7 @@ def _find_replaced(
             continue
         if position > ends[index] or misses > _MOST_MISSES:
             break
-        hashes = hasher.hash_each(elements[start:position])
+        hashes = hash_range(start, position)
         pairs = zip(hashes, stored[index], strict=True)
         places = [place for place, (now, before) in enumerate(pairs) if now != before]
         if len(places) <= _LARGEST_SHARE_REPLACED * head.size:

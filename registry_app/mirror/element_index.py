@@ -25,10 +25,11 @@ SET_ASIDE_KEY = compute_name_key("")
 
 class ChunkHead(NamedTuple):
     """A stored chunk, without hashes and names. `digest` is empty where its elements do not follow one
-    another in the response."""
+    another in the response; `hash_sum` is the sum of its hashes."""
 
     number: int
     digest: bytes
+    hash_sum: int
     name_keys: Sequence[int]
 
     @property

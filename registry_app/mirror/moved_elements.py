@@ -152,14 +152,15 @@ def find_moved(
     elements: Sequence[msgspec.Raw],
     heads: Sequence[ChunkHead],
     gaps: Sequence[Gap],
+    hashes: Sequence[bytes],
     hashes_of: Mapping[int, Sequence[bytes]],
     source: ChunkSource,
     hasher: ElementHasher,
 ) -> MovedElements:
-    """Compare what is in the gaps with the chunks that stood there, whose hashes `hashes_of` has."""
+    """Compare what is in the gaps, with these `hashes`, with the chunks that stood there, whose hashes
+    `hashes_of` has."""
     positions = [position for gap in gaps for position in range(gap.start, gap.end)]
     stored = {index: hashes_of[index] for gap in gaps for index in range(gap.first, gap.last)}
-    hashes = hasher.hash_each([elements[position] for position in positions])
     changed = _find_changed(hashes, [each for found in stored.values() for each in found])
     return MovedElements(elements, heads, gaps, positions, hashes, stored, changed, source, hasher)
 

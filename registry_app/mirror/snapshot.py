@@ -8,7 +8,7 @@ from itertools import pairwise
 import msgspec
 
 from providers.client.provider_client import ProviderClient, RecordsAnswer
-from providers.http.answer import DIGEST_BYTES
+from providers.http.answer import DIGEST_BYTES, compute_body_digest
 from providers.registries.claim import Claim, ClaimVerdict, OwnershipState, PairedEndpoint, TxtProfile
 from providers.registries.join_stores import join_stores
 from providers.registries.pairing import pair
@@ -130,7 +130,7 @@ def decode_snapshot(
     set_aside_names = _list_set_aside_names(decoded.set_aside, profiles)
     return Snapshot(
         body=body,
-        body_digest=body_digest or compute_response_digest(_blake2b(body), contents),
+        body_digest=body_digest or compute_response_digest(compute_body_digest(body).hex(), contents),
         content_type=content_type,
         fetch_seconds=fetch_seconds,
         records=_mark_unknown(records, set_aside_names, registries),

@@ -34,9 +34,10 @@ class SnapshotIndex(models.Model):
 class SnapshotIndexChunk(models.Model):
     """About a hundred elements.
 
-    `hashes` are 16 bytes each, `name_keys` 4 (see `mirror.element_index`), `names` canonical names joined by
-    line feeds, empty for an element that was set aside. `digest` covers the elements as they follow one
-    another in the response; it is empty where they do not.
+    `hashes` are 16 bytes each, `hash_sum` is their sum, `name_keys` are 4 bytes each (see
+    `mirror.element_index`), `names` canonical names joined by line feeds, empty for an element that was set
+    aside. `digest` covers the elements as they follow one another in the response; it is empty where they do
+    not.
     """
 
     provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="snapshot_index_chunks")
@@ -44,6 +45,7 @@ class SnapshotIndexChunk(models.Model):
     number = models.PositiveIntegerField()
     digest = models.BinaryField(max_length=16)
     hashes = models.BinaryField()
+    hash_sum = models.BinaryField(max_length=16)
     name_keys = models.BinaryField()
     names = models.TextField()
 

@@ -8,7 +8,7 @@ from registry_app.clock import fetch_now
 from registry_app.mirror.baseline import thresholds_of
 from registry_app.mirror.changed_part import read_changed_part
 from registry_app.mirror.domain_filter import NegotiatedFilter
-from registry_app.mirror.element_diff import ElementDiff, compare_elements
+from registry_app.mirror.element_diff import ElementDiff, compare_elements, is_reordered, may_be_reordered
 from registry_app.mirror.reading import build_element_seed
 from registry_app.mirror.snapshot_facts import add_facts_not_read, gather_facts
 from registry_app.models import SnapshotIndex
@@ -24,18 +24,19 @@ from registry_app.reconcile.sync_context import PartRead, SyncContext, SyncResul
 
 @dataclass(frozen=True)
 class Changes:
-    """The elements of a response, compared with those of the accepted snapshot."""
+    """The elements of a response, compared with those of the accepted snapshot. `diff` is None where they are
+    the same in another order, which is read the same."""
 
     answer: RecordsAnswer
     response_digest: str
     index: SnapshotIndex
     chunks: StoredChunks
-    diff: ElementDiff
+    diff: ElementDiff | None
 
     @property
     def is_only_reordered(self) -> bool:
         """Whether it has the same elements in another order, which is read the same."""
-        return self.diff.is_same and not self.index.names_in_order
+        return self.diff is None or (self.diff.is_same and not self.index.names_in_order)
 
 
 def find_changes(context: SyncContext, answer: RecordsAnswer, response_digest: str) -> Changes | None:
@@ -52,7 +53,12 @@ def find_changes(context: SyncContext, answer: RecordsAnswer, response_digest: s
         return None
     chunks = fetch_chunks(index)
     hasher = ElementHasher(build_element_seed(provider))
-    diff = compare_elements(elements, chunks.heads, chunks, hasher)
+    hashes = None
+    if not index.names_in_order and chunks.heads and may_be_reordered(elements, chunks.heads, hasher):
+        hashes = hasher.hash_each(elements)
+        if is_reordered(elements, chunks.heads, hashes):
+            return Changes(answer, response_digest, index, chunks, None)
+    diff = compare_elements(elements, chunks.heads, chunks, hasher, hashes)
     return Changes(answer, response_digest, index, chunks, diff)
 
 
@@ -65,6 +71,8 @@ def read_changes(
     """The result of a sync that reads what changed alone: the mirror and the findings become what they would
     by a whole reading. None where only that one can tell. Database read."""
     provider, index = context.provider, changes.index
+    if changes.diff is None:
+        return None
     part = read_changed_part(
         changes.answer,
         changes.diff,

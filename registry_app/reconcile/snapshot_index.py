@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from providers.wire.canonical_name import canonical_name
-from providers.wire.elements import HASH_BYTES, ElementHasher, cut_elements
+from providers.wire.elements import HASH_BYTES, ElementHasher, cut_elements, sum_hashes
 from providers.wire.json_codec import DecodedRecords
 from registry_app.mirror.changed_part import may_be_linked_by_name, may_be_read_in_parts
 from registry_app.mirror.element_index import ChunkDraft, ChunkHead, compute_name_key, draft_chunks
@@ -18,7 +18,7 @@ from registry_app.reconcile.rows.bulk import Row, insert_rows, update_rows
 from registry_app.reconcile.rows.mirror_writes import Write, in_chunks
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
 
-_HASH_COLUMNS = ("digest", "hashes")
+_HASH_COLUMNS = ("digest", "hashes", "hash_sum")
 _NAME_COLUMNS = ("name_keys", "names")
 # A chunk is about as much to write as so many rows of the mirror.
 _ROWS_PER_CHUNK = 10
@@ -59,11 +59,12 @@ def fetch_chunks(index: SnapshotIndex) -> StoredChunks:
     rows = SnapshotIndexChunk.objects.filter(provider_id=index.pk, generation=index.generation)
     keys: list[int] = []
     heads: list[ChunkHead] = []
-    for pk, number, digest, name_keys in rows.order_by("number").values_list(
-        "pk", "number", "digest", "name_keys"
+    for pk, number, digest, hash_sum, name_keys in rows.order_by("number").values_list(
+        "pk", "number", "digest", "hash_sum", "name_keys"
     ):
         keys.append(pk)
-        heads.append(ChunkHead(number, bytes(digest), struct.unpack(f"<{len(name_keys) // 4}I", name_keys)))
+        unpacked = struct.unpack(f"<{len(name_keys) // 4}I", name_keys)
+        heads.append(ChunkHead(number, bytes(digest), int.from_bytes(hash_sum, "big"), unpacked))
     return StoredChunks(keys, heads)
 
 
@@ -196,7 +197,8 @@ def _delete_chunks(keys: Sequence[int]) -> None:
 
 
 def _hashes_of(draft: ChunkDraft) -> Row:
-    return draft.digest, b"".join(draft.hashes)
+    hash_sum = sum_hashes(draft.hashes).to_bytes(HASH_BYTES, "big")
+    return draft.digest, b"".join(draft.hashes), hash_sum
 
 
 def _names_of(draft: ChunkDraft) -> Row:

@@ -9,8 +9,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.wire.elements import ElementHasher, cut_elements
-from registry_app.mirror.element_diff import ElementDiff, compare_elements
+from providers.wire.elements import ElementHasher, cut_elements, sum_hashes
+from registry_app.mirror.element_diff import ElementDiff, compare_elements, is_reordered
 from registry_app.mirror.element_index import ChunkDraft, ChunkHead, compute_name_key, draft_chunks
 from tests.depth import examples
 
@@ -40,7 +40,12 @@ class _Stored:
     @property
     def heads(self) -> list[ChunkHead]:
         return [
-            ChunkHead(each.number, each.digest, tuple(map(compute_name_key, each.names or ())))
+            ChunkHead(
+                each.number,
+                each.digest,
+                sum_hashes(each.hashes),
+                tuple(map(compute_name_key, each.names or ())),
+            )
             for each in self.drafts
         ]
 
@@ -135,6 +140,17 @@ def test_the_same_elements_in_any_order_are_the_same(zone: _Zone, dice: random.R
     diff = _compare(stored, zone)
 
     assert (diff.is_same, diff.new, diff.gone) == (True, [], frozenset())
+    assert is_reordered(_cut(zone), stored.heads, _HASHER.hash_each(_cut(zone)))
+
+
+@settings(deadline=None, max_examples=examples(1_000))
+@given(st.lists(_ELEMENT, min_size=1, max_size=30), st.lists(_ELEMENT, min_size=1, max_size=30))
+def test_other_elements_are_no_other_order(zone: _Zone, other: _Zone) -> None:
+    stored, hashes = _store(zone), _HASHER.hash_each(_cut(other))
+
+    assert is_reordered(_cut(other), stored.heads, hashes) == (Counter(zone) == Counter(other))
+    known = compare_elements(_cut(other), stored.heads, stored, _HASHER, hashes)
+    assert (known.new, known.gone) == (_compare(stored, other).new, _compare(stored, other).gone)
 
 
 def test_the_same_response_reads_no_hash() -> None:
