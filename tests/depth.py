@@ -35,21 +35,21 @@ def _choose(*numbers: int) -> int:
 def examples(deep: int) -> int:
     """How many examples a property test tries that tries `deep` of them in `make test-deep`."""
     few = min(deep, max(10, deep // 100))
-    return _choose(few, few, min(deep, max(10, deep // 4)), deep, 10 * deep)
+    return _choose(few, few, min(deep, max(10, deep // 8)), deep, 10 * deep)
 
 
 # Schedules of faults, each of up to 200 operations.
-TRANSFER_SCHEDULES = _choose(4, 20, 24, 128, 5_000)
-TRANSFER_SCHEDULES_ACROSS_REGISTRIES = _choose(4, 4, 8, 50, 1_000)
-SYNC_SCHEDULES = _choose(3, 10, 20, 100, 5_000)
-STORE_SCHEDULES = _choose(3, 9, 15, 60, 3_000)
-LOOP_SCHEDULES = _choose(2, 5, 8, 40, 2_000)
-PARTIAL_SYNCS = _choose(5, 5, 20, 60, 2_000)
-PARTIAL_READINGS = _choose(3, 6, 30, 100, 5_000)
+TRANSFER_SCHEDULES = _choose(4, 20, 20, 128, 5_000)
+TRANSFER_SCHEDULES_ACROSS_REGISTRIES = _choose(4, 4, 5, 50, 1_000)
+SYNC_SCHEDULES = _choose(3, 10, 12, 100, 5_000)
+STORE_SCHEDULES = _choose(3, 9, 10, 60, 3_000)
+LOOP_SCHEDULES = _choose(2, 5, 6, 40, 2_000)
+PARTIAL_SYNCS = _choose(5, 5, 12, 60, 2_000)
+PARTIAL_READINGS = _choose(3, 6, 15, 100, 5_000)
 # Workers killed at random moments.
-KILLS = _choose(10, 10, 20, 50, 2_000)
+KILLS = _choose(10, 10, 12, 50, 2_000)
 # Requests for each operation of the API.
-REQUESTS = _choose(1, 2, 10, 50, 1_000)
+REQUESTS = _choose(1, 2, 5, 50, 1_000)
 
 
 def deep_after(count: int, rows: Iterable[Any]) -> list[Any]:

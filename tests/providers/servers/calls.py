@@ -33,8 +33,8 @@ def post_body(url: str, body: bytes, *, seconds: float = 5.0) -> requests.Respon
     return requests.post(f"{url}/records", data=body, headers=CONTENT, timeout=seconds)
 
 
-def exchange_bytes(port: int, sent: bytes, *, seconds: float = 5.0) -> bytes:
-    """Send raw bytes, then read until the server closes."""
+def exchange_bytes(port: int, sent: bytes, *, seconds: float = 20.0) -> bytes:
+    """Send raw bytes, then read until the server closes. A busy machine may take seconds for that."""
     with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection:
         connection.sendall(sent)
         return read_to_end(connection)
