@@ -29,7 +29,7 @@ from tests.factories import make_administrator, make_finding, make_owner, make_p
 from tests.reference_server import ReferenceProvider, make_claim, make_claim_encrypted_otherwise, make_record
 from tests.registry_app.api.client import API, items, make_client, read
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.deep]
 
 _HERITAGE = '"heritage=external-dns,external-dns/owner=blue-cluster"'
 _KEY = "0123456789abcdef0123456789abcdef"
