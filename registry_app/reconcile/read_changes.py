@@ -6,17 +6,17 @@ from providers.client.provider_client import RecordsAnswer
 from providers.wire.elements import ElementHasher, cut_elements
 from registry_app.clock import fetch_now
 from registry_app.mirror.baseline import thresholds_of
-from registry_app.mirror.changed_part import read_changed_part
+from registry_app.mirror.changed_part import ChangedPart, read_changed_part
 from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.element_diff import ElementDiff, compare_elements, is_reordered, may_be_reordered
 from registry_app.mirror.reading import build_element_seed
-from registry_app.mirror.snapshot_facts import add_facts_not_read, gather_facts
+from registry_app.mirror.snapshot_facts import SnapshotFacts, add_facts_not_read, gather_facts
 from registry_app.models import SnapshotIndex
 from registry_app.queries.record_event import count_changing_runs, fetch_histories
 from registry_app.reconcile.findings.find_all import MOST_OF_A_KIND
 from registry_app.reconcile.findings.scene import FLAPPING_CHANGES, FLAPPING_WINDOW
 from registry_app.reconcile.rows.comparison import compare_with_mirror
-from registry_app.reconcile.rows.mirror_diff import add_what_was_not_read
+from registry_app.reconcile.rows.mirror_diff import MirrorDiff, add_what_was_not_read
 from registry_app.reconcile.snapshot_index import StoredChunks, fetch_chunks, may_be_kept_up, read_facts
 from registry_app.reconcile.store_findings import count_most_of_a_kind
 from registry_app.reconcile.sync_context import PartRead, SyncContext, SyncResult
@@ -92,23 +92,25 @@ def read_changes(
         thresholds=thresholds_of(provider),
         names=part.names,
     )
-    found, before = gather_facts(part.snapshot), read_facts(index)
-    known = plan.tally.known_claims, plan.tally.known_record_sets
-    facts = replace(
-        add_facts_not_read(before, known, found, part.names), has_owner_labels=found.has_owner_labels
-    )
+    before = read_facts(index)
+    facts = _add_up_facts(before, plan, part)
     plan = add_what_was_not_read(
         plan,
         record_sets=provider.record_set_count,
         owned=before.record_sets_by_owner.total(),
         claims=provider.claim_count,
     )
-    chunk_keys = {
-        head.number: key for head, key in zip(changes.chunks.heads, changes.chunks.keys, strict=True)
-    }
-    part_read = PartRead(index, chunk_keys, part)
+    part_read = PartRead(index, changes.chunks.list_keys(), part)
     result = SyncResult(part.snapshot, plan, domain_filter, known_filter, facts, part_read)
     return result if may_be_kept_up(result) and not _may_be_too_many_findings(result, provider.pk) else None
+
+
+def _add_up_facts(before: SnapshotFacts, plan: MirrorDiff, part: ChangedPart) -> SnapshotFacts:
+    """The facts of the whole snapshot, of which a part was read and compared with the mirror."""
+    found = gather_facts(part.snapshot)
+    known = plan.tally.known_claims, plan.tally.known_record_sets
+    facts = add_facts_not_read(before, known, found, part.names)
+    return replace(facts, has_owner_labels=found.has_owner_labels)
 
 
 def _list_names_beside(context: SyncContext, index: SnapshotIndex) -> set[str]:

@@ -36,6 +36,10 @@ class StoredChunks:
     keys: Sequence[int]
     heads: Sequence[ChunkHead]
 
+    def list_keys(self) -> dict[int, int]:
+        """The primary key of each chunk by its number."""
+        return {head.number: key for head, key in zip(self.heads, self.keys, strict=True)}
+
     def fetch_hashes(self, indexes: Sequence[int]) -> dict[int, list[bytes]]:
         """Database read."""
         return {
