@@ -80,7 +80,7 @@ def _describe_items_read(row: SyncRun) -> str:
         return NOTHING  # it ended before anything was read, or there was nothing new to read
     if row.items_read is None:
         return "all"
-    return f"{row.items_read} that changed or belong to those"
+    return f"{row.items_read}: those that changed, and those that are linked with them"
 
 
 def _format_milliseconds(number: int | None) -> str:
