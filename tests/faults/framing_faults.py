@@ -112,10 +112,12 @@ def framed(framing: Framing) -> Fault:
         answer = exchange.answer()
         content = answer.body
         if framing is Framing.CHUNKED:
-            middle = len(content) // 2
+            middle, closes = len(content) // 2, exchange.closes
             exchange.send_head(answer.status, (*answer.headers, _CHUNKED))
             pieces = [_chunk(each) for each in (content[:middle], content[middle:]) if each]
             exchange.send_bytes(b"".join(pieces) + b"0\r\n\r\n")
+            # The answer is whole and announced no close: the client may use the connection again.
+            exchange.closes = closes
         elif framing is Framing.CLOSE_DELIMITED:
             exchange.send_head(answer.status, (*answer.headers, _CLOSE))
             exchange.send_bytes(content)

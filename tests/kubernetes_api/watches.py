@@ -39,7 +39,8 @@ class Watches:
         query = read_query(exchange.request)
         seconds = min(float(query.get("timeoutSeconds", _LONGEST_WATCH)), _LONGEST_WATCH)
         seen = int(query.get("resourceVersion") or 0)
-        exchange.send_head(200, (*JSON_HEADERS, ("Transfer-Encoding", "chunked")))
+        framing = (("Transfer-Encoding", "chunked"), ("Connection", "close"))
+        exchange.send_head(200, (*JSON_HEADERS, *framing))
         ends_at = time.monotonic() + seconds
         while time.monotonic() < ends_at and not exchange.stopping.is_set() and not exchange.client_left():
             if self._is_forgotten(seen):

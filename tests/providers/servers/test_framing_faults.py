@@ -1,10 +1,14 @@
 """Answers that break off, drip or never come: seen from a raw socket."""
 
+import http.client
+import json
 import socket
 import time
+from contextlib import closing
 
 import pytest
 
+from providers.wire.json_codec import WEBHOOK_MEDIA_TYPE
 from tests.faults import framing_faults
 from tests.faults.fault import Fault
 from tests.faults.framing_faults import Framing
@@ -121,6 +125,20 @@ def test_the_whole_answer_can_come_in_every_framing(framing: Framing) -> None:
         provider.faults.plan("GET /records", framing_faults.framed(framing))
 
         assert fetch_endpoints(provider.url) == ZONE
+
+
+def test_a_whole_answer_in_chunks_leaves_the_connection_open() -> None:
+    """A close that no header announces meets a client at its next request, now and then."""
+    with ReferenceProvider(ZONE) as provider:
+        provider.faults.plan("GET /records", framing_faults.framed(Framing.CHUNKED))
+        connection = http.client.HTTPConnection("127.0.0.1", provider.port, timeout=5)
+        with closing(connection):
+            connection.connect()
+            first_socket = connection.sock
+            for _ in range(2):
+                connection.request("GET", "/records", headers={"Accept": WEBHOOK_MEDIA_TYPE})
+                assert len(json.loads(connection.getresponse().read())) == len(ZONE)
+            assert connection.sock is first_socket
 
 
 def test_stopping_a_server_ends_what_would_last_for_ever() -> None:
