@@ -11,12 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-import boto3
 import msgspec
-import requests
 
 from providers.servers.wsgi_application import Answer, Request, WsgiApplication
 from tests.dynamodb_rules import (
@@ -32,6 +29,7 @@ from tests.dynamodb_rules import (
 from tests.faults.fault import Fault, FaultPlan
 from tests.faults.framing_faults import reset_connection
 from tests.faults.history import History
+from tests.moto_server import empty_moto, find_moto_url, open_client, pass_on
 from tests.servers.exchange import Exchange
 from tests.servers.http_server import HttpServer
 
@@ -94,16 +92,13 @@ class StrictDynamoDb:
     _made: dict[str, tuple[Any, Answer]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @cached_property
+    @property
     def client(self) -> "DynamoDBClient":
         """A client of moto itself, for what the tests prepare and look at."""
-        return boto3.client(
-            "dynamodb",
-            endpoint_url=self.moto_url,
-            region_name=REGION,
-            aws_access_key_id=KEY_ID,
-            aws_secret_access_key=SECRET,
+        client: DynamoDBClient = open_client(
+            "dynamodb", self.moto_url, region=REGION, key_id=KEY_ID, secret=SECRET
         )
+        return client
 
     def create_table(
         self, name: str = TABLE, *, key: tuple[str, ...] = ("k",), key_type: "ScalarAttributeTypeType" = "S"
@@ -191,7 +186,7 @@ class StrictDynamoDb:
 
     def _pass_on(self, request: Request, body: dict[str, Any]) -> Answer:
         headers = {name: request.headers[name] for name in ("content-type", "x-amz-target", "authorization")}
-        passed = requests.post(self.moto_url, data=msgspec.json.encode(body), headers=headers, timeout=60)
+        passed = pass_on(self.moto_url, msgspec.json.encode(body), headers)
         return Answer(passed.status_code, (("Content-Type", CONTENT_TYPE),), passed.content)
 
 
@@ -242,16 +237,8 @@ def _make(exchange: Exchange) -> None:
 
 @contextmanager
 def moto_server() -> Iterator[str]:
-    """moto's server, for many services one after the other: it takes its time to stop."""
-    from moto.server import ThreadedMotoServer  # takes a while, and is needed by few tests
-
-    moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    moto.start()
-    try:
-        host, port = moto.get_host_and_port()
-        yield f"http://{host}:{port}"
-    finally:
-        moto.stop()
+    """moto's server, for many services one after the other."""
+    yield find_moto_url()
 
 
 class _Application(WsgiApplication):
@@ -266,7 +253,7 @@ class _Application(WsgiApplication):
 @contextmanager
 def strict_dynamodb(moto_url: str) -> Iterator[StrictDynamoDb]:
     """The service on loopback, without any table."""
-    requests.post(f"{moto_url}/moto-api/reset", timeout=30)
+    empty_moto(moto_url)
     service = StrictDynamoDb(moto_url)
     server = HttpServer(_Application(service), observers=(service.history,), faults=service.faults)
     server.start()

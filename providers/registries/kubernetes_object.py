@@ -1,9 +1,20 @@
 """Objects of a Kubernetes API as values: JSON as it came; what we do not know is written back as it was."""
 
+import re
 from collections.abc import Mapping
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 KubernetesObject = dict[str, JsonValue]
+
+# A DNS-1123 subdomain. Possessive: on a hostile name the matching could be quadratic.
+MAX_OBJECT_NAME_LENGTH = 253
+_LABEL = r"[a-z0-9](?:[-a-z0-9]*+(?<=[a-z0-9]))?+"
+_SUBDOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})*+").fullmatch
+
+
+def is_object_name(text: str) -> bool:
+    """Whether a Kubernetes API takes this for the name of an object."""
+    return len(text) <= MAX_OBJECT_NAME_LENGTH and _SUBDOMAIN(text) is not None
 
 
 def read_object(obj: Mapping[str, object], *path: str) -> Mapping[str, object]:

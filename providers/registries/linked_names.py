@@ -1,12 +1,10 @@
 """Which names of a zone decide together who owns the record sets at them."""
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from providers.registries.claim import DEFAULT_PROFILE, TxtProfile
 from providers.registries.txt_names import TxtNameReader, list_names_meant
 from providers.wire.canonical_name import InvalidName, canonical_name
-from providers.wire.endpoint import Endpoint
 
 _TXT = "TXT"
 _WILDCARD = "*"
@@ -44,7 +42,7 @@ class NameLinks:
                     yield from reader.list_txt_names(f"{spelling}{dot}{rest}")
 
     def reach(
-        self, names: Collection[str], may_exist: Callable[[str], bool], *, limit: int
+        self, names: Collection[str], may_exist: Callable[[str], bool], *, limit: float
     ) -> set[str] | None:
         """The names, and all that is linked with them over any number of steps; None for more than `limit`.
         `may_exist`: whether there may be an endpoint at a name."""
@@ -57,52 +55,6 @@ class NameLinks:
             for other in {*self.list_claimed(name), *claiming} - reached:
                 reached.add(other)
                 waiting.append(other)
-        return reached
-
-
-class LinkedNames:
-    """The part of a zone that decides who owns the record sets at some names.
-
-    Pairing a whole zone again after each small change costs what the zone costs. What a TXT endpoint may
-    claim follows from its name alone, under the given profiles: endpoints that are linked so, over however
-    many steps, are paired among themselves the way they are in the whole zone. Used for any number of
-    readings of one zone; names that are gone stay linked, so that a part may have more than it needs, never
-    less.
-    """
-
-    def __init__(self, profiles: Iterable[TxtProfile]) -> None:
-        self._name_links = NameLinks(profiles)
-        self._places: dict[str, str | None] = {}
-        self._linked: set[str] = set()
-        self._links: dict[str, list[str]] = defaultdict(list)
-
-    def select(self, endpoints: Iterable[Endpoint], names: Collection[str]) -> list[Endpoint]:
-        """What is at canonical `names` and all that is linked with it, in the order it came. Endpoints
-        whose name cannot be read are left out: nothing is linked with them."""
-        placed = [(self._place(endpoint), endpoint) for endpoint in endpoints]
-        near = self._reach(names)
-        return [endpoint for place, endpoint in placed if place in near]
-
-    def _place(self, endpoint: Endpoint) -> str | None:
-        spelling = endpoint.dns_name
-        if spelling not in self._places:
-            self._places[spelling] = _canonical(spelling)
-        place = self._places[spelling]
-        if spelling not in self._linked and place is not None and endpoint.record_type.upper() == _TXT:
-            self._linked.add(spelling)
-            text = place if spelling.isascii() else spelling.lower().removesuffix(".")
-            for name in {*self._name_links.list_claimed(text)} - {place}:
-                self._links[place].append(name)
-                self._links[name].append(place)
-        return place
-
-    def _reach(self, names: Collection[str]) -> set[str]:
-        reached, waiting = set(names), list(names)
-        while waiting:
-            for name in self._links.get(waiting.pop(), ()):
-                if name not in reached:
-                    reached.add(name)
-                    waiting.append(name)
         return reached
 
 

@@ -81,7 +81,7 @@ class CrdStore:
         NothingSent as long as nothing was written, OutcomeUnknown after that.
         """
         wanted = [change for change in changes if change.old != change.new]
-        client = self._client.within(self._client.limits.seconds)
+        client = self._client.with_one_deadline()
         steps = self._plan(client, wanted)
         writing = _Writing(client, self._namespace)
         for made, step in enumerate(steps):
@@ -177,7 +177,9 @@ class _Writing:
         if step.change.old is None and not is_programmed(obj):
             # Before the claim: an instance that finds its object not programmed creates the record set anew.
             now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            obj = self.client.replace_status(DNS_RECORDS, self.namespace, build_programmed(obj, now=now))
+            obj = self.client.replace(
+                DNS_RECORDS, self.namespace, build_programmed(obj, now=now), subresource="/status"
+            )
             self.has_written = True
         self.client.replace(DNS_RECORDS, self.namespace, write_dns_record(obj, new))
         self.has_written = True
@@ -190,7 +192,7 @@ class _Writing:
     def _read_again(self, step: _Step, conflict: Conflict) -> KubernetesObject:
         name = read_metadata(step.obj or build_unclaimed(step.change.record), "name")
         with reading_before_write():
-            obj = self.client.read(DNS_RECORDS, self.namespace, name)
+            obj = self.client.find_object(DNS_RECORDS, self.namespace, name)
         if obj is None or not step.fits(obj):
             raise conflict
         return obj

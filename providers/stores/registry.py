@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import Limits
-from providers.http.errors import NothingSent, ProviderError
+from providers.http.errors import ProviderError, build_change_error
 from providers.registries.configmap.export import Export
 from providers.registries.configmap.resync import Comparison
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange, StoreReading
@@ -83,7 +83,7 @@ def reading_before_write() -> Iterator[None]:
     try:
         yield
     except ProviderError as error:
-        raise NothingSent(f"The change was not sent: {error}", reason=error, hint=error.hint) from error
+        raise build_change_error(error, was_sent=False) from error
 
 
 class RecordsResponse(Protocol):

@@ -1,30 +1,26 @@
 """What changes of claims are in the entries of ConfigMap registries; refused where one does not fit.
 
 A claim that comes is written before the one that goes, so that a record set has one at every moment. A
-change that stands already is no edit: what was cut short half-way is completed by asking for it again.
+change that stands already is what its entry says: what was cut short half-way is completed by asking for it
+again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from providers.registries.configmap.claims import parse_text
 from providers.registries.configmap.layout import format_map_name
-from providers.registries.configmap.registry import Registry
-from providers.registries.configmap.rows import NO_ENTRY, Entry, Row, build_row, describe_key, has_targets_of
+from providers.registries.configmap.registry import Entries, Registry, find_registry
+from providers.registries.configmap.rows import NO_ENTRY, Entry, build_row, describe_key
 from providers.registries.errors import RegistryError
 from providers.registries.stored_claim import StoredClaimChange
 from providers.wire.canonical_name import endpoint_key
-from providers.wire.endpoint import Endpoint, EndpointKey
+from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.poison import safe_text
 
 Registries = Mapping[str, Registry]
-# How entries are to stand afterwards, by owner.
-OwnerEdits = dict[str, dict[EndpointKey, Entry]]
-
-
-class _Unfitting(RegistryError):
-    """A change that does not fit what stands; the rest of a sentence that begins with its record set."""
 
 
 class _Place(NamedTuple):
@@ -40,65 +36,53 @@ class _Place(NamedTuple):
         return any(row.owner_id == self.owner_id for row in self.entry.rows)
 
 
-def build_edits(
-    changes: Iterable[StoredClaimChange], registries: Registries
-) -> tuple[OwnerEdits, OwnerEdits]:
-    """The edits that make these changes, none for what stands already: all of the first are made before any
-    of the second.
+def build_edits(changes: Iterable[StoredClaimChange], registries: Registries) -> list[tuple[str, Entries]]:
+    """What these changes make of entries, by owner: to be written in this order.
 
     `registries` are all that there are, by owner. Raises RegistryError for the first change that does not
     fit what stands, or that no row can have.
     """
-    edits: tuple[OwnerEdits, OwnerEdits] = ({}, {})
-    seen: set[tuple[str, EndpointKey]] = set()
+    coming: defaultdict[str, dict[EndpointKey, Entry]] = defaultdict(dict)
+    going: defaultdict[str, dict[EndpointKey, Entry]] = defaultdict(dict)
     for change in changes:
         try:
             key = endpoint_key(change.record)
-            for wave, owner_id, entry in _build_entries(change, key, registries):
-                if (owner_id, key) in seen:
-                    raise _Unfitting(f"is named twice for {owner_id}.")
-                seen.add((owner_id, key))
-                if entry is not None:
-                    edits[wave].setdefault(owner_id, {})[key] = entry
-        except _Unfitting as error:
-            raise RegistryError(f"{_describe(change.record)} {error}") from error
-        except RegistryError as error:
-            raise RegistryError(f"{_describe(change.record)}: {error}") from error
-        except WireError as error:
-            raise RegistryError(f"{_describe(change.record)} cannot have a row: {error.reason}.") from error
-    return edits
-
-
-def _describe(record: Endpoint) -> str:
-    return describe_key(EndpointKey(safe_text(record.dns_name), record.record_type, record.set_identifier))
+            for is_going, owner_id, entry in _build_entries(change, key, registries):
+                if key in coming[owner_id] or key in going[owner_id]:
+                    raise RegistryError(f"it is named twice for {owner_id}.")
+                (going if is_going else coming)[owner_id][key] = entry
+        except (RegistryError, WireError) as error:
+            record = change.record
+            named = EndpointKey(safe_text(record.dns_name), record.record_type, record.set_identifier)
+            reason = f"{error.reason}." if isinstance(error, WireError) else error
+            raise RegistryError(f"{describe_key(named)} cannot be changed: {reason}") from error
+    return [*sorted(coming.items()), *sorted(going.items())]
 
 
 def _build_entries(
     change: StoredClaimChange, key: EndpointKey, registries: Registries
-) -> Iterable[tuple[int, str, Entry | None]]:
-    """The entry of the owner whose claim comes, and of the one whose claim goes; None for what stands so."""
+) -> Iterator[tuple[bool, str, Entry]]:
+    """The entry of the owner whose claim comes, and of the one whose claim goes (True)."""
     old_owner, _ = parse_text(change.old) if change.old is not None else ("", {})
     new_owner, labels = parse_text(change.new) if change.new is not None else ("", {})
     if not old_owner and not new_owner:
-        raise _Unfitting("is changed from nothing to nothing.")
+        raise RegistryError("neither an old owner nor a new one is named.")
     old = _find_place(old_owner, key, registries) if old_owner not in ("", new_owner) else None
     new = None
     if new_owner:
         format_map_name(new_owner)
         new = _find_place(new_owner, key, registries)
-        yield 0, new_owner, _build_coming(change, new, old, labels)
+        yield False, new_owner, _build_coming(change, new, old, labels)
     if old:
         heir = new_owner or _find_heir(key, old_owner, registries) or change.heir
-        yield 1, old_owner, _build_going(change, old, new, heir)
+        yield True, old_owner, _build_going(change, old, new, heir)
 
 
 def _find_place(owner_id: str, key: EndpointKey, registries: Registries) -> _Place:
-    registry = registries.get(owner_id)
-    if registry is None:
-        return _Place(owner_id, NO_ENTRY, None)
+    registry = find_registry(registries, owner_id)
     claim = registry.claim_of(key)
     if claim is not None and claim.problem:
-        raise _Unfitting(f"is left as it is in the map of {owner_id}: {claim.problem}")
+        raise RegistryError(f"it is left as it is in the map of {owner_id}: {claim.problem}")
     return _Place(owner_id, registry.entries.get(key, NO_ENTRY), claim.text if claim else None)
 
 
@@ -113,40 +97,34 @@ def _find_heir(key: EndpointKey, owner_id: str, registries: Registries) -> str:
 
 def _build_coming(
     change: StoredClaimChange, place: _Place, going: _Place | None, labels: Mapping[str, str]
-) -> Entry | None:
-    """The entry with the claim as it is to stand; None if it stands so already."""
-    _raise_if_changed(change, place, None if going else change.old, change.new)
-    entry, stands = place.entry, place.text == change.new
+) -> Entry:
+    """The entry with the claim as it is to stand."""
+    _raise_if_changed(place, None if going else change.old, change.new)
+    rows, intents = place.entry.rows, place.entry.intents
     # A claim that moves from one owner to another may not become a mere intent on its way.
-    if change.is_intent and going is None and not place.is_settled:
+    if change.is_intent and not going and not place.is_settled:
         if not change.record.targets:
-            raise _Unfitting("has no targets, so there can be no intent for it.")
-        intent = build_row(change.record, place.owner_id, labels, _first(entry.intents))
-        if stands and has_targets_of(entry.intents[0], intent):
-            return None
+            raise RegistryError("it has no targets, so there can be no intent for it.")
         # A row that stands there is no claim of this owner: it names another owner, or none. It stays.
-        return Entry(entry.rows[:1], (intent,))
-    like = _first((*entry.rows, *entry.intents, *(going.entry.rows if going else ())))
-    row = build_row(change.record, place.owner_id, labels, like)
-    stands = stands and place.is_settled and not entry.intents
-    return None if stands and (change.is_intent or has_targets_of(entry.rows[0], row)) else Entry((row,))
+        return Entry(rows[:1], (build_row(change.record, place.owner_id, labels, *intents[:1]),))
+    if change.is_intent and place.text == change.new and place.is_settled:
+        return place.entry  # its row gets the new targets when they are there
+    known = (*rows, *intents, *(going.entry.rows if going else ()))
+    return Entry((build_row(change.record, place.owner_id, labels, *known[:1]),))
 
 
-def _build_going(change: StoredClaimChange, place: _Place, coming: _Place | None, heir: str) -> Entry | None:
+def _build_going(change: StoredClaimChange, place: _Place, coming: _Place | None, heir: str) -> Entry:
     """The entry as those of all others stand in the map: with its heir for an owner, or none."""
     if place.text is None and (coming is None or coming.text == change.new):
-        return None
-    _raise_if_changed(change, place, change.old)
+        return place.entry
+    _raise_if_changed(place, change.old)
+    rows = place.entry.rows[:1]
     if not place.is_settled:
-        return Entry(place.entry.rows[:1])  # an intent that came to nothing
-    return Entry((build_row(change.record, heir, {}, _first(place.entry.rows)),))
+        return Entry(rows)  # an intent that came to nothing
+    return Entry((build_row(change.record, heir, {}, *rows),))
 
 
-def _raise_if_changed(change: StoredClaimChange, place: _Place, *texts: str | None) -> None:
+def _raise_if_changed(place: _Place, *texts: str | None) -> None:
     if place.text not in texts:
         stands = "claims it no more" if place.text is None else "claims it in other words"
-        raise _Unfitting(f"is not as it was read before: {place.owner_id} {stands}.")
-
-
-def _first(rows: tuple[Row, ...]) -> Row | None:
-    return next(iter(rows), None)
+        raise RegistryError(f"it is not as it was read before: {place.owner_id} {stands}.")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from providers.registries.configmap.rows import Entry, Row
+from providers.registries.configmap.rows import NO_KEY, Entry, Row
 from providers.registries.errors import ForeignText, UnwritableLabel
 from providers.registries.labels import OWNER, describe_unreadable_owner, format_labels, parse_labels
 from providers.registries.stored_claim import StoredClaim
@@ -52,7 +52,7 @@ def read_claim(owner_id: str, key: EndpointKey, entry: Entry) -> StoredClaim | N
 
 def read_claims(owner_id: str, entries: Mapping[EndpointKey, Entry]) -> list[StoredClaim]:
     """What entries claim for the owner whose map they are in."""
-    found = (read_claim(owner_id, key, entry) for key, entry in entries.items())
+    found = (read_claim(owner_id, key, entry) for key, entry in entries.items() if key != NO_KEY)
     return [claim for claim in found if claim is not None]
 
 

@@ -23,6 +23,7 @@ from providers.registries.errors import RegistryError
 from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.json_shape import raise_if_too_many
+from providers.wire.poison import safe_text
 
 MAX_EXPORT_BYTES = 256 * 1024 * 1024
 _VERSION = 1
@@ -55,23 +56,18 @@ class _Document(msgspec.Struct, frozen=True, rename={"exported_at": "exportedAt"
 
 
 def export_registry(registry: Registry, *, when: datetime) -> bytes:
-    """The document of a registry. What is not valid stays behind and is counted."""
-    entries, count = [], registry.keyless
-    for key, entry in registry.entries.items():
-        count += len(entry.rows) + len(entry.intents)
-        rows, intents = (
-            tuple(row for row in each if not row.problem) for each in (entry.rows, entry.intents)
-        )
-        if not _find_problem(registry.owner_id, key, Entry(rows, intents)):
-            entries.append(Entry(rows, intents))
-    records = sorted(row.raw for entry in entries for row in entry.rows)
-    meant = sorted(intent.raw for entry in entries for intent in entry.intents)
+    """The document of a registry. A record set of which anything is not valid stays behind, and its rows are
+    counted."""
+    entries = registry.entries
+    valid = [entry for key, entry in entries.items() if not _find_problem(registry.owner_id, key, entry)]
+    records = sorted(row.raw for entry in valid for row in entry.rows)
+    meant = sorted(intent.raw for entry in valid for intent in entry.intents)
     document = _Document(
         kind="configmap-registry",
         version=_VERSION,
         owner=registry.owner_id,
         exported_at=when,
-        left_out=count - len(records) - len(meant),
+        left_out=sum(map(len, entries.values())) - len(records) - len(meant),
         digest=_compute_digest(registry.owner_id, when, records, meant),
         records=msgspec.Raw(format_rows(records).encode()),
         intents=msgspec.Raw(format_rows(meant).encode()),
@@ -85,10 +81,8 @@ def parse_export(document: bytes, *, max_items: int) -> Export:
         raise UnusableExport(f"The export is larger than {MAX_EXPORT_BYTES} bytes.")
     try:
         found = msgspec.json.decode(document, type=_Document)
-        records, intents = (
-            parse_rows(bytes(raw).decode(), max_items) for raw in (found.records, found.intents)
-        )
-        raise_if_too_many(len(records.rows) + len(intents.rows), max_items)
+        rows, intents = (parse_rows(bytes(raw).decode(), max_items) for raw in (found.records, found.intents))
+        raise_if_too_many(len(rows) + len(intents), max_items)
     except WireError as error:
         raise UnusableExport(f"The export cannot be read: {error.reason}.") from error
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -96,27 +90,26 @@ def parse_export(document: bytes, *, max_items: int) -> Export:
     if found.version != _VERSION:
         raise UnusableExport(f"The export has version {found.version}, which this release does not know.")
     format_map_name(found.owner)
-    raws = ([row.raw for row in records.rows], [row.raw for row in intents.rows])
-    has_unreadable = bool(records.unreadable or intents.unreadable)
-    if has_unreadable or found.digest != _compute_digest(found.owner, found.exported_at, *raws):
+    raws = ([row.raw for row in rows], [row.raw for row in intents])
+    if found.digest != _compute_digest(found.owner, found.exported_at, *raws):
         raise UnusableExport("The export is not as it was written: its digest is another.")
-    for key, entry in group_rows(records.rows, intents.rows).items():
+    for key, entry in group_rows(rows, intents).items():
         problem = _find_problem(found.owner, key, entry)
         if problem:
-            raise UnusableExport(f"The row of {key.name} in the export: {problem}")
-    return Export(found.owner, found.exported_at, records.rows, intents.rows, max(0, found.left_out))
+            raise UnusableExport(f"The row of {safe_text(key.name)} in the export: {problem}")
+    return Export(found.owner, found.exported_at, tuple(rows), tuple(intents), max(0, found.left_out))
 
 
 def build_restore(
     export: Export, registry: Registry, claimants: Mapping[EndpointKey, str]
 ) -> dict[EndpointKey, Entry]:
-    """The edits that bring an export back, none for what stands already.
+    """The entries that bring an export back.
 
     Rows without an owner are replaced: an instance that began anew has written those. Raises RegistryError
     where a row stands that says something else, or where another owner (`claimants`) claims what the export
     claims.
     """
-    edits: dict[EndpointKey, Entry] = {}
+    wanted: dict[EndpointKey, Entry] = {}
     for key, entry in group_rows(export.rows, export.intents).items():
         is_claim = entry.intents or entry.rows[0].owner_id == export.owner_id
         if is_claim and claimants.get(key, export.owner_id) != export.owner_id:
@@ -124,10 +117,8 @@ def build_restore(
         standing = registry.entries.get(key, NO_ENTRY)
         if not (_may_replace(standing.rows, entry.rows) and _may_replace(standing.intents, entry.intents)):
             raise RegistryError(f"{describe_key(key)} has a row here that says something else.")
-        wanted = Entry(entry.rows or standing.rows[:1], entry.intents or standing.intents[:1])
-        if wanted != standing:
-            edits[key] = wanted
-    return edits
+        wanted[key] = Entry(entry.rows or standing.rows[:1], entry.intents or standing.intents[:1])
+    return wanted
 
 
 def _may_replace(standing: tuple[Row, ...], rows: tuple[Row, ...]) -> bool:

@@ -13,34 +13,22 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from providers.registries.configmap.rows import NO_KEY
 from providers.registries.errors import RegistryError
+from providers.registries.kubernetes_object import MAX_OBJECT_NAME_LENGTH, is_object_name
 from providers.wire.canonical_name import MAX_NAME_LENGTH
 from providers.wire.endpoint import EndpointKey
-from providers.wire.poison import MAX_RECORD_TYPE_LENGTH, MAX_SET_IDENTIFIER_LENGTH, safe_text
+from providers.wire.poison import safe_text
 
 MAX_SHARDS = 256
 _DIGEST_LENGTH = 16
-_AFTER_ALL = EndpointKey("\U0010ffff", "", "")
-# What a Kubernetes API takes for the name of a ConfigMap, a DNS-1123 subdomain.
-_MAX_MAP_NAME_LENGTH = 253
-_LABEL = r"[a-z0-9](?:[-a-z0-9]*+(?<=[a-z0-9]))?+"
-_SUBDOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})*+").fullmatch
 _MAP_NAME = re.compile(r"(.+)-storage(?:-([1-9][0-9]{0,2}))?", re.DOTALL).fullmatch
 
-_Start = tuple[
-    Annotated[str, msgspec.Meta(max_length=MAX_NAME_LENGTH)],
-    Annotated[str, msgspec.Meta(max_length=MAX_RECORD_TYPE_LENGTH)],
-    Annotated[str, msgspec.Meta(max_length=MAX_SET_IDENTIFIER_LENGTH)],
-]
 _Read = TypeVar("_Read")
 
 
 class UnstorableOwner(RegistryError):
     """An owner id that no ConfigMap can be named after."""
-
-
-class UnreadableRegistry(RegistryError):
-    """A registry that cannot be read as a whole: never taken for an empty one. Its ConfigMap is named."""
 
 
 class MapName(NamedTuple):
@@ -59,12 +47,12 @@ class Shard(msgspec.Struct, frozen=True, omit_defaults=True, rename={"start": "f
     name: str
     rows: int
     digest: str
-    start: _Start | None = None
+    start: EndpointKey | None = None
 
     @property
     def place(self) -> EndpointKey:
         """Where it begins in the order of record sets; the first one does before all of them."""
-        return EndpointKey(*(self.start or ("", "", "")))
+        return self.start or EndpointKey("", "", "")
 
 
 class Index(msgspec.Struct, frozen=True):
@@ -80,7 +68,7 @@ class Index(msgspec.Struct, frozen=True):
 
     def range_of(self, number: int) -> tuple[EndpointKey, EndpointKey]:
         """The first record set that may be in a shard, and the end, which may not."""
-        places = [*(shard.place for shard in self.shards), _AFTER_ALL]
+        places = [*(shard.place for shard in self.shards), NO_KEY]
         return places[number], places[number + 1]
 
 
@@ -94,13 +82,8 @@ class ShardMark(msgspec.Struct, frozen=True, omit_defaults=True, rename={"start"
 
     version: Literal[1]
     digest: str
-    start: _Start | None = None
+    start: EndpointKey | None = None
     cut: int = 0
-
-
-def unreadable(name: str, reason: str) -> UnreadableRegistry:
-    """The error for a ConfigMap that cannot be read as a whole."""
-    return UnreadableRegistry(f"The ConfigMap {name} cannot be read as a registry: {reason}.")
 
 
 def format_map_name(owner_id: str) -> str:
@@ -109,7 +92,7 @@ def format_map_name(owner_id: str) -> str:
         raise UnstorableOwner(
             f"The owner id {safe_text(owner_id)!r} cannot be kept in a ConfigMap registry: its ConfigMap "
             f"would be named after it, and such a name takes lower-case letters, digits, `-` and `.` only, "
-            f"{_MAX_MAP_NAME_LENGTH} characters at most. Nothing was written."
+            f"{MAX_OBJECT_NAME_LENGTH} characters at most. Nothing was written."
         )
     return f"{owner_id}-storage"
 
@@ -139,10 +122,7 @@ def split_shard(
     names = [f"{first}-{new}" for new in range(1, MAX_SHARDS) if f"{first}-{new}" not in used]
     if len(names) < len(starts):
         raise RegistryError(f"The registry would need more than {MAX_SHARDS} ConfigMaps.")
-    new = [
-        _build_shard(name, (start.name, start.record_type, start.set_identifier), generation)
-        for name, start in zip(names, starts, strict=False)
-    ]
+    new = [_build_shard(name, start, generation) for name, start in zip(names, starts, strict=False)]
     return Index(1, generation, (*index.shards[: number + 1], *new, *index.shards[number + 1 :]))
 
 
@@ -155,21 +135,23 @@ def format_index(index: Index, rows: Sequence[int]) -> str:
     return f'{{"version":{index.version},"generation":{index.generation},\n "shards":[\n{lines}\n]}}'
 
 
-def parse_index(text: str, first: str) -> Index:
-    """The index in the map `first`. Raises UnreadableRegistry for whatever cannot be followed."""
-    index = _decode(Index, text, first, "index")
+def parse_index(text: str, first: str) -> Index | None:
+    """The index in the map `first`; None for whatever cannot be followed, or is of a newer release."""
+    index = _decode(Index, text)
+    if index is None:
+        return None
     names = [shard.name for shard in index.shards]
     places = [shard.place for shard in index.shards]
+    owners = {parsed and parsed.owner_id for parsed in map(parse_map_name, names)}
     is_followed = (
         names[0] == first
         and index.shards[0].start is None
-        and all(re.fullmatch(rf"{re.escape(first)}-[1-9][0-9]{{0,2}}", name) for name in names[1:])
+        and len(owners) == 1
         and len({*names}) == len(names)
         and places == sorted({*places})
+        and all(len(place.name) <= MAX_NAME_LENGTH for place in places)
     )
-    if not is_followed:
-        raise unreadable(first, "its index names a map that cannot be its shard, or in no order")
-    return index
+    return index if is_followed else None
 
 
 def format_mark(shard: Shard, cut: int = 0) -> str:
@@ -177,25 +159,24 @@ def format_mark(shard: Shard, cut: int = 0) -> str:
     return msgspec.json.encode(ShardMark(1, shard.digest, shard.start, cut)).decode()
 
 
-def parse_mark(text: str, name: str) -> ShardMark:
-    """What a shard says of itself. Raises UnreadableRegistry."""
-    return _decode(ShardMark, text, name, "`shard`")
+def parse_mark(text: str) -> ShardMark | None:
+    """What a shard says of itself; None where it cannot be read, or is of a newer release."""
+    return _decode(ShardMark, text)
 
 
 def _is_storable(owner_id: str) -> bool:
     """Whether there is room in the name of a ConfigMap for the owner id and the number of a shard."""
-    longest = f"{owner_id}-storage-{MAX_SHARDS}"
-    return len(longest) <= _MAX_MAP_NAME_LENGTH and _SUBDOMAIN(longest) is not None
+    return is_object_name(f"{owner_id}-storage-{MAX_SHARDS}")
 
 
-def _build_shard(name: str, start: _Start | None, generation: int) -> Shard:
+def _build_shard(name: str, start: EndpointKey | None, generation: int) -> Shard:
     """A shard's place in the layout of a generation."""
     place = msgspec.json.encode([name, start, generation])
     return Shard(name, 0, hashlib.sha256(place).hexdigest()[:_DIGEST_LENGTH], start)
 
 
-def _decode(kind: type[_Read], text: str, name: str, what: str) -> _Read:
+def _decode(kind: type[_Read], text: str) -> _Read | None:
     try:
         return msgspec.json.decode(text, type=kind)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise unreadable(name, f"its {what} cannot be read, or is of a newer release") from None
+        return None

@@ -1,6 +1,7 @@
 """The proposal's resync: where a ConfigMap registry and its provider differ, and what makes them agree."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from enum import StrEnum
 from itertools import islice
 from types import MappingProxyType
@@ -8,7 +9,7 @@ from types import MappingProxyType
 import msgspec
 
 from providers.registries.configmap.registry import Registry
-from providers.registries.configmap.rows import NO_ENTRY, Entry, Row, build_row, has_targets_of
+from providers.registries.configmap.rows import NO_ENTRY, NO_KEY, Entry, Row, build_row, has_targets_of
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.change_set import merge_parts
 from providers.wire.endpoint import Endpoint, EndpointKey
@@ -58,117 +59,102 @@ def compare_with_provider(
     `owners` are the owners of record sets by whatever registry: a row must not be without an owner
     where another owns its record set.
     """
-    found = _find_differences(registry, _read_endpoints_by_key(endpoints), owners)
-    listed = tuple(islice(found, MAX_DIFFERENCES))
-    return Comparison(listed, sum(1 for _ in found), registry.keyless)
+    records = _read_endpoints_by_key(endpoints)
+    rows = {key: entry.rows[0] for key, entry in registry.entries.items() if entry.rows and key != NO_KEY}
+    found = _find_differences(rows, records, _list_others(registry, owners))
+    return Comparison(tuple(islice(found, MAX_DIFFERENCES)), sum(1 for _ in found), registry.keyless)
 
 
 def build_rebuild(
     registry: Registry,
     endpoints: Iterable[Endpoint],
     claimants: Mapping[EndpointKey, str] = NO_OWNERS,
-    *,
-    keep_own: bool,
 ) -> dict[EndpointKey, Entry]:
-    """The edits that make the registry agree with the provider, and nothing for what agrees already.
+    """The entries with which the registry agrees with the provider.
 
     Every record set gets a row: the owner's own keep owner and labels, an intent that came true becomes a
     row, all others name who claims them in `claimants` (in whatever registry), or whom they named before, or
-    no owner. Rows without a record set go, but with `keep_own` not the owner's own: its record sets may be on
-    their way. What is not valid is left as it stands.
+    no owner. Rows without a record set go, but not the owner's own: its record sets may be on their way. What
+    is not valid is left as it stands.
     """
-    owner_id = registry.owner_id
     records = _read_endpoints_by_key(endpoints)
-    edits = {}
-    for key in [*records, *(registry.entries.keys() - records.keys())]:
-        standing = registry.entries.get(key, NO_ENTRY)
-        claim = registry.claim_of(key)
+    others = _list_others(registry, claimants)
+    wanted = {}
+    for key in {**records, **registry.entries}:
+        standing, claim = registry.entries.get(key, NO_ENTRY), registry.claim_of(key)
         if (claim and claim.problem) or any(row.problem for row in standing.rows):
             continue
         if key in records:
-            entry = _build_entry(owner_id, standing, records[key], _find_other(owner_id, key, claimants))
-        elif not keep_own:
-            entry = NO_ENTRY
-        elif any(row.owner_id == owner_id for row in standing.rows):
-            continue
-        else:
-            entry = Entry((), standing.intents)
-        if not _says_the_same(standing, entry):
-            edits[key] = entry
-    return edits
+            wanted[key] = _build_entry(registry, standing, records[key], others.get(key, ""))
+        elif all(row.owner_id != registry.owner_id for row in standing.rows):
+            wanted[key] = Entry((), standing.intents)
+    return wanted
 
 
-def _find_other(owner_id: str, key: EndpointKey, owners: Mapping[EndpointKey, str]) -> str:
-    """Who else owns a record set: the owner's own claims are in its own rows alone."""
-    found = owners.get(key, "")
-    return found if found != owner_id else ""
+def _list_others(registry: Registry, owners: Mapping[EndpointKey, str]) -> dict[EndpointKey, str]:
+    """Who else owns what: the owner's own claims are in its own rows alone."""
+    return {key: owner_id for key, owner_id in owners.items() if owner_id != registry.owner_id}
 
 
-def _build_entry(owner_id: str, standing: Entry, record: Endpoint, claimant: str) -> Entry:
+def _build_entry(registry: Registry, standing: Entry, record: Endpoint, other: str) -> Entry:
     """The entry of a record set that the provider shows."""
-    row, intents = next(iter(standing.rows), None), standing.intents
+    rows, intents = standing.rows[:1], standing.intents
+    owner_id, labels = registry.owner_id, {}
+    if rows and rows[0].owner_id == owner_id:
+        labels = rows[0].labels
+    elif intents and has_targets_of(intents[0], record):
+        labels, intents = intents[0].labels, ()
+    else:
+        owner_id = other or next((row.owner_id for row in rows if row.owner_id), "")
     try:
-        if row is not None and row.owner_id == owner_id:
-            return Entry((build_row(record, owner_id, row.labels, row),), intents)
-        if intents and has_targets_of(intents[0], record):
-            return Entry((build_row(record, owner_id, intents[0].labels, row),))
-        other = claimant or (row.owner_id or "" if row else "")
-        return Entry((build_row(record, other, {}, row),), intents)
+        return Entry((build_row(record, owner_id, labels, *rows),), intents)
     except WireError:
         return standing  # no reader would take such a row
-
-
-def _says_the_same(standing: Entry, entry: Entry) -> bool:
-    if standing.intents != entry.intents or bool(standing.rows) != bool(entry.rows):
-        return False
-    return all(
-        (old.owner_id, old.labels) == (new.owner_id, new.labels) and has_targets_of(old, new)
-        for old, new in zip(standing.rows, entry.rows, strict=False)
-    )
 
 
 def _read_endpoints_by_key(endpoints: Iterable[Endpoint]) -> dict[EndpointKey, Endpoint]:
     """The record sets a provider shows; one that it lists as several endpoints with all their targets."""
     found: dict[EndpointKey, list[Endpoint]] = {}
     for endpoint in endpoints:
-        try:
+        with suppress(InvalidName):  # no row could be about it
             found.setdefault(endpoint_key(endpoint), []).append(endpoint)
-        except InvalidName:
-            continue  # no row could be about it
     return {key: merge_parts(parts) for key, parts in found.items()}
 
 
 def _find_differences(
-    registry: Registry, records: Mapping[EndpointKey, Endpoint], owners: Mapping[EndpointKey, str]
+    rows: Mapping[EndpointKey, Row],
+    records: Mapping[EndpointKey, Endpoint],
+    others: Mapping[EndpointKey, str],
 ) -> Iterator[Difference]:
-    rows = {key: entry.rows[0] for key, entry in registry.entries.items() if entry.rows}
-    for key, row in rows.items():
-        record = records.get(key)
-        other = _find_other(registry.owner_id, key, owners)
-        shown = _describe_targets(record.targets) if record else "no record set"
-        if row.problem:
-            yield Difference(DifferenceKind.UNBELIEVABLE_ROW, key, safe_text(row.problem), shown)
+    for key in {**rows, **records}:
+        row, record, other = rows.get(key), records.get(key), others.get(key, "")
+        if row is None:
+            kind = DifferenceKind.RECORD_WITHOUT_ROW
+        elif row.problem:
+            kind = DifferenceKind.UNBELIEVABLE_ROW
         elif record is None:
-            yield Difference(DifferenceKind.ROW_WITHOUT_RECORD, key, _describe_row(row), shown)
+            kind = DifferenceKind.ROW_WITHOUT_RECORD
         elif not has_targets_of(row, record):
-            yield Difference(DifferenceKind.OTHER_TARGETS, key, _describe_row(row), shown)
+            kind = DifferenceKind.OTHER_TARGETS
         elif other and not row.owner_id:
-            shown = f"{shown}, owned by {safe_text(other)}"
-            yield Difference(DifferenceKind.OTHER_OWNER, key, _describe_row(row), shown)
-    for key, record in records.items():
-        if key not in rows:
-            shown = _describe_targets(record.targets)
-            yield Difference(DifferenceKind.RECORD_WITHOUT_ROW, key, "no row", shown)
+            kind = DifferenceKind.OTHER_OWNER
+        else:
+            continue
+        shown = _describe_targets(record.targets) if record else "no record set"
+        owned = f", owned by {safe_text(other)}" if kind is DifferenceKind.OTHER_OWNER else ""
+        yield Difference(kind, key, _describe_row(row), shown + owned)
 
 
-def _describe_row(row: Row) -> str:
+def _describe_row(row: Row | None) -> str:
+    if row is None:
+        return "no row"
+    if row.problem:
+        return safe_text(row.problem)
     owner = f"owned by {safe_text(row.owner_id)}" if row.owner_id else "unmanaged"
     return f"{_describe_targets(row.targets)}, {owner}"
 
 
 def _describe_targets(targets: tuple[str, ...]) -> str:
-    if not targets:
-        return "no targets"
-    words = ", ".join(safe_text(target) for target in targets[:_LISTED_TARGETS])
+    words = ", ".join(safe_text(target) for target in targets[:_LISTED_TARGETS]) or "no targets"
     rest = len(targets) - _LISTED_TARGETS
     return f"{words} and {rest} more" if rest > 0 else words

@@ -12,12 +12,24 @@ import msgspec
 from providers.wire.canonical_name import canonical_targets, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.errors import RecordTooLarge, WireError
-from providers.wire.json_reading import STRICT, JsonObject, collect_fields, make_fields, parse_json
-from providers.wire.json_shape import MAX_DEPTH, split_array, strip_frame
+from providers.wire.json_reading import (
+    STRICT,
+    JsonObject,
+    collect_fields,
+    make_fields,
+    parse_json,
+    read_labels,
+    read_text,
+    read_texts,
+)
+from providers.wire.json_shape import split_array, strip_frame
 from providers.wire.poison import MAX_RECORD_BYTES, find_poison, safe_text
-from providers.wire.strict_json import NotStrictJson, parse_strict_json
 
 _KEY_FIELDS = ("dnsName", "recordType", "setIdentifier")
+
+
+# Where rows are whose record set cannot be read: after all others, and in no range of them.
+NO_KEY = EndpointKey("\U0010ffff", "", "")
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
@@ -35,18 +47,41 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     problem: str = ""
 
 
-class RowList(msgspec.Struct, frozen=True):
-    """All rows of one list in their order, and the JSON of those whose record set cannot be read."""
-
-    rows: tuple[Row, ...] = ()
-    unreadable: tuple[bytes, ...] = ()
-
-
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """What a registry says of one record set. More than one row, or more than one intent, is a mistake."""
 
     rows: tuple[Row, ...] = ()
     intents: tuple[Row, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows) + len(self.intents)
+
+    def __add__(self, other: "Entry") -> "Entry":
+        """Both, valid rows first."""
+        rows, intents = (
+            tuple(sorted(each, key=lambda row: bool(row.problem)))
+            for each in (self.rows + other.rows, self.intents + other.intents)
+        )
+        return Entry(rows, intents)
+
+    def with_problem(self, problem: str) -> "Entry":
+        """With this problem in all rows that have none."""
+        rows, intents = (
+            tuple(msgspec.structs.replace(row, problem=row.problem or problem) for row in each)
+            for each in (self.rows, self.intents)
+        )
+        return Entry(rows, intents)
+
+    def says_the_same_as(self, other: "Entry") -> bool:
+        """Whether nothing would be another by writing one in place of the other."""
+        if (len(self.rows), len(self.intents)) != (len(other.rows), len(other.intents)):
+            return False
+        pairs = zip(self.rows + self.intents, other.rows + other.intents, strict=True)
+        return all(
+            old is new
+            or ((old.owner_id, old.labels) == (new.owner_id, new.labels) and has_targets_of(old, new))
+            for old, new in pairs
+        )
 
 
 NO_ENTRY = Entry()
@@ -68,23 +103,14 @@ _ENCODER = msgspec.json.Encoder()
 _FIELDS_DECODER = msgspec.json.Decoder(_Fields)
 _RAW_DECODER = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NAMES = make_fields(*_Fields.__struct_fields__)
-_EMPTY: dict[str, object] = {"dnsname": "", "owner": "", "target": "", "type": "", "set": ""}
 
 
-def parse_rows(text: str, max_items: int) -> RowList:
+def parse_rows(text: str, max_items: int) -> list[Row]:
     """The rows of a list. Raises WireError where the text is no JSON array: that is no empty list."""
     body = strip_frame(text.encode(errors="replace"))
     if body == b"null":
-        return RowList()  # a Go program writes its empty list so
-    rows: list[Row] = []
-    unreadable: list[bytes] = []
-    for raw in split_array(body, max_items):
-        row = _read_row(raw)
-        if row is None:
-            unreadable.append(raw)
-        else:
-            rows.append(row)
-    return RowList(tuple(rows), tuple(unreadable))
+        return []  # a Go program writes its empty list so
+    return [_read_row(raw) for raw in split_array(body, max_items)]
 
 
 def format_rows(raws: Iterable[bytes]) -> str:
@@ -145,8 +171,8 @@ def describe_key(key: EndpointKey) -> str:
     return f"{words} ({safe_text(key.set_identifier)})" if key.set_identifier else words
 
 
-def _read_row(raw: bytes) -> Row | None:
-    """A row; None where its record set cannot be read. Raises WireError if it is no JSON at all."""
+def _read_row(raw: bytes) -> Row:
+    """A row. Raises WireError if it is no JSON at all."""
     if len(raw) <= MAX_RECORD_BYTES:
         try:
             fields = _FIELDS_DECODER.decode(raw)
@@ -157,31 +183,38 @@ def _read_row(raw: bytes) -> Row | None:
     return _read_foreign_row(raw)
 
 
-def _read_foreign_row(raw: bytes) -> Row | None:
+def _read_foreign_row(raw: bytes) -> Row:
     """A row that is not as we write it. What cannot be read beside its record set is the row's problem."""
     value = parse_json(raw, "$", STRICT)
     if len(raw) > MAX_RECORD_BYTES or not isinstance(value, JsonObject):
-        return None
+        return _build_keyless(raw)
     try:
         known = collect_fields(value, _NAMES, "$", STRICT)
+        name, kind, identifier = (read_text(known.get(key), key) for key in ("dnsname", "type", "set"))
     except WireError:
-        return None  # a key twice, or in another case: a Go program reads keys in any case
-    found = {**_EMPTY, **{name: each for name, each in known.items() if each is not None}}
-    name, kind, identifier, owner = (found[key] for key in ("dnsname", "type", "set", "owner"))
-    if not (isinstance(name, str) and isinstance(kind, str) and isinstance(identifier, str)):
-        return None
-    fields, problem = _Fields(name, "", "", kind, set=identifier), ""
+        return _build_keyless(raw)  # a key twice, or in another case: a Go program reads keys in any case
+    fields, owner_id, problem = _Fields(name, "", "", kind, set=identifier), None, ""
     try:
         # On one line, all else as it was: a map may have no room for what a person indented.
         raw = msgspec.json.format(raw, indent=-1)
-        labels = parse_strict_json(raw, max_depth=MAX_DEPTH).get("labels") or {}
-        fields = msgspec.convert({**found, "labels": labels}, _Fields)
-    except (NotStrictJson, msgspec.MsgspecError) as error:
+        owner_id = read_text(known.get("owner"), "owner")
+        target, targets = (known.get(key) for key in ("target", "targets"))
+        fields = _Fields(
+            name,
+            owner_id,
+            read_text(target, "target"),
+            kind,
+            read_texts(targets, "targets"),
+            identifier,
+            read_labels(known.get("labels"), "labels", STRICT),
+        )
+        msgspec.json.decode(raw)  # half of a surrogate pair may stand in whatever is not ours
+    except (WireError, msgspec.MsgspecError) as error:
         problem = f"The row cannot be read: {error}."
-    return _check_row(raw, fields, owner if isinstance(owner, str) else None, problem)
+    return _check_row(raw, fields, owner_id, problem)
 
 
-def _check_row(raw: bytes, fields: _Fields, owner_id: str | None, problem: str = "") -> Row | None:
+def _check_row(raw: bytes, fields: _Fields, owner_id: str | None, problem: str = "") -> Row:
     targets = fields.targets or ((fields.target,) if fields.target else ())
     record = Endpoint(
         dns_name=fields.dnsname,
@@ -192,10 +225,14 @@ def _check_row(raw: bytes, fields: _Fields, owner_id: str | None, problem: str =
     )
     poison = find_poison(record)
     if not fields.type or (poison is not None and poison.field in _KEY_FIELDS):
-        return None
+        return _build_keyless(raw)
     if poison is not None:
         problem = problem or f"The row is not valid: {poison.reason}."
         record = msgspec.structs.replace(record, targets=(), labels={})
     if targets and fields.target != targets[0]:
         problem = problem or "The row names another target in `target` than first in `targets`."
     return Row(endpoint_key(record), owner_id, record.targets, record.labels, raw, problem)
+
+
+def _build_keyless(raw: bytes) -> Row:
+    return Row(NO_KEY, "", (), {}, raw, "The row does not say which record set it is about.")

@@ -6,30 +6,25 @@ that finds a closed shard writes a new generation of the index first: then the o
 on. The first shard needs no closing: the index is in it, so its split ends in one write.
 """
 
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import msgspec
 
-from providers.registries.configmap.layout import (
-    format_index,
-    format_map_name,
-    format_mark,
-    split_shard,
-)
+from providers.registries.configmap.layout import format_index, format_map_name, format_mark
 from providers.registries.configmap.registry import (
     INDEX,
     INTENTS,
     RECORDS,
     SHARD,
+    Entries,
     MapData,
     Registry,
     build_registry,
     measure_data,
 )
-from providers.registries.configmap.rows import NO_ENTRY, Entry, RowList, format_rows
+from providers.registries.configmap.rows import NO_ENTRY, format_rows
 from providers.registries.errors import RegistryError
 from providers.registries.kubernetes_object import read_metadata
 from providers.wire.endpoint import EndpointKey
@@ -40,16 +35,12 @@ _MAX_MAP_BYTES = 1024 * 1024
 # A shard that was split has room to grow.
 _FILL = 0.6
 
-# How entries are to stand afterwards; an empty one: not at all.
-Edits = Mapping[EndpointKey, Entry]
-
 
 class NoRoom(RegistryError):
     """Rows that no ConfigMap has room for."""
 
 
-@dataclass(frozen=True)
-class MapWrite:
+class MapWrite(NamedTuple):
     """What a ConfigMap is to have under our keys, and whether edits are in it: a split changes no row."""
 
     name: str
@@ -71,29 +62,32 @@ class WritePlan:
         self._maps = maps
         self._max_bytes = max_bytes
 
-    def add(self, owner_id: str, edits: Edits) -> None:
-        """Make these edits in an owner's registry, a new one if there is none. Raises RegistryError."""
+    def add(self, owner_id: str, wanted: Entries) -> None:
+        """Make an owner's registry say this of these record sets (nothing, where an entry is empty). What it
+        says already is not written. Raises RegistryError."""
+        standing = self._registries.get(owner_id)
+        entries = standing.entries if standing else {}
+        edits = {
+            key: entry
+            for key, entry in wanted.items()
+            if not entry.says_the_same_as(entries.get(key, NO_ENTRY))
+        }
         if not edits:
             return
-        registry = self._registries.get(owner_id) or self._begin(owner_id)
+        registry = standing or self._begin(owner_id)
         if registry.is_closed:
             index = msgspec.structs.replace(registry.index, generation=registry.index.generation + 1)
             registry = replace(registry, index=index, is_closed=False)
             self._write(registry, 0)
-        entries = {key: entry for key, entry in {**registry.rows, **edits}.items() if entry != NO_ENTRY}
-        edited = replace(registry, rows=entries)
-        data = _format_edited(edited, edits)
-        layout = edited.index
+        edited = registry.edited(edits)
         # From the last shard to the first: a split changes the numbers of those behind it.
-        for number in reversed(data):
-            texts = data[number] if edited.index is layout else format_map(edited, number)
-            if _measure(edited, number, texts) > self._max_bytes:
-                registry = self._split(registry, number, find_cuts(edited, number, self._max_bytes))
-                edited = replace(registry, rows=entries)
-        if edited.index is not layout:
-            data = _format_edited(edited, edits)
-        for number, texts in data.items():
-            self._append(edited, number, texts, has_edits=True)
+        for number in reversed(_list_shards(edited, edits)):
+            cuts = find_cuts(edited, number, self._max_bytes)
+            if cuts:
+                registry = self._split(registry, number, cuts)
+                edited = registry.edited(edits)
+        for number in _list_shards(edited, edits):
+            self._write(edited, number, has_edits=True)
         self._registries[owner_id] = edited
 
     def _begin(self, owner_id: str) -> Registry:
@@ -102,17 +96,16 @@ class WritePlan:
         if standing is not None and not standing.is_empty:
             raise NoRoom(
                 f"There is a ConfigMap {name} in the namespace {read_metadata(standing.obj, 'namespace')} "
-                "that is no registry: it has no `records`. It was left as it is."
+                "that is no registry: it has no `records`. It was left as it was."
             )
         return build_registry(owner_id)
 
-    def _split(self, registry: Registry, number: int, starts: list[EndpointKey]) -> Registry:
+    def _split(self, registry: Registry, number: int, starts: Sequence[EndpointKey]) -> Registry:
         """Split a shard before the record sets `starts`. No row is changed here."""
-        taken = {name for name, data in self._maps.items() if not data.is_shard}
-        index = split_shard(registry.index, number, starts, taken)
-        after = replace(registry, index=index)
+        taken = {name for name, data in self._maps.items() if data.mark is None}
+        after = registry.split(number, starts, taken)
         if number:
-            self._write(registry, number, cut=index.generation)
+            self._write(registry, number, cut=after.index.generation)
         elif registry.index.generation == 0:
             self._write(registry, 0)  # a shard without an index belongs to nothing
         for new in range(number + 1, number + 1 + len(starts)):
@@ -122,69 +115,58 @@ class WritePlan:
             self._write(after, number)
         return after
 
-    def _write(self, registry: Registry, number: int, *, cut: int = 0) -> None:
-        self._append(registry, number, format_map(registry, number, cut=cut), has_edits=False)
-
-    def _append(self, registry: Registry, number: int, data: dict[str, str], *, has_edits: bool) -> None:
+    def _write(self, registry: Registry, number: int, *, cut: int = 0, has_edits: bool = False) -> None:
         name = registry.index.shards[number].name
+        data = format_map(registry, number, cut=cut)
         if _measure(registry, number, data) > _MAX_MAP_BYTES:
             raise NoRoom(f"The ConfigMap {name} would take more than 1 MiB, which no Kubernetes API accepts.")
         self.writes.append(MapWrite(name, data, has_edits))
 
 
-def _format_edited(registry: Registry, edits: Edits) -> dict[int, dict[str, str]]:
-    """What each shard that has edits is to have, by number and in that order."""
-    numbers = sorted({registry.index.number_of(key) for key in edits})
-    return {number: format_map(registry, number) for number in numbers}
-
-
 def format_map(registry: Registry, number: int, *, cut: int = 0) -> dict[str, str]:
     """What a shard's ConfigMap has under our keys. `cut` is the generation that a split of it makes."""
     shard = registry.index.shards[number]
-    standing = registry.maps.get(shard.name)
-    unreadable, unreadable_intents = standing.lists if standing else (RowList(), RowList())
-    entries = [registry.rows[key] for key in _list_keys(registry, number)]
-    entries += registry.misplaced.get(shard.name, {}).values()
-    records = [row.raw for entry in entries for row in entry.rows] + [*unreadable.unreadable]
-    intents = [row.raw for entry in entries for row in entry.intents] + [*unreadable_intents.unreadable]
+    entries = [entry for _, entry in sorted(registry.shards[number].items())]
+    records = [row.raw for entry in entries for row in entry.rows]
+    intents = [row.raw for entry in entries for row in entry.intents]
     data = {RECORDS: format_rows(records)}
     if intents:
         data[INTENTS] = format_rows(intents)
     if number:
         data[SHARD] = format_mark(shard, cut)
     else:
-        places = [each.place for each in registry.index.shards]
-        counts = Counter(bisect_right(places, key) - 1 for key, entry in registry.rows.items() if entry.rows)
-        data[INDEX] = format_index(registry.index, [counts[each] for each in range(len(places))])
+        counts = [sum(len(entry.rows) for entry in each.values()) for each in registry.shards]
+        data[INDEX] = format_index(registry.index, counts)
     return data
 
 
 def find_cuts(registry: Registry, number: int, max_bytes: int) -> list[EndpointKey]:
     """Where a shard that is too large is split: the first record set of each new shard.
 
-    The answer rests on what is in the shard, not on any order. Raises NoRoom where splitting is no help.
+    The answer rests on what is in the shard, not on any order. It is empty too where splitting is no help.
     """
-    shard = registry.index.shards[number]
-    weights = {}
-    for key in _list_keys(registry, number):
-        entry = registry.rows[key]
-        weights[key] = sum(len(row.raw) + len(",\n") for row in (*entry.rows, *entry.intents))
-    size = _measure(registry, number, format_map(registry, number)) - sum(weights.values())
+    size = _measure(registry, number, format_map(registry, number))
+    if size <= max_bytes:
+        return []
+    start, end = registry.index.range_of(number)
+    weights = {
+        key: sum(len(row.raw) + len(",\n") for row in (*entry.rows, *entry.intents))
+        for key, entry in sorted(registry.shards[number].items())
+        if start <= key < end
+    }
+    size -= sum(weights.values())
     cuts: list[EndpointKey] = []
     for key, weight in weights.items():
-        if size + weight > int(max_bytes * _FILL) and key > shard.place:
+        if size + weight > int(max_bytes * _FILL) and key > start:
             cuts.append(key)
             size = 0
         size += weight
-    if not cuts:
-        raise NoRoom(f"The ConfigMap {shard.name} has no room for one more row.")
     return cuts
 
 
-def _list_keys(registry: Registry, number: int) -> list[EndpointKey]:
-    """The record sets of a shard, in their order."""
-    start, end = registry.index.range_of(number)
-    return sorted(key for key in registry.rows if start <= key < end)
+def _list_shards(registry: Registry, edits: Entries) -> list[int]:
+    """The numbers of the shards that have edits, in order."""
+    return sorted({registry.index.number_of(key) for key in edits})
 
 
 def _measure(registry: Registry, number: int, data: Mapping[str, str]) -> int:

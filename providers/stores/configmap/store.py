@@ -2,21 +2,31 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final
 
-from providers.http.errors import MalformedAnswer, NothingSent, OutcomeUnknown, ProviderError
+from providers.http.errors import (
+    ChangeNotConfirmed,
+    MalformedAnswer,
+    NothingSent,
+    OutcomeUnknown,
+    ProviderError,
+    build_change_error,
+)
 from providers.registries.configmap.changes import build_edits
 from providers.registries.configmap.export import Export, build_restore, export_registry
-from providers.registries.configmap.layout import UnreadableRegistry, parse_map_name
+from providers.registries.configmap.layout import parse_map_name
 from providers.registries.configmap.registry import (
     OUR_KEYS,
+    Entries,
     MapData,
     Registry,
-    build_registry,
+    UnreadableRegistry,
+    find_registry,
     read_registries,
 )
 from providers.registries.configmap.resync import NO_OWNERS, Comparison, build_rebuild, compare_with_provider
-from providers.registries.configmap.writing import MAX_SHARD_BYTES, Edits, MapWrite, WritePlan
+from providers.registries.configmap.writing import MAX_SHARD_BYTES, MapWrite, WritePlan
 from providers.registries.errors import RegistryError
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_texts
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange, StoreReading, compute_digest
@@ -26,8 +36,9 @@ from providers.stores.kubernetes.remembered import RememberedObjects
 from providers.wire.endpoint import Endpoint, EndpointKey
 
 _Registries = Mapping[str, Registry]
-# From all registries there are: the edits of each owner's, in waves, one after the other.
-_BuildEdits = Callable[[_Registries], Iterable[Mapping[str, Edits]]]
+_Owners = Mapping[EndpointKey, str]
+# From all registries there are: what the registries of owners are to say, in the order of writing.
+_BuildEdits = Callable[[_Registries], Iterable[tuple[str, Entries]]]
 # How often a write is begun at all: each time another writer was first, everything is read and compared anew.
 _MOST_BEGINNINGS: Final = 3
 _NAMED_MAPS: Final = 5
@@ -91,35 +102,29 @@ class ConfigMapStore:
         owner_id: str,
         endpoints: Iterable[Endpoint],
         *,
-        owners: Mapping[EndpointKey, str] = NO_OWNERS,
+        owners: _Owners = NO_OWNERS,
     ) -> Comparison:
         """Where an owner's registry and its provider's `endpoints`, all of them, differ.
 
         `owners` are the owners of record sets by other registries, such as TXT. Raises ProviderError.
         """
-        return compare_with_provider(_find_registry(self._fetch(), owner_id), endpoints, owners)
+        return compare_with_provider(find_registry(self._fetch(), owner_id), endpoints, owners)
 
     def rebuild(
-        self,
-        owner_id: str,
-        endpoints: Sequence[Endpoint],
-        *,
-        owners: Mapping[EndpointKey, str] = NO_OWNERS,
-        keep_own: bool = True,
+        self, owner_id: str, endpoints: Sequence[Endpoint], *, owners: _Owners = NO_OWNERS
     ) -> Comparison:
         """Make an owner's registry agree with what its provider shows, `endpoints`; what was different.
 
         What another owner claims in a map of its own, or has in `owners`, gets a row that names it. The
-        owner's own rows stay its own, and with `keep_own` stay even where there is no record set: it may be
-        on its way. Raises as `write` does.
+        owner's own rows stay its own, even where there is no record set: it may be on its way. Raises as
+        `write` does.
         """
 
-        def build(registries: _Registries) -> Iterable[Mapping[str, Edits]]:
-            registry = _find_registry(registries, owner_id)
-            claimants = {**owners, **_find_claimants(registries, owner_id)}
-            return [{owner_id: build_rebuild(registry, endpoints, claimants, keep_own=keep_own)}]
+        def build(registry: Registry, others: _Owners) -> Entries:
+            return build_rebuild(registry, endpoints, {**owners, **others})
 
-        return compare_with_provider(_find_registry(self._write(build), owner_id), endpoints, owners)
+        registries = self._write_registry(owner_id, build)
+        return compare_with_provider(find_registry(registries, owner_id), endpoints, owners)
 
     def export(self, owner_id: str, *, when: datetime) -> bytes:
         """The whole registry of an owner as one document. Raises ProviderError, NoRegistry among them."""
@@ -138,12 +143,7 @@ class ConfigMapStore:
         stands that contradicts it.
         """
 
-        def build(registries: _Registries) -> Iterable[Mapping[str, Edits]]:
-            registry = _find_registry(registries, export.owner_id)
-            claimants = _find_claimants(registries, export.owner_id)
-            return [{export.owner_id: build_restore(export, registry, claimants)}]
-
-        self._write(build)
+        self._write_registry(export.owner_id, partial(build_restore, export))
 
     def _fetch_objects(self, client: KubernetesClient) -> list[KubernetesObject]:
         """The ConfigMaps of our names."""
@@ -173,12 +173,21 @@ class ConfigMapStore:
     def _fetch(self) -> _Registries:
         return self._read(self._fetch_objects(self._client))[1]
 
+    def _write_registry(self, owner_id: str, build: Callable[[Registry, _Owners], Entries]) -> _Registries:
+        """Write what `build` makes of an owner's registry and of who else claims what."""
+
+        def build_wanted(registries: _Registries) -> list[tuple[str, Entries]]:
+            registry, others = find_registry(registries, owner_id), _find_others(registries, owner_id)
+            return [(owner_id, build(registry, others))]
+
+        return self._write(build_wanted)
+
     def _write(self, build: _BuildEdits) -> _Registries:
         """Read, decide and write; from the beginning again where another writer was first. What was read.
 
         One deadline for all of it: the caller's lease lasts as long as that, and no longer.
         """
-        client = self._client.within(self._client.limits.seconds)
+        client = self._client.with_one_deadline()
         written: list[str] = []
         for _ in range(_MOST_BEGINNINGS):
             try:
@@ -200,9 +209,8 @@ class ConfigMapStore:
         """`written`: here go the names of the ConfigMaps in which rows were changed."""
         maps, registries = self._read(self._fetch_objects(client))
         plan = WritePlan(registries, maps, MAX_SHARD_BYTES)
-        for wave in build(registries):
-            for owner_id, edits in sorted(wave.items()):
-                plan.add(owner_id, edits)
+        for owner_id, wanted in build(registries):
+            plan.add(owner_id, wanted)
         standing = {name: data.obj for name, data in maps.items()}
         for write in plan.writes:
             before = standing.get(write.name)
@@ -215,6 +223,8 @@ class ConfigMapStore:
         self, client: KubernetesClient, standing: KubernetesObject | None, write: MapWrite
     ) -> KubernetesObject:
         """Write a ConfigMap, all else in it kept, if it is as it was read; nothing is sent for no change."""
+        before = read_texts(standing or {}, "data")
+        data = {key: text for key, text in before.items() if key not in OUR_KEYS} | dict(write.data)
         if standing is None:
             metadata: KubernetesObject = {
                 "name": write.name,
@@ -223,34 +233,29 @@ class ConfigMapStore:
             }
             kind: KubernetesObject = {"apiVersion": CONFIG_MAPS.api_version, "kind": CONFIG_MAPS.kind}
             return client.create(
-                CONFIG_MAPS, self._namespace, {**kind, "metadata": metadata, "data": {**write.data}}
+                CONFIG_MAPS, self._namespace, {**kind, "metadata": metadata, "data": {**data}}
             )
-        before = read_texts(standing, "data")
-        others = {key: text for key, text in before.items() if key not in OUR_KEYS}
-        if before == {**others, **write.data}:
+        if before == data:
             return standing
-        return client.replace(CONFIG_MAPS, self._namespace, {**standing, "data": {**others, **write.data}})
+        return client.replace(CONFIG_MAPS, self._namespace, {**standing, "data": {**data}})
 
 
 def _compute_objects_digest(objects: Iterable[KubernetesObject]) -> bytes:
     """The digest of all that claims are read from: the texts of the registries' own keys, by ConfigMap."""
-    return compute_digest(sorted((read_metadata(obj, "name"), *_list_our_texts(obj)) for obj in objects))
-
-
-def _list_our_texts(obj: KubernetesObject) -> list[tuple[str, str]]:
-    texts = read_texts(obj, "data")
-    return [(key, texts[key]) for key in OUR_KEYS if key in texts]
+    found = {read_metadata(obj, "name"): read_texts(obj, "data") for obj in objects}
+    return compute_digest(
+        [
+            (name, *((key, texts[key]) for key in OUR_KEYS if key in texts))
+            for name, texts in sorted(found.items())
+        ]
+    )
 
 
 def _list_claims(registries: _Registries) -> list[StoredClaim]:
     return [claim for _, registry in sorted(registries.items()) for claim in registry.claims]
 
 
-def _find_registry(registries: _Registries, owner_id: str) -> Registry:
-    return registries.get(owner_id) or build_registry(owner_id)
-
-
-def _find_claimants(registries: _Registries, owner_id: str) -> dict[EndpointKey, str]:
+def _find_others(registries: _Registries, owner_id: str) -> dict[EndpointKey, str]:
     """Who else claims what: each of the other owners for its own record sets."""
     return {
         claim.key: other
@@ -261,24 +266,16 @@ def _find_claimants(registries: _Registries, owner_id: str) -> dict[EndpointKey,
     }
 
 
-def _build_failure(error: ProviderError | RegistryError, written: Sequence[str]) -> ProviderError:
+def _build_failure(error: ProviderError | RegistryError, written: Iterable[str]) -> ProviderError:
     """What a failed write is to its caller: nothing sent, or an outcome that has to be read."""
-    reason = error if isinstance(error, ProviderError) else None
-    if written:
+    names = list(dict.fromkeys(written))
+    if names:
+        more = f" and {len(names) - _NAMED_MAPS} more" if len(names) > _NAMED_MAPS else ""
         return OutcomeUnknown(
-            f"The change was made in part: {_list_maps(written)} before this happened: {error}",
-            reason=reason,
+            f"The change was made in part. Written: {', '.join(names[:_NAMED_MAPS])}{more}. Then: {error}",
+            reason=error if isinstance(error, ProviderError) else None,
             hint="Read the claims before doing anything. Asking for the same change again completes it.",
         )
-    if isinstance(error, (NothingSent, OutcomeUnknown)):
-        return error
-    hint = reason.hint if reason else ""
-    return NothingSent(f"The change was not sent: {error}", reason=reason, hint=hint)
-
-
-def _list_maps(written: Sequence[str]) -> str:
-    names = list(dict.fromkeys(written))
-    rest = len(names) - _NAMED_MAPS
-    more = f" and {rest} more" if rest > 0 else ""
-    listed = ", ".join(names[:_NAMED_MAPS])
-    return f"the ConfigMap {listed} was written" if len(names) == 1 else f"{listed}{more} were written"
+    if isinstance(error, RegistryError):
+        return NothingSent(f"The change was not made: {error}")
+    return error if isinstance(error, ChangeNotConfirmed) else build_change_error(error, was_sent=False)

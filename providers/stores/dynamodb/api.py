@@ -23,15 +23,13 @@ from providers.http.bounded_http import DEFAULT_LIMITS, BoundedHttp, Limits
 from providers.http.credentials import NO_CREDENTIALS
 from providers.http.errors import (
     AnswerTooLarge,
-    FailedAtProvider,
     InvalidAddress,
     MalformedAnswer,
     NotAProvider,
-    NothingSent,
-    OutcomeUnknown,
     ProviderError,
     Redirected,
-    RefusedByProvider,
+    build_change_error,
+    find_status_error,
     safe_excerpt,
 )
 from providers.http.exchange import Exchange
@@ -155,11 +153,11 @@ class DynamoDbApi:
             except (Throttled, TransactionInProgress) as error:
                 open_end = open_end or isinstance(error, TransactionInProgress)
                 if sending == _MOST_SENDINGS or not _wait(sending, deadline):
-                    raise _not_confirmed(error, is_open=open_end) from error
+                    raise build_change_error(error, was_sent=open_end) from error
             except ProviderError as error:
                 is_refused = isinstance(error, DynamoDbRefusal)
                 is_open = open_end or (exchange.began_sending and not is_refused)
-                raise _not_confirmed(error, is_open=is_open) from error
+                raise build_change_error(error, was_sent=is_open) from error
             else:
                 return
 
@@ -242,11 +240,10 @@ def _read_error(answer: Answer, request: Request) -> ProviderError:
         return refusal
     excerpt = safe_excerpt(body.decode("utf-8", errors="replace"), request.secrets)
     message = f"{origin} answered {status}{f': {excerpt}' if excerpt else ''}"
+    hint = "Check the endpoint: this is not how DynamoDB refuses a request."
     if status >= 500:
-        return FailedAtProvider(message, status=status, hint="The service failed: ask again later.")
-    return RefusedByProvider(
-        message, status=status, hint="Check the endpoint: this is not how DynamoDB refuses a request."
-    )
+        hint = "The service failed: ask again later."
+    return find_status_error(status)(message, status=status, hint=hint)
 
 
 def _wait(failures: int, deadline: Deadline) -> bool:
@@ -256,13 +253,3 @@ def _wait(failures: int, deadline: Deadline) -> bool:
         return False
     time.sleep(seconds)
     return True
-
-
-def _not_confirmed(reason: ProviderError, *, is_open: bool) -> NothingSent | OutcomeUnknown:
-    if is_open:
-        return OutcomeUnknown(
-            f"Whether the change was made is unknown: {reason}",
-            reason=reason,
-            hint="Read the table first. Do not send the change again without that.",
-        )
-    return NothingSent(f"The change was not made: {reason}", reason=reason, hint=reason.hint)

@@ -3,9 +3,11 @@
 import copy
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
 from types import MappingProxyType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 from urllib.parse import urlencode
 
 from providers.http.address_policy import AddressPolicy
@@ -22,22 +24,21 @@ from providers.http.errors import (
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata
 from providers.stores.kubernetes.objects import (
     PARTIAL_LIST,
-    complete_object,
-    decode_object,
+    Listing,
     encode_object,
-    read_page,
+    read_answer,
+    read_git_version,
 )
 from providers.stores.kubernetes.question import Question, Resource
 from providers.stores.kubernetes.refusals import (
+    CHECK_ADDRESS,
     ListExpired,
-    MissingObject,
     build_error,
     build_write_error,
 )
 from providers.wire.strict_json import NotStrictJson
 
-# Which version of which object: its uid, and its resourceVersion.
-ObjectVersion = tuple[str, str]
+_Read = TypeVar("_Read")
 
 CONFIG_MAPS: Final = Resource("api/v1", "configmaps", "ConfigMap", page_size=25)  # of up to 1 MiB each
 DNS_RECORDS: Final = Resource("apis/externaldns.k8s.io/v1alpha1", "dnsrecords", "DNSRecord")
@@ -78,15 +79,11 @@ class KubernetesClient:
         self._secrets = credentials.secrets()
         self._ends_at = math.inf
 
-    @property
-    def limits(self) -> Limits:
-        """How long one call may take, and how large its answer may be."""
-        return self._http.limits
-
-    def within(self, seconds: float) -> Self:
-        """A client of the same API, all of whose calls together take no longer than this from now on."""
+    def with_one_deadline(self) -> Self:
+        """A client of the same API, all of whose calls together take no longer than one may from now on."""
         client = copy.copy(self)
-        client._ends_at = min(self._ends_at, time.monotonic() + seconds)  # noqa: SLF001 - a copy of ourselves
+        ends_at = time.monotonic() + self._http.limits.seconds
+        client._ends_at = min(self._ends_at, ends_at)  # noqa: SLF001 - a copy of ourselves
         return client
 
     def list_objects(self, resource: Resource, namespace: str) -> list[KubernetesObject]:
@@ -96,52 +93,36 @@ class KubernetesClient:
         an empty one: before an empty list is accepted, the namespace itself is asked for. Where the account
         may not see it, an empty list is taken as it is.
         """
-        return self._list(resource, namespace, {"limit": str(resource.page_size)})
+        return self._list(Question("list", resource, namespace))
 
-    def list_versions(self, resource: Resource, namespace: str) -> dict[str, ObjectVersion]:
-        """The versions of all objects of a namespace, by name, as they stood at one moment.
+    def list_metadata(self, resource: Resource, namespace: str) -> list[KubernetesObject]:
+        """As `list_objects`, and with no other right: all objects, with their metadata alone."""
+        return self._list(Question("list", resource, namespace), is_partial=True)
 
-        As `list_objects` otherwise, and with no other right.
+    def find_object(self, resource: Resource, namespace: str, name: str) -> KubernetesObject | None:
+        """One object; None if there is none of that name. Raises ProviderError.
+
+        Out of a list that has no other: an account may be allowed to list and not to get.
         """
-        objects = self._list(resource, namespace, {"limit": str(_METADATA_PAGE)}, is_partial=True)
-        return {read_metadata(obj, "name"): read_version(obj) for obj in objects}
-
-    def find_listed(self, resource: Resource, namespace: str, name: str) -> KubernetesObject | None:
-        """One object out of a list that has no other; None if there is none of that name.
-
-        For accounts that may list and not get. Raises ProviderError.
-        """
-        query = {"limit": "2", "fieldSelector": f"metadata.name={name}"}
-        found = self._list(resource, namespace, query)
-        return next((obj for obj in found if read_metadata(obj, "name") == name), None)
-
-    def read(self, resource: Resource, namespace: str, name: str) -> KubernetesObject | None:
-        """One object; None if there is none of that name. Raises ProviderError."""
-        question = Question("get", resource, namespace, name)
-        try:
-            return self._read_object(self._ask(question), question)
-        except MissingObject:
-            return None
+        return next(iter(self._list(Question("list", resource, namespace, name))), None)
 
     def create(self, resource: Resource, namespace: str, obj: KubernetesObject) -> KubernetesObject:
         """Create an object, which names itself, and return it as it stands. Conflict if there is one."""
-        return self._write(Question("create", resource, namespace, read_metadata(obj, "name")), obj)
+        question = Question("create", resource, namespace, read_metadata(obj, "name"))
+        return self._ask(question, partial(read_answer, question), obj)
 
     def replace(
         self, resource: Resource, namespace: str, obj: KubernetesObject, *, subresource: str = ""
     ) -> KubernetesObject:
-        """Write an object as a whole in place of the one whose `metadata.resourceVersion` it carries.
+        """Write an object as a whole in place of the one whose `metadata.resourceVersion` it carries; or its
+        `subresource` (`/status`), which is left as it is otherwise.
 
         Conflict if it is another by now, or gone.
         """
         if not read_metadata(obj, "resourceVersion"):
             raise ValueError("Without its resourceVersion an object would replace whatever stands there.")
-        name = read_metadata(obj, "name")
-        return self._write(Question("update", resource, namespace, name, subresource), obj)
-
-    def replace_status(self, resource: Resource, namespace: str, obj: KubernetesObject) -> KubernetesObject:
-        """Write the `status` of an object, which `replace` leaves as it is. As `replace` otherwise."""
-        return self.replace(resource, namespace, obj, subresource="/status")
+        question = Question("update", resource, namespace, read_metadata(obj, "name"), subresource)
+        return self._ask(question, partial(read_answer, question), obj)
 
     def delete(self, resource: Resource, namespace: str, name: str, *, resource_version: str) -> None:
         """Delete an object if it still is that version. Conflict if it is another by now, or gone."""
@@ -152,80 +133,62 @@ class KubernetesClient:
             "kind": "DeleteOptions",
             "preconditions": {"resourceVersion": resource_version},
         }
-        self._ask(Question("delete", resource, namespace, name), options)
+        self._ask(Question("delete", resource, namespace, name), len, options)
 
     def check(self) -> str:
         """The version the API says it has, for a connection test. Raises ProviderError."""
-        body = self._ask(Question("get", _VERSION, ""))
+        return safe_excerpt(self._ask(Question("get", _VERSION, ""), read_git_version), self._secrets)
+
+    def _list(self, question: Question, *, is_partial: bool = False) -> list[KubernetesObject]:
+        client = self.with_one_deadline()
+        for _ in range(_MOST_BEGINNINGS - 1):
+            with suppress(ListExpired):
+                return client._fetch_pages(Listing(question, is_partial))  # noqa: SLF001 - as above
+        return client._fetch_pages(Listing(question, is_partial))  # noqa: SLF001
+
+    def _fetch_pages(self, listing: Listing) -> list[KubernetesObject]:
+        question = listing.question
+        query = {"limit": str(_METADATA_PAGE if listing.is_partial else question.resource.page_size)}
+        if question.name:
+            query["fieldSelector"] = f"metadata.name={question.name}"
+        accept = _PARTIAL if listing.is_partial else _JSON
+        while not listing.tokens or listing.tokens[-1]:
+            if listing.tokens:
+                query["continue"] = listing.tokens[-1]
+            self._ask(question, listing.add, query=query, accept=accept)
+            reason = ""
+            if listing.byte_count > _BODIES_PER_LIST * self._http.limits.max_body_bytes:
+                reason = "takes more bytes than allowed in all"
+            elif len(listing.objects) > self._http.limits.max_items:
+                reason = f"has more than {self._http.limits.max_items} objects"
+            if reason:
+                raise AnswerTooLarge(
+                    f"The list of {question.plural} in namespace {question.namespace} of the Kubernetes API "
+                    f"at {self._origin} {reason}; it was not used.",
+                    hint="Keep the registry in a namespace of its own, or raise the limits of the provider.",
+                )
+        if not listing.objects and not question.name:
+            self._raise_if_missing(question.namespace)
+        return list(listing.objects.values())
+
+    def _raise_if_missing(self, namespace: str) -> None:
         try:
-            version = decode_object(body).get("gitVersion")
-        except NotStrictJson:
-            version = None
-        if not isinstance(version, str) or not version:
-            raise self._malformed("does not say its version as a Kubernetes API does")
-        return safe_excerpt(version, self._secrets)
-
-    def _list(
-        self, resource: Resource, namespace: str, query: dict[str, str], *, is_partial: bool = False
-    ) -> list[KubernetesObject]:
-        question = Question("list", resource, namespace)
-        client = self.within(self.limits.seconds)
-        for beginning in range(_MOST_BEGINNINGS):
-            try:
-                objects = client._fetch_pages(question, query, is_partial=is_partial)  # noqa: SLF001
-                break
-            except ListExpired:
-                if beginning == _MOST_BEGINNINGS - 1:
-                    raise
-        if not objects and "fieldSelector" not in query:
-            try:
-                client._ask(Question("get", _NAMESPACES, namespace, namespace))  # noqa: SLF001
-            except RefusedByProvider as error:
-                if error.status != _FORBIDDEN:
-                    raise
-        return objects
-
-    def _fetch_pages(
-        self, question: Question, query: dict[str, str], *, is_partial: bool
-    ) -> list[KubernetesObject]:
-        objects: dict[str, KubernetesObject] = {}
-        tokens: list[str] = []
-        bytes_left = _BODIES_PER_LIST * self.limits.max_body_bytes
-        while not tokens or tokens[-1]:
-            more = {"continue": tokens[-1]} if tokens else {}
-            page = self._ask(question, query={**query, **more}, accept=_PARTIAL if is_partial else _JSON)
-            bytes_left -= len(page)
-            if bytes_left < 0:
-                raise self._too_large(question, "takes more bytes than allowed in all")
-            try:
-                token = read_page(page, question, objects, is_partial=is_partial)
-                if token in tokens:
-                    raise NotStrictJson("it does not say how it goes on")
-            except NotStrictJson as error:
-                raise self._malformed(
-                    f"sent a list of {question.plural} that cannot be used: {error}"
-                ) from None
-            if len(objects) > self.limits.max_items:
-                raise self._too_large(question, f"has more than {self.limits.max_items} objects")
-            tokens.append(token)
-        return list(objects.values())
-
-    def _write(self, question: Question, obj: KubernetesObject) -> KubernetesObject:
-        body = self._ask(question, obj)
-        try:
-            return self._read_object(body, question)
-        except MalformedAnswer as error:
-            raise build_write_error(error, was_sent=True) from error
+            self._ask(Question("get", _NAMESPACES, namespace, namespace), len)
+        except RefusedByProvider as error:
+            if error.status != _FORBIDDEN:
+                raise
 
     def _ask(
         self,
         question: Question,
+        read: Callable[[bytes], _Read],
         obj: KubernetesObject | None = None,
         *,
         query: Mapping[str, str] = MappingProxyType({}),
         accept: str = _JSON,
-    ) -> bytes:
-        """Send one request, once; the body of the success. With an object it is a write."""
+    ) -> _Read:
+        """Send one request, once; what `read` finds in the body of the success. With an object it is a
+        write."""
         exchange = self._http.begin()
         exchange.shorten(max(0.0, self._ends_at - time.monotonic()))
         headers = {"Accept": accept} | ({"Content-Type": _JSON} if obj else {})
@@ -235,35 +198,15 @@ class KubernetesClient:
             with self._http.send(exchange, _METHODS[question.verb], url, headers, body) as answer:
                 if answer.status not in _SUCCESSES:
                     raise build_error(self._origin, question, answer)
-                return answer.read_body().data
-        except ProviderError as error:
-            if not obj:
-                raise
+                data = answer.read_body().data
+            return read(data)
+        except NotStrictJson as problem:
+            error: ProviderError = MalformedAnswer(
+                f"What the Kubernetes API at {self._origin} answered to {question} was not used: {problem}.",
+                hint=CHECK_ADDRESS,
+            )
+        except ProviderError as failure:
+            error = failure
+        if obj:
             raise build_write_error(error, was_sent=exchange.began_sending) from error
-
-    def _read_object(self, body: bytes, question: Question) -> KubernetesObject:
-        try:
-            found = complete_object(decode_object(body), question)
-        except NotStrictJson as error:
-            raise self._malformed(f"sent an object that cannot be read ({error})") from None
-        if found is None or read_metadata(found, "name") != question.name:
-            raise self._malformed(f"sent something else than the {question.resource.kind} asked for")
-        return found
-
-    def _malformed(self, what: str) -> MalformedAnswer:
-        return MalformedAnswer(
-            f"The Kubernetes API at {self._origin} {what}; it was not used.",
-            hint="Check the address: it must be the API itself. Nothing of the response was used.",
-        )
-
-    def _too_large(self, question: Question, reason: str) -> AnswerTooLarge:
-        return AnswerTooLarge(
-            f"The list of {question.plural} in namespace {question.namespace} of the Kubernetes API at "
-            f"{self._origin} {reason}; it was not used.",
-            hint="Keep the registry in a namespace of its own, or raise the limits of the provider.",
-        )
-
-
-def read_version(obj: KubernetesObject) -> ObjectVersion:
-    """Which version of which object it is."""
-    return read_metadata(obj, "uid"), read_metadata(obj, "resourceVersion")
+        raise error

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from providers.registries.kubernetes_object import JsonValue, KubernetesObject, read_metadata, read_object
@@ -26,43 +27,64 @@ def encode_object(obj: Mapping[str, JsonValue]) -> bytes:
     return json.dumps(obj, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def complete_object(item: JsonValue, question: Question) -> KubernetesObject | None:
-    """An object of the kind asked for as it can be written back; None for what is none.
+def complete_object(item: JsonValue, question: Question) -> KubernetesObject:
+    """The object asked for as it can be written back. Raises NotStrictJson for anything else.
 
     Lists of the core group leave kind and version out of their items, which a write must have.
     """
-    if not isinstance(item, dict):
-        return None
     resource = question.resource
-    obj: KubernetesObject = {"apiVersion": resource.api_version, "kind": resource.kind, **item}
-    is_meant = (obj["apiVersion"], obj["kind"]) == (resource.api_version, resource.kind)
-    has_place = read_metadata(obj, "namespace") == question.namespace
-    has_identity = read_metadata(obj, "name") and read_metadata(obj, "resourceVersion")
-    return obj if is_meant and has_place and has_identity else None
+    if isinstance(item, dict):
+        obj: KubernetesObject = {"apiVersion": resource.api_version, "kind": resource.kind, **item}
+        name, version = (read_metadata(obj, key) for key in ("name", "resourceVersion"))
+        found = (obj["apiVersion"], obj["kind"], read_metadata(obj, "namespace"), name)
+        asked = (resource.api_version, resource.kind, question.namespace, question.name or name)
+        if found == asked and name and version:
+            return obj
+    raise NotStrictJson(f"something else than the {resource.kind} asked for, or one without its metadata")
 
 
-def read_page(
-    body: bytes, question: Question, objects: dict[str, KubernetesObject], *, is_partial: bool
-) -> str:
-    """Add the objects of a page of a list; the token that asks for the next one, empty after the last.
+def read_answer(question: Question, body: bytes) -> KubernetesObject:
+    """The one object that is asked for or written, in the body of the answer. Raises NotStrictJson."""
+    return complete_object(decode_object(body), question)
 
-    `is_partial`: the metadata of the objects is enough, whether an API sends more or not. Raises
-    NotStrictJson.
+
+def read_git_version(body: bytes) -> str:
+    """The version that an API says it has. Raises NotStrictJson."""
+    version = decode_object(body).get("gitVersion")
+    if not isinstance(version, str) or not version:
+        raise NotStrictJson("it does not say its version as a Kubernetes API does")
+    return version
+
+
+@dataclass
+class Listing:
+    """The answer to a list while it is read page by page.
+
+    `is_partial`: the metadata of the objects is enough, whether an API sends more or not.
     """
-    page = decode_object(body)
-    kind, items = page.get("kind"), page.get("items")
-    if kind != f"{question.resource.kind}List" and not (is_partial and kind == PARTIAL_LIST):
-        raise NotStrictJson("it is a list of something else, or no list")
-    if not isinstance(items, list):
-        raise NotStrictJson("it has no items")
-    for item in items:
-        metadata = {"metadata": item.get("metadata")} if isinstance(item, dict) else {}
-        obj = complete_object(metadata if is_partial else item, question)
-        if obj is None:
-            raise NotStrictJson("an item of it is no such object, or has no metadata")
-        if objects.setdefault(read_metadata(obj, "name"), obj) is not obj:
-            raise NotStrictJson("an object is in it twice")
-    token = read_object(page, "metadata").get("continue", "")
-    if not isinstance(token, str):
-        raise NotStrictJson("it does not say how it goes on")
-    return token
+
+    question: Question
+    is_partial: bool
+    objects: dict[str, KubernetesObject] = field(default_factory=dict)
+    # Each asked for one page; the last one, if it is not empty, asks for the next.
+    tokens: list[str] = field(default_factory=list)
+    byte_count: int = 0
+
+    def add(self, body: bytes) -> None:
+        """Add a page. Raises NotStrictJson."""
+        page = decode_object(body)
+        kind, items = page.get("kind"), page.get("items")
+        if kind != f"{self.question.resource.kind}List" and not (self.is_partial and kind == PARTIAL_LIST):
+            raise NotStrictJson("it is a list of something else, or no list")
+        if not isinstance(items, list):
+            raise NotStrictJson("it has no items")
+        for item in items:
+            metadata = {"metadata": item.get("metadata")} if isinstance(item, dict) else {}
+            obj = complete_object(metadata if self.is_partial else item, self.question)
+            if self.objects.setdefault(read_metadata(obj, "name"), obj) is not obj:
+                raise NotStrictJson("an object is in it twice")
+        token = read_object(page, "metadata").get("continue", "")
+        if not isinstance(token, str) or token in self.tokens:
+            raise NotStrictJson("it does not say how it goes on")
+        self.tokens.append(token)
+        self.byte_count += len(body)

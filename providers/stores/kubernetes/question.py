@@ -1,15 +1,9 @@
 """What is asked of a Kubernetes API: of which objects, in the words of a Role, and at which path."""
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from providers.http.errors import ProviderError
-
-_LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_IS_NAMESPACE: Final = re.compile(rf"(?!.{{64}}){_LABEL}").fullmatch
-_IS_NAME: Final = re.compile(rf"(?!.{{254}}){_LABEL}(?:\.{_LABEL})*").fullmatch
+from providers.registries.kubernetes_object import is_object_name
 
 
 class InvalidObjectName(ProviderError):
@@ -45,12 +39,12 @@ class Resource:
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked: a verb as a Role names it, and of what. `name` is empty for all objects."""
+    """What was asked: a verb as a Role names it, and of what. Without a `name`: of all objects."""
 
     verb: str
     resource: Resource
     namespace: str
-    name: str = ""
+    name: str | None = None
     subresource: str = ""
 
     @property
@@ -64,21 +58,16 @@ class Question:
         name: it would become part of the path."""
         if not self.resource.is_namespaced:
             return "/".join(filter(None, (self.resource.api, self.name and self.plural, self.name)))
-        _raise_if_unnamed(_IS_NAMESPACE, self.namespace, "a namespace")
-        if self.verb != "list":
-            _raise_if_unnamed(_IS_NAME, self.name, "an object")
+        for text in (self.namespace, self.name):
+            if text is not None and not is_object_name(text):
+                raise InvalidObjectName(
+                    f"{text[:253]!r} is not the name of an object or a namespace; nothing was sent.",
+                    hint="At most 253 lower-case letters, digits, - and ., each part beginning and ending "
+                    "with a letter or digit.",
+                )
         place = f"{self.resource.api}/namespaces/{self.namespace}/{self.resource.plural}"
         return place if self.verb in ("list", "create") else f"{place}/{self.name}{self.subresource}"
 
     def __str__(self) -> str:
-        what = f"{self.verb} {self.plural} {self.name}".rstrip()
+        what = f"{self.verb} {self.plural} {self.name or ''}".rstrip()
         return f"{what} in namespace {self.namespace}" if self.namespace else what
-
-
-def _raise_if_unnamed(is_name: Callable[[str], object], text: str, what: str) -> None:
-    if not is_name(text):
-        raise InvalidObjectName(
-            f"{text[:253]!r} is not the name of {what}; nothing was sent.",
-            hint="At most 253 lower-case letters, digits, - and . (a namespace: at most 63, no .), each part "
-            "beginning and ending with a letter or digit.",
-        )

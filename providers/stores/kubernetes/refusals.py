@@ -5,14 +5,13 @@ from typing import Final
 
 from providers.http.answer import Answer
 from providers.http.errors import (
-    FailedAtProvider,
     NothingSent,
     OutcomeUnknown,
     ProviderError,
-    Redirected,
     RefusedByProvider,
-    TooManyRequests,
     UnwelcomeStatus,
+    build_change_error,
+    find_status_error,
 )
 from providers.registries.kubernetes_object import read_texts
 from providers.stores.kubernetes.objects import decode_object
@@ -41,51 +40,46 @@ class MissingObject(RefusedByProvider):
     """Just the object asked for is not there: not its namespace, nor its whole resource."""
 
 
-_CHECK_ADDRESS: Final = "Check the address: it must be the API itself."
-# What an answer means, by its status, by what is missing (404), or by the first digit of its status; and the
-# way out. `{0}` is the question.
-_MEANINGS: Final[Mapping[int | str, str]] = {
-    400: "does not understand the request (400)",
-    401: "does not accept the credentials (401)",
-    403: "refuses (403): the account may not {0}",
-    "namespace": "has no namespace {0.namespace} (404)",
-    "object": "has no {0.resource.plural} {0.name} (404)",
-    "definition": "knows no {0.resource.plural} (404)",
-    "resource": "knows no {0.resource.plural} (404)",
-    405: "has no way to {0} (405)",
-    409: "refuses to {0} (409): another writer was first",
-    410: "no longer has the list that was being read (410)",
-    413: "refuses to {0} (413): the request is too large",
-    422: "refuses to {0} (422): the object is not valid to it",
-    429: "rejects requests because there were too many (429)",
-    "3": "redirects to another address ({status}), which dnsadmin does not follow",
-    "5": "failed ({status}) when asked to {0}",
+CHECK_ADDRESS: Final = "Check the address: it must be the API itself."
+_ANSWERED: Final = ("answered {1} when asked to {0}", CHECK_ADDRESS)
+# What an answer means, and the way out: by its status, by what is missing (404), or by the first digit of its
+# status. `{0}` is the question, `{1}` the status.
+_MEANINGS: Final[Mapping[int | str, tuple[str, str]]] = {
+    401: (
+        "does not accept the credentials ({1})",
+        "Check the token or the client certificate of this cluster: it may have expired.",
+    ),
+    403: (
+        "refuses ({1}): the account may not {0}",
+        'Give it a Role there: verb {0.verb} on the resource {0.plural}, apiGroup "{0.resource.api_group}".',
+    ),
+    "namespace": (
+        "has no namespace {0.namespace} ({1})",
+        "Check the namespace of the registry profile, and that this is the cluster meant.",
+    ),
+    "object": ("has no {0.resource.plural} {0.name} ({1})", "It was deleted, or never there."),
+    "resource": ("knows no {0.resource.plural} ({1})", CHECK_ADDRESS),
+    "definition": (
+        "knows no {0.resource.plural} ({1})",
+        "Check the address. The CustomResourceDefinition is {0.resource.plural}.{0.resource.api_group}.",
+    ),
+    409: (
+        "refuses to {0} ({1}): another writer was first",
+        "Read it again: it has the other writer's values now.",
+    ),
+    410: ("no longer has the list that was being read ({1})", "The next sync reads it from the start."),
+    429: ("rejects requests because there were too many ({1})", "Raise the sync interval of its providers."),
+    "3": (
+        "redirects to another address ({1}), which dnsadmin does not follow",
+        "Give the address it really listens at.",
+    ),
+    "4": (
+        "refuses to {0} ({1})",
+        "What it said tells why. Check the address, the API's version, and any proxy in between.",
+    ),
+    "5": ("failed ({1}) when asked to {0}", "Look at the API server's log; it may recover."),
 }
-_HINTS: Final[Mapping[int | str, str]] = {
-    400: "Check the API's version, and any proxy in between.",
-    401: "Check the token or the client certificate of this cluster: it may have expired.",
-    403: "Give it a Role there with the verb {0.verb} on the resource {0.plural} of the apiGroup "
-    '"{0.resource.api_group}".',
-    "namespace": "Check the namespace of the registry profile, and that this is the cluster meant.",
-    "object": "It was deleted, or never there.",
-    "definition": "Install the CustomResourceDefinition {0.resource.plural}.{0.resource.api_group}, and "
-    "check the address.",
-    409: "Read it again: it has the other writer's values now.",
-    410: "The next sync reads it from the start.",
-    413: "An object cannot be that large: keep fewer record sets in it.",
-    422: "What it said tells which field it does not take, or that the object is too large.",
-    429: "Raise the sync interval of its providers.",
-    "3": "Give the address it really listens at.",
-    "5": "Look at the API server's log; it may recover.",
-}
-_KINDS: Final[Mapping[int | str, type[UnwelcomeStatus]]] = {
-    "object": MissingObject,
-    410: ListExpired,
-    429: TooManyRequests,
-    "3": Redirected,
-    "4": RefusedByProvider,
-    "5": FailedAtProvider,
-}
+_OWN_KINDS: Final[Mapping[int | str, type[UnwelcomeStatus]]] = {"object": MissingObject, 410: ListExpired}
 
 
 def build_error(origin: str, question: Question, answer: Answer) -> UnwelcomeStatus:
@@ -97,14 +91,12 @@ def build_error(origin: str, question: Question, answer: Answer) -> UnwelcomeSta
         body = {"message": data.decode("utf-8", errors="replace")}
     status, message = answer.status, body.get("message")
     said = f" It said: {answer.excerpt(message)}" if message and isinstance(message, str) else ""
-    hundreds = str(min(status // 100, 5))
-    found: int | str = _find_missing(question, read_texts(body, "details")) if status == 404 else status
-    meaning = found if found in _MEANINGS else hundreds
-    explained = _MEANINGS.get(meaning, "answered {status} when asked to {0}").format(question, status=status)
-    return (_KINDS.get(meaning) or _KINDS.get(hundreds, UnwelcomeStatus))(
-        f"The Kubernetes API at {origin} {explained}.{said}",
+    meaning: int | str = _find_missing(question, read_texts(body, "details")) if status == 404 else status
+    words, hint = _MEANINGS.get(meaning) or _MEANINGS.get(str(min(status // 100, 5)), _ANSWERED)
+    return _OWN_KINDS.get(meaning, find_status_error(status))(
+        f"The Kubernetes API at {origin} {words.format(question, status)}.{said}",
         status=status,
-        hint=_HINTS.get(meaning, _CHECK_ADDRESS).format(question),
+        hint=hint.format(question),
         retry_after=answer.retry_after,
     )
 
@@ -116,22 +108,9 @@ def build_write_error(error: ProviderError, *, was_sent: bool) -> Conflict | Not
     """
     status = error.status if isinstance(error, RefusedByProvider) else 0
     if isinstance(error, MissingObject) or status == _CONFLICT:
-        return Conflict(
-            f"Nothing was written: {error}",
-            reason=error,
-            hint="Read what stands there now, and decide anew.",
-        )
-    if was_sent and status in (0, _REQUEST_TIMEOUT):
-        return OutcomeUnknown(
-            f"Whether it was written is unknown: {error}",
-            reason=error,
-            hint="Read what stands there before anything else; do not write it again unseen.",
-        )
-    return NothingSent(
-        f"Nothing was written: {error}",
-        reason=error,
-        hint=f"Nothing changed, so it may be tried again. {error.hint}".rstrip(),
-    )
+        hint = "Read what stands there now, and decide anew."
+        return Conflict(f"Nothing was written: {error}", reason=error, hint=hint)
+    return build_change_error(error, was_sent=was_sent and status in (0, _REQUEST_TIMEOUT))
 
 
 def _find_missing(question: Question, details: Mapping[str, str]) -> str:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata
-from providers.stores.kubernetes.client import KubernetesClient, ObjectVersion, read_version
+from providers.stores.kubernetes.client import KubernetesClient
 from providers.stores.kubernetes.question import Resource
 
 # More than that, and all of them are read in fewer requests.
@@ -29,7 +29,7 @@ class RememberedObjects:
     def fetch(self, client: KubernetesClient) -> list[KubernetesObject]:
         """All objects as they stood at one moment. Raises as `KubernetesClient.list_objects`; the deadline
         is that of one request, for all of them."""
-        client = client.within(client.limits.seconds)
+        client = client.with_one_deadline()
         objects = self._fetch_changed(client) if self._known else None
         if objects is None:
             objects = client.list_objects(self._resource, self._namespace)
@@ -39,17 +39,23 @@ class RememberedObjects:
     def _fetch_changed(self, client: KubernetesClient) -> list[KubernetesObject] | None:
         """The objects of one moment; None where it is better to read all of them."""
         for _ in range(_MOST_BEGINNINGS):
-            versions = client.list_versions(self._resource, self._namespace)
+            shown = client.list_metadata(self._resource, self._namespace)
+            versions = {read_metadata(obj, "name"): _read_version(obj) for obj in shown}
             changed = [name for name, version in versions.items() if not self._is_known(name, version)]
             if len(changed) > _MOST_CHANGED:
                 return None
             for name in changed:
-                obj = client.find_listed(self._resource, self._namespace, name)
+                obj = client.find_object(self._resource, self._namespace, name)
                 if obj is not None:
                     self._known[name] = obj
             if all(self._is_known(name, versions[name]) for name in changed):
                 return [self._known[name] for name in versions]
         return None
 
-    def _is_known(self, name: str, version: ObjectVersion) -> bool:
-        return name in self._known and read_version(self._known[name]) == version
+    def _is_known(self, name: str, version: tuple[str, str]) -> bool:
+        return name in self._known and _read_version(self._known[name]) == version
+
+
+def _read_version(obj: KubernetesObject) -> tuple[str, str]:
+    """Which version of which object it is."""
+    return read_metadata(obj, "uid"), read_metadata(obj, "resourceVersion")

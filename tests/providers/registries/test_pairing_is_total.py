@@ -8,7 +8,7 @@ from providers.registries.encryption import encrypt_labels_text
 from providers.registries.pairing import pair
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
-from tests.providers.registries.external_dns_reading import read_name
+from tests.external_dns.reading import read_name
 from tests.providers.registries.zone import BLUE, GREEN, KEY, OTHER_KEY
 
 PROFILES = [

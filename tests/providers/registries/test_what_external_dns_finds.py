@@ -11,7 +11,7 @@ from providers.registries.claim_reading import list_tried
 from providers.registries.pairing import pair
 from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
-from tests.providers.registries.external_dns_reading import read_owners
+from tests.external_dns.reading import read_owners
 from tests.providers.registries.test_pairing_is_total import PROFILES, any_endpoint
 from tests.providers.registries.zone import BLUE, GREEN, make_record, make_txt
 

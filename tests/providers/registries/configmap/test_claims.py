@@ -1,6 +1,7 @@
 """Which rows of an owner's map are its claims, and what they say."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -17,15 +18,15 @@ TEXT = f"heritage=external-dns,external-dns/owner={BLUE}"
 WWW = EndpointKey("www.example.org", "A", "")
 
 
-def rows_of(*rows: dict[str, object]) -> tuple[Row, ...]:
-    return parse_rows(json.dumps(rows), max_items=10).rows
+def rows_of(*rows: dict[str, object]) -> list[Row]:
+    return parse_rows(json.dumps(rows), max_items=10)
 
 
 def row(name: str = "www.example.org", owner: object = BLUE, **more: object) -> dict[str, object]:
     return {"dnsname": name, "owner": owner, "target": "192.0.2.1", "type": "A", **more}
 
 
-def claims_of(rows: tuple[Row, ...], intents: tuple[Row, ...] = ()) -> list[StoredClaim]:
+def claims_of(rows: Sequence[Row], intents: Sequence[Row] = ()) -> list[StoredClaim]:
     found = [read_claim(BLUE, key, entry) for key, entry in group_rows(rows, intents).items()]
     return [claim for claim in found if claim is not None]
 

@@ -3,13 +3,13 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.registries.configmap.layout import UnreadableRegistry
 from providers.registries.configmap.registry import (
     INDEX,
     INTENTS,
     RECORDS,
     SHARD,
     Registry,
+    UnreadableRegistry,
     build_registry,
     read_registry,
 )
@@ -38,8 +38,8 @@ def make_registry(rows: list[Row], intents: list[Row]) -> Registry:
     return write(build_registry(BLUE), group_rows(rows, intents))
 
 
-def rebuild(registry: Registry, shown: list[Endpoint], *, keep_own: bool) -> Registry:
-    return write(registry, build_rebuild(registry, shown, keep_own=keep_own))
+def rebuild(registry: Registry, shown: list[Endpoint]) -> Registry:
+    return write(registry, build_rebuild(registry, shown))
 
 
 @settings(deadline=None)
@@ -48,10 +48,9 @@ def rebuild(registry: Registry, shown: list[Endpoint], *, keep_own: bool) -> Reg
     intents=UNIQUE_ROWS,
     shown_rows=UNIQUE_ROWS,
     kept=st.integers(0, 8),
-    keep_own=st.booleans(),
 )
 def test_after_it_nothing_differs_but_what_was_to_stay(
-    rows: list[Row], intents: list[Row], shown_rows: list[Row], kept: int, keep_own: bool
+    rows: list[Row], intents: list[Row], shown_rows: list[Row], kept: int
 ) -> None:
     registry = make_registry(rows, intents)
     shown = {
@@ -59,33 +58,29 @@ def test_after_it_nothing_differs_but_what_was_to_stay(
         for row in [*rows[:kept], *shown_rows]
     }
 
-    after = rebuild(registry, list(shown.values()), keep_own=keep_own)
+    after = rebuild(registry, list(shown.values()))
 
     doubtful = {claim.key for claim in registry.claims if claim.problem}
     own = {key for key, entry in registry.entries.items() if entry.rows and entry.rows[0].owner_id == BLUE}
     for difference in compare_with_provider(after, shown.values()).differences:
         if difference.key not in doubtful:
             assert difference.kind is DifferenceKind.ROW_WITHOUT_RECORD
-            assert keep_own
             assert difference.key in own
     claims = {claim.key: claim.text for claim in after.claims}
     for claim in registry.claims:
-        if claim.key in shown or keep_own:
-            assert claims[claim.key] == claim.text
+        assert claims[claim.key] == claim.text
 
 
 @settings(deadline=None)
-@given(rows=UNIQUE_ROWS, intents=UNIQUE_ROWS, shown_rows=UNIQUE_ROWS, keep_own=st.booleans())
-def test_a_second_one_changes_nothing(
-    rows: list[Row], intents: list[Row], shown_rows: list[Row], keep_own: bool
-) -> None:
+@given(rows=UNIQUE_ROWS, intents=UNIQUE_ROWS, shown_rows=UNIQUE_ROWS)
+def test_a_second_one_changes_nothing(rows: list[Row], intents: list[Row], shown_rows: list[Row]) -> None:
     shown = [
         Endpoint(row.key.name, row.targets, row.key.record_type, row.key.set_identifier) for row in shown_rows
     ]
 
-    after = rebuild(make_registry(rows, intents), shown, keep_own=keep_own)
+    after = rebuild(make_registry(rows, intents), shown)
 
-    assert build_rebuild(after, shown, keep_own=keep_own) == {}
+    assert rebuild(after, shown) is after
 
 
 TEXTS = st.text() | st.sampled_from(

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.registries.configmap.layout import (
-    UnreadableRegistry,
     build_index,
     format_index,
     format_mark,
@@ -20,10 +19,11 @@ from providers.registries.configmap.registry import (
     SHARD,
     MapData,
     Registry,
+    UnreadableRegistry,
     read_registry,
 )
 from providers.registries.configmap.rows import Entry, Row, build_row, group_rows
-from providers.registries.configmap.writing import NoRoom, WritePlan, find_cuts
+from providers.registries.configmap.writing import WritePlan, find_cuts
 from providers.wire.endpoint import Endpoint, EndpointKey
 from tests.providers.registries.configmap.values import BLUE, ROWS, make_data, make_rows
 
@@ -99,14 +99,13 @@ def test_intents_go_with_their_record_sets() -> None:
     assert all(INTENTS in data.texts for data in maps.values())
 
 
-def test_where_splitting_is_no_help_it_is_said() -> None:
+def test_a_shard_of_a_single_row_is_not_split() -> None:
     (row,) = make_rows(1, resource="x" * 10_000)
     index = split_shard(build_index(FIRST), 0, [row.key])
 
-    registry = Registry(BLUE, index, {row.key: Entry((row,))})
+    registry = Registry(BLUE, index, ({}, {row.key: Entry((row,))}))
 
-    with pytest.raises(NoRoom, match=f"{FIRST}-1"):
-        find_cuts(registry, 1, LIMIT)
+    assert find_cuts(registry, 1, LIMIT) == []
 
 
 def test_a_map_without_index_is_all_there_is() -> None:
@@ -150,8 +149,14 @@ def test_what_a_shard_gave_away_does_not_count_and_what_a_hand_put_there_is_doub
     given_away = read(damage(maps, second, records=stray, shard=cut_mark))
     by_hand = read(damage(maps, second, records=stray))
 
-    strays = by_hand.misplaced[second]
-    in_others = [row for name, data in maps.items() if name != second for row in data.lists[0].rows]
+    strays = {key: entry for key, entry in by_hand.shards[1].items() if key in read(maps).shards[0]}
+    in_others = [
+        row
+        for name, data in maps.items()
+        if name != second
+        for entry in data.entries.values()
+        for row in entry.rows
+    ]
     assert sorted(rows_in(given_away), key=lambda row: row.key) == sorted(in_others, key=lambda row: row.key)
     assert all("another shard" in row.problem for entry in strays.values() for row in entry.rows)
     assert len(strays) > 1

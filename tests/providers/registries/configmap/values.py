@@ -30,7 +30,7 @@ ROWS = st.builds(build_row, RECORDS, OWNER_IDS, st.dictionaries(TEXTS, TEXTS, ma
 
 def make_registry(rows: Sequence[Row], intents: Sequence[Row] = (), owner: str = BLUE) -> Registry:
     """A registry of one map."""
-    return Registry(owner, build_index(f"{owner}-storage"), group_rows(rows, intents))
+    return Registry(owner, build_index(f"{owner}-storage"), (group_rows(rows, intents),))
 
 
 def make_data(name: str, texts: Mapping[str, str], max_items: int = 100_000) -> MapData:

@@ -52,7 +52,7 @@ def test_a_write_whose_row_another_writer_took_is_not_made() -> None:
         api.put_object("configmaps", make_owned(BLUE, "www.example.org"))
         api.faults.plan(UPDATE, faults.meanwhile(put_blue(api, "other.example.org")))
 
-        with pytest.raises(NothingSent, match=r"www\.example\.org A is not as it was read"):
+        with pytest.raises(NothingSent, match=r"www\.example\.org A cannot be changed: it is not as it was"):
             make_store(api).write([adopt("ours.example.org", BLUE), change])
 
         assert set(owners_of(make_store(api))) == {"other.example.org"}
@@ -116,7 +116,7 @@ def test_a_refusal_half_way_tells_what_was_made() -> None:
         api.put_object("configmaps", make_owned(BLUE, "www.example.org"))
         api.forbid("update", "configmaps")
 
-        with pytest.raises(OutcomeUnknown, match=f"the ConfigMap {GREEN_MAP} was written") as failure:
+        with pytest.raises(OutcomeUnknown, match=f"made in part. Written: {GREEN_MAP}. Then: ") as failure:
             make_store(api).write([move("www.example.org", BLUE, GREEN)])
 
         assert "update" in str(failure.value)

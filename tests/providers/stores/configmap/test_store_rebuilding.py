@@ -83,7 +83,7 @@ def test_a_second_rebuild_finds_nothing_and_sends_nothing() -> None:
         assert len(writes_to(api)) == writes == 1
 
 
-def test_own_rows_without_a_record_set_go_only_when_that_is_asked_for() -> None:
+def test_own_rows_without_a_record_set_stay() -> None:
     record = make_record("coming.example.org")
     with KubernetesApi() as api:
         api.put_object("configmaps", make_owned(BLUE, "gone.example.org"))
@@ -91,12 +91,8 @@ def test_own_rows_without_a_record_set_go_only_when_that_is_asked_for() -> None:
         store.write([StoredClaimChange(record, None, make_text(BLUE), is_intent=True)])
 
         store.rebuild(BLUE, [])
-        kept = owners_of(store)
-        store.rebuild(BLUE, [], keep_own=False)
 
-        assert kept == {"gone.example.org": {BLUE}, "coming.example.org": {BLUE}}
-        assert owners_of(store) == {}
-        assert read_rows(api, BLUE_MAP) == read_rows(api, BLUE_MAP, "intents") == []
+        assert owners_of(store) == {"gone.example.org": {BLUE}, "coming.example.org": {BLUE}}
 
 
 def test_an_intent_that_came_true_becomes_a_row_and_one_of_other_targets_waits() -> None:
@@ -139,7 +135,7 @@ def test_what_cannot_be_believed_is_left_as_it_stands() -> None:
     with KubernetesApi() as api:
         api.put_object("configmaps", make_map(BLUE_MAP, odd))
 
-        comparison = make_store(api).rebuild(BLUE, [make_record("twice.example.org")], keep_own=False)
+        comparison = make_store(api).rebuild(BLUE, [make_record("twice.example.org")])
 
         assert writes_to(api) == []
         assert comparison.keyless == 1

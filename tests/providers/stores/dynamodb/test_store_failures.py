@@ -202,7 +202,7 @@ def test_nothing_is_sent_while_the_table_cannot_be_read(service: StrictDynamoDb)
     service.faults.plan(SCANS, reset())
 
     for _ in range(3):
-        with pytest.raises(NothingSent, match="The change was not sent"):
+        with pytest.raises(NothingSent, match="The change was not made"):
             make_store(service.url).write([CHANGE])
 
     assert not service.asked("TransactWriteItems")

@@ -122,8 +122,8 @@ def test_one_object_is_read_with_all_that_it_holds() -> None:
     with KubernetesApi() as api:
         held = api.put_object("dnsrecords", {**dns_record(), "unknown": {"deep": [1, 2.5, None, True]}})
 
-        found = api.client().read(DNS_RECORDS, NAMESPACE, "www-example-org-1")
-        missing = api.client().read(DNS_RECORDS, NAMESPACE, "other")
+        found = api.client().find_object(DNS_RECORDS, NAMESPACE, "www-example-org-1")
+        missing = api.client().find_object(DNS_RECORDS, NAMESPACE, "other")
 
         assert found == held
         assert missing is None
@@ -136,7 +136,7 @@ def test_a_resource_that_is_not_installed_is_an_error_and_not_an_empty_one() -> 
         with pytest.raises(RefusedByProvider, match=r"knows no dnsrecords \(404\)") as listed:
             client.list_objects(DNS_RECORDS, NAMESPACE)
         with pytest.raises(RefusedByProvider, match=r"knows no dnsrecords \(404\)"):
-            client.read(DNS_RECORDS, NAMESPACE, "www-example-org-1")
+            client.find_object(DNS_RECORDS, NAMESPACE, "www-example-org-1")
         with pytest.raises(NothingSent, match=r"knows no dnsrecords \(404\)"):
             client.create(DNS_RECORDS, NAMESPACE, dns_record())
 
@@ -166,9 +166,8 @@ def test_a_status_is_written_apart_from_the_rest() -> None:
         client = api.client()
         made = client.create(DNS_RECORDS, NAMESPACE, {**dns_record(), "status": {"state": "dropped"}})
 
-        changed = client.replace_status(
-            DNS_RECORDS, NAMESPACE, {**made, "spec": {"state": "ignored"}, "status": {"state": "kept"}}
-        )
+        wanted: KubernetesObject = {**made, "spec": {"state": "ignored"}, "status": {"state": "kept"}}
+        changed = client.replace(DNS_RECORDS, NAMESPACE, wanted, subresource="/status")
 
         assert "status" not in made
         assert changed["status"] == {"state": "kept"}
@@ -224,7 +223,7 @@ def test_a_name_that_would_bend_the_path_is_not_sent(name: str) -> None:
         client = api.client()
 
         with pytest.raises(InvalidObjectName):
-            client.read(CONFIG_MAPS, NAMESPACE, name)
+            client.find_object(CONFIG_MAPS, NAMESPACE, name)
         with pytest.raises(InvalidObjectName):
             client.list_objects(CONFIG_MAPS, name)
         with pytest.raises(NothingSent):
