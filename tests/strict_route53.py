@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import boto3
-import requests
+from tests.moto_server import empty_moto, find_moto_url, open_client, pass_on
 
 _NAMESPACE = "https://route53.amazonaws.com/doc/2013-04-01/"
 _MOST_ELEMENTS, _MOST_CHARACTERS = 1000, 32_000
@@ -42,21 +41,16 @@ class StrictRoute53:
     fail_after: int = -1
     batches: list[list[tuple[str, str, str]]] = field(default_factory=list)
 
+    @property
     def client(self) -> Any:
         """A client of moto itself, for what the tests prepare and look at."""
-        return boto3.client(
-            "route53",
-            endpoint_url=self.moto_url,
-            region_name="us-east-1",
-            aws_access_key_id="testing",
-            aws_secret_access_key="testing",
-        )
+        return open_client("route53", self.moto_url, region="us-east-1", key_id="testing", secret="testing")
 
     def create_zone(self, name: str, *, is_private: bool = False) -> str:
         """A new, empty hosted zone; its id."""
         config = {"Comment": "", "PrivateZone": is_private}
         more = {"VPC": {"VPCRegion": "us-east-1", "VPCId": "vpc-1"}} if is_private else {}
-        made = self.client().create_hosted_zone(
+        made = self.client.create_hosted_zone(
             Name=name, CallerReference=f"{name}-{is_private}", HostedZoneConfig=config, **more
         )
         zone_id: str = made["HostedZone"]["Id"].rpartition("/")[2]
@@ -65,7 +59,7 @@ class StrictRoute53:
     def held(self, zone_id: str) -> dict[tuple[str, str, str], dict[str, Any]]:
         """What moto holds, by name, type and set identifier."""
         found: dict[tuple[str, str, str], dict[str, Any]] = {}
-        for page in self.client().get_paginator("list_resource_record_sets").paginate(HostedZoneId=zone_id):
+        for page in self.client.get_paginator("list_resource_record_sets").paginate(HostedZoneId=zone_id):
             for each in page["ResourceRecordSets"]:
                 found[_plain(each["Name"]), each["Type"], each.get("SetIdentifier", "")] = each
         return found
@@ -183,28 +177,24 @@ def _plain(name: str) -> str:
 @contextmanager
 def strict_route53() -> Iterator[StrictRoute53]:
     """The service on loopback, without any zone."""
-    from moto.server import ThreadedMotoServer  # takes a while, and is needed by few tests
-
-    moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    moto.start()
-    host, port = moto.get_host_and_port()
-    service = StrictRoute53(f"http://{host}:{port}")
-    requests.post(f"{service.moto_url}/moto-api/reset", timeout=30)
+    service = StrictRoute53(find_moto_url())
+    empty_moto(service.moto_url)
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(service))
     service.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
         yield service
     finally:
         server.shutdown()
         server.server_close()
-        moto.stop()
 
 
 def _handler_of(service: StrictRoute53) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # Head and body go one after the other: otherwise the body waits for 40 ms.
+        disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
             self._pass_on(b"")
@@ -219,9 +209,7 @@ def _handler_of(service: StrictRoute53) -> type[BaseHTTPRequestHandler]:
                 self._answer(status, _ERROR.format(namespace=_NAMESPACE, code=code, message=message).encode())
                 return
             kept = {name: value for name, value in self.headers.items() if name.lower() != "host"}
-            passed = requests.request(
-                self.command, service.moto_url + self.path, data=body, headers=kept, timeout=60
-            )
+            passed = pass_on(service.moto_url + self.path, body, kept, method=self.command)
             if body and service.fail_after == len(service.batches) - 1:
                 failed = _ERROR.format(namespace=_NAMESPACE, code="InternalFailure", message="Try later.")
                 self._answer(500, failed.encode())

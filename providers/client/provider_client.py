@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import ClassVar, Self, TypeVar
 
 from providers.http.address_policy import AddressPolicy
-from providers.http.answer import Body
+from providers.http.answer import Body, compute_body_digest
 from providers.http.bounded_http import DEFAULT_LIMITS, BoundedHttp, Limits
 from providers.http.credentials import NO_CREDENTIALS, Credentials
 from providers.http.errors import (
     MalformedAnswer,
     NotAProvider,
-    NothingSent,
-    OutcomeUnknown,
     ProviderError,
+    build_change_error,
     safe_excerpt,
 )
 from providers.http.exchange import Exchange
@@ -35,9 +35,13 @@ class RecordsAnswer:
     """
 
     body: bytes
-    digest: bytes
     content_type: str
     seconds: float
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Computed only where somebody asks: it takes as long as the download within one machine."""
+        return compute_body_digest(self.body)
 
 
 class ProviderClient:
@@ -113,7 +117,7 @@ class ProviderClient:
                 if answer.status not in self.applied:
                     raise answer.refusal()
         except ProviderError as exc:
-            raise _not_confirmed(exchange, exc) from exc
+            raise build_change_error(exc, was_sent=exchange.began_sending) from exc
 
     def _run(self, call: Callable[[float | None], _T]) -> _T:
         """Run a call that changes nothing, given the seconds it has (None: the whole deadline)."""
@@ -145,7 +149,7 @@ class ProviderClient:
                 raise answer.refusal()
             body = answer.read_body()
             content_type = answer.shown_content_type
-        return RecordsAnswer(body.data, body.digest, content_type, exchange.elapsed)
+        return RecordsAnswer(body.data, content_type, exchange.elapsed)
 
     def _adjust_endpoints(self, endpoints: Sequence[Endpoint], seconds: float | None) -> tuple[Endpoint, ...]:
         body, origin = self._post("adjustendpoints", encode_endpoints(endpoints), seconds)
@@ -177,18 +181,4 @@ def malformed(origin: str, what: str, error: WireError) -> MalformedAnswer:
     return MalformedAnswer(
         f"{origin} sent a {what} that cannot be read: {safe_excerpt(str(error))}",
         hint="Report this to the maker of the provider. Nothing of the response was used.",
-    )
-
-
-def _not_confirmed(exchange: Exchange, reason: ProviderError) -> NothingSent | OutcomeUnknown:
-    if exchange.began_sending:
-        return OutcomeUnknown(
-            f"Whether the change was applied is unknown: {reason}",
-            reason=reason,
-            hint="Read the provider's records first. Do not send the change again without that.",
-        )
-    return NothingSent(
-        f"The change was not sent: {reason}",
-        reason=reason,
-        hint=f"Nothing changed, so it may be sent again. {reason.hint}".rstrip(),
     )

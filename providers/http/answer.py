@@ -23,6 +23,7 @@ from providers.http.errors import (
     TooManyRequests,
     UnwelcomeStatus,
     bare_url,
+    find_status_error,
     safe_excerpt,
 )
 from providers.http.exchange import Exchange
@@ -30,17 +31,16 @@ from providers.http.exchange import Exchange
 DIGEST_BYTES = 16  # of a SHA-256: most processors have instructions for it, and it is faster than all others
 LONGEST_RETRY_AFTER = 86_400.0
 
-_TOO_MANY_REQUESTS = 429
-_PIECE_BYTES = 64 * 1024
+# Of a length that nobody states: in smaller pieces, calls cost as much as the bytes.
+_PIECE_BYTES = 1024 * 1024
 _EXCERPT_BYTES = 2048
 _EXCERPT_SECONDS = 1.0
 
 
 class Body(NamedTuple):
-    """A whole body, as it came, with its digest."""
+    """A whole body, as it came."""
 
     data: bytes
-    digest: bytes
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def in_our_words(exchange: Exchange) -> Iterator[None]:
 
 
 def compute_body_digest(body: bytes) -> bytes:
-    """What `Body.digest` is for these bytes."""
+    """A digest that tells two bodies from each other."""
     return hashlib.sha256(body).digest()[:DIGEST_BYTES]
 
 
@@ -102,17 +102,23 @@ class Answer:
         self._raise_if_unreadable()
         # Chunk framing may double a body; a cheat with one-byte chunks is too large, sooner or later.
         self._exchange.allow_body(2 * self._max_body_bytes + _PIECE_BYTES)
-        buffer, digest = io.BytesIO(), hashlib.sha256()
+        buffer = io.BytesIO()
+        length = None if self._is_chunked() else self._headers.get("Content-Length")
+        size = int(length or 0) or _PIECE_BYTES
         with in_our_words(self._exchange):
-            while piece := self._raw.read(_PIECE_BYTES):
+            while piece := self._raw.read(size):
                 if buffer.tell() + len(piece) > self._max_body_bytes:
                     raise self._exchange.too_large()
-                buffer.write(piece)
-                digest.update(piece)
+                if buffer.tell():
+                    buffer.write(piece)
+                else:
+                    # Not copied: of a known length, the first piece is all of the body.
+                    buffer = io.BytesIO(piece)
+                    buffer.seek(len(piece))
         # http.client takes the end of the connection for the end of the chunks ("0", or no trailer).
         if self._is_chunked() and self._exchange.peer_closed:
             raise self._exchange.broken(cut=True)
-        return Body(buffer.getvalue(), digest.digest()[:DIGEST_BYTES])
+        return Body(buffer.getvalue())
 
     @property
     def retry_after(self) -> float | None:
@@ -148,23 +154,14 @@ class Answer:
             )
         excerpt = self.excerpt(self.read_beginning().decode("utf-8", errors="replace"))
         message = f"{origin} responded with {status}{f': {excerpt}' if excerpt else ''}"
-        retry_after = self.retry_after
-        if status == _TOO_MANY_REQUESTS:
-            return TooManyRequests(
-                message,
-                status=status,
-                retry_after=retry_after,
-                hint="Raise the sync interval of this provider.",
-            )
-        if 400 <= status < 500:
-            hint = "Check the URL and the credentials of this provider, and its log."
-            return RefusedByProvider(message, status=status, retry_after=retry_after, hint=hint)
-        if status >= 500:
-            hint = "Look at the provider's log: it, or the DNS service behind it, failed."
-            return FailedAtProvider(message, status=status, retry_after=retry_after, hint=hint)
-        return UnwelcomeStatus(
-            message, status=status, hint="Check that this is a webhook provider of protocol version 1."
-        )
+        hints = {
+            TooManyRequests: "Raise the sync interval of this provider.",
+            RefusedByProvider: "Check the URL and the credentials of this provider, and its log.",
+            FailedAtProvider: "Look at the provider's log: it, or the DNS service behind it, failed.",
+            UnwelcomeStatus: "Check that this is a webhook provider of protocol version 1.",
+        }
+        error = find_status_error(status)
+        return error(message, status=status, hint=hints[error], retry_after=self.retry_after)
 
     def _raise_if_unreadable(self) -> None:
         coding = self._headers.get("Content-Encoding", "").strip().lower()

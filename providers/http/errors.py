@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 LONGEST_EXCERPT = 200
+_TOO_MANY_REQUESTS = 429
 
 
 class ProviderError(Exception):
@@ -111,6 +112,15 @@ class Redirected(UnwelcomeStatus, code="redirected"):
     """The provider answered 3xx. We never follow: the new place was not checked by anyone."""
 
 
+def find_status_error(status: int) -> type[UnwelcomeStatus]:
+    """What a status that is no success means."""
+    if status == _TOO_MANY_REQUESTS:
+        return TooManyRequests
+    if status >= 500:
+        return FailedAtProvider
+    return {3: Redirected, 4: RefusedByProvider}.get(status // 100, UnwelcomeStatus)
+
+
 class ChangeNotConfirmed(ProviderError, code="change_not_confirmed"):
     """A change set was not answered with success; `reason` is the error beneath."""
 
@@ -126,6 +136,21 @@ class NothingSent(ChangeNotConfirmed, code="nothing_sent"):
 class OutcomeUnknown(ChangeNotConfirmed, code="outcome_unknown"):
     """The change set, or part of it, left, and no success came back. It may have been applied in full,
     in part or not at all: read before doing anything else, never send it again before."""
+
+
+def build_change_error(reason: ProviderError, *, was_sent: bool) -> NothingSent | OutcomeUnknown:
+    """What `reason` means for a change. `was_sent`: it may have been made all the same."""
+    if was_sent:
+        return OutcomeUnknown(
+            f"Whether the change was made is unknown: {reason}",
+            reason=reason,
+            hint="Read what is there first. Do not send the change again without that.",
+        )
+    return NothingSent(
+        f"The change was not made: {reason}",
+        reason=reason,
+        hint=f"Nothing changed, so it may be sent again. {reason.hint}".rstrip(),
+    )
 
 
 def safe_excerpt(text: str, secrets: Iterable[str] = ()) -> str:

@@ -188,7 +188,7 @@ class _Planner:
         elif "CNAME" in others:
             self._leave(key, "There is a CNAME at its name, and nothing else can exist beside it.")
         else:
-            self._creates.append(_choose_new(candidates))
+            self._creates.append(choose_new(candidates))
 
     def _plan_update(self, record: PairedEndpoint, candidates: list[Endpoint]) -> None:
         endpoint = record.endpoint
@@ -228,8 +228,10 @@ class _Planner:
         return known
 
     def _resource_of(self, record: PairedEndpoint) -> str:
+        """As ExternalDNS reads it: the claim's labels, over those that the provider returns."""
         effective = record.effective_claim
-        return "" if effective is None else self._pairing.claims[effective].resource
+        labels = {} if effective is None else self._pairing.claims[effective].labels
+        return labels.get(RESOURCE, record.endpoint.labels.get(RESOURCE, ""))
 
     def _leave(self, key: EndpointKey, reason: str, *, is_meant: bool = False) -> None:
         self._left.append(LeftAlone(key, reason, is_meant))
@@ -246,21 +248,22 @@ def describe_owner(record: PairedEndpoint) -> str:
 
 
 # Of several wanted endpoints for one name and type, in ExternalDNS, one with fewer targets comes first, then
-# addresses before names, then the text itself; one from the resource of what is there keeps it.
+# addresses before names, then the text itself; one from the resource of what is there keeps it, also where
+# neither names any.
 
 
-def _choose_new(candidates: Sequence[Endpoint]) -> Endpoint:
+def choose_new(candidates: Sequence[Endpoint]) -> Endpoint:
     """The one to create of at least one candidate."""
     return candidates[0] if len(candidates) == 1 else min(candidates, key=_rank)
 
 
 def _choose_next(candidates: Sequence[Endpoint], resource: str) -> Endpoint:
     """The one to update to, where `resource` is what the record set stands for now."""
-    if len(candidates) > 1 and resource:
+    if len(candidates) > 1:
         same = [each for each in candidates if each.labels.get(RESOURCE, "") == resource]
         if same:
-            return _choose_new(same)
-    return _choose_new(candidates)
+            return choose_new(same)
+    return choose_new(candidates)
 
 
 def _rank(endpoint: Endpoint) -> tuple[object, ...]:

@@ -1,12 +1,6 @@
 """`python -m providers.servers`: see `command_line.py`."""
 
-import os
-import sys
-
 from providers.servers.command_line import main
+from providers.servers.granian_server import end_process
 
-status = main()
-sys.stdout.flush()
-sys.stderr.flush()
-# A thread of granian that wants the interpreter while it is being taken down would abort the process.
-os._exit(status)
+end_process(main())

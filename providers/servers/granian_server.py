@@ -2,13 +2,14 @@
 
 import asyncio
 import io
+import os
 import socket
 import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import msgspec
 from granian._granian import SocketHolder
@@ -125,6 +126,14 @@ class GranianServer:
         body = _Body(protocol, asyncio.get_running_loop(), self._limits.body_seconds)
         environ = _make_environ(scope, io.BufferedReader(body, _PIECE_BYTES))
         protocol.response_bytes(*await _in_thread(_call, self._application, environ))
+
+
+def end_process(status: int) -> NoReturn:
+    """End a process that had a server in it. A thread of granian that wants the interpreter while it is being
+    taken down would abort the process."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 class _BoundServer(Server):

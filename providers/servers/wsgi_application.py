@@ -34,6 +34,7 @@ class Request(msgspec.Struct, frozen=True):
     headers: Mapping[str, str]
     body: bytes = b""
     query: str = ""  # as it came, without its question mark
+    peer: str = ""  # the address it came from
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -75,6 +76,10 @@ class WsgiApplication:
         """The answer to a request, its effects done. Called from many threads at once. May raise Refusal."""
         raise NotImplementedError
 
+    def refuse(self, refusal: Refusal) -> Answer:
+        """The answer to a request that is refused, maybe before it was read to its end."""
+        return plain_answer(refusal.status, str(refusal))
+
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         began = time.monotonic()
         request = _read_head(environ)
@@ -99,7 +104,7 @@ class WsgiApplication:
             body = _read_body(environ, self._most_body_bytes)
             return self.answer(msgspec.structs.replace(head, body=body))
         except Refusal as refusal:
-            return plain_answer(refusal.status, str(refusal))
+            return self.refuse(refusal)
         except Exception:  # noqa: BLE001 - logged in full, and answered
             _LOG.exception("unexpected error while answering a request")
             return plain_answer(500, "The server failed inside. Read the records again; its log says more.")
@@ -127,7 +132,8 @@ def _read_head(environ: "WSGIEnvironment") -> Request:
     path = f"{environ.get('SCRIPT_NAME', '')}{environ.get('PATH_INFO', '')}".encode("latin-1")
     # A client that was given its address with a slash at the end asks for //records.
     path_text = f"/{path.decode('utf-8', 'replace').lstrip('/')}"
-    return Request(environ["REQUEST_METHOD"], path_text, headers, query=environ.get("QUERY_STRING", ""))
+    query, peer = environ.get("QUERY_STRING", ""), environ.get("REMOTE_ADDR", "")
+    return Request(environ["REQUEST_METHOD"], path_text, headers, query=query, peer=peer)
 
 
 def _read_body(environ: "WSGIEnvironment", most: int) -> bytes:

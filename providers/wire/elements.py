@@ -34,16 +34,17 @@ def join_elements(elements: Sequence[msgspec.Raw]) -> bytes:
 def sum_hashes(hashes: Iterable[bytes]) -> int:
     """The same for the same hashes in any order. Who does not know the seed of the hashes cannot make
     elements whose hashes have the sum of others."""
-    return sum(int.from_bytes(each, "big") for each in hashes) % (1 << 8 * HASH_BYTES)
+    return sum(map(int.from_bytes, hashes)) % (1 << 8 * HASH_BYTES)
 
 
 class ElementHasher:
-    """Hashes of 16 bytes. `seed` (up to 64 bytes) must be secret: elements are hostile, and one whose hash is
+    """Hashes of 16 bytes. `seed` (up to 32 bytes) must be secret: elements are hostile, and one whose hash is
     that of another one would never be read."""
 
     def __init__(self, seed: bytes) -> None:
-        # The first is faster for few bytes, the second for many.
-        self._seeded = hashlib.blake2b(key=seed, digest_size=HASH_BYTES)
+        # The first is faster for few bytes, the second for many. As salt and person the seed is part of the
+        # state that hashing begins with; a key would be a block of 128 bytes before each element.
+        self._seeded = hashlib.blake2b(salt=seed[:16], person=seed[16:], digest_size=HASH_BYTES)
         self._seeded_for_many = hashlib.sha256(seed)
 
     def hash_each(self, elements: Sequence[msgspec.Raw]) -> list[bytes]:

@@ -90,7 +90,7 @@ def read_endpoint(value: object, path: str, reading: Reading) -> Endpoint:
         record_type=read_text(found.get("recordType"), f"{path}.recordType"),
         set_identifier=read_text(found.get("setIdentifier"), f"{path}.setIdentifier"),
         record_ttl=_read_ttl(found.get("recordTTL"), f"{path}.recordTTL"),
-        labels=_read_labels(found.get("labels"), f"{path}.labels", reading),
+        labels=read_labels(found.get("labels"), f"{path}.labels", reading),
         provider_specific=tuple(
             _read_property(item, f"{path}.providerSpecific[{index}]", reading)
             for index, item in enumerate(properties)
@@ -156,7 +156,8 @@ def _read_ttl(value: object, path: str) -> int:
     return value
 
 
-def _read_labels(value: object, path: str, reading: Reading) -> dict[str, str]:
+def read_labels(value: object, path: str, reading: Reading) -> dict[str, str]:
+    """A map of texts, or `null` for an empty one."""
     if value is None:
         return {}
     labels: dict[str, str] = {}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from providers.http.address_policy import AddressPolicy
-from providers.http.credentials import Credentials, build_tls_context
+from providers.http.credentials import BearerLogin, Credentials, build_tls_context
 from providers.http.errors import (
     AnswerTruncated,
     InvalidCredentials,
@@ -94,6 +94,17 @@ def test_an_expired_certificate_is_refused(authority: Authority) -> None:
         failure = tls_failure(server.port, Credentials(ca_pem=authority.pem))
 
     assert "expired" in str(failure)
+
+
+def test_the_public_authorities_are_read_once_for_all_who_trust_them_alone(authority: Authority) -> None:
+    certificate, key = authority.issue("blue-cluster")
+    identified = Credentials(client_certificate_pem=certificate, client_key_pem=key_pem(key))
+
+    public = build_tls_context(Credentials())
+
+    assert build_tls_context(Credentials(login=BearerLogin("token"))) is public
+    assert build_tls_context(Credentials(ca_pem=authority.pem)) is not public
+    assert build_tls_context(identified) is not build_tls_context(identified)
 
 
 def test_our_own_authority_replaces_the_public_ones(authority: Authority) -> None:

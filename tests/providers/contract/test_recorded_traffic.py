@@ -11,9 +11,10 @@ from providers.wire.canonical_name import canonical_name, canonical_targets
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from tests.depth import deep_after
+from tests.external_dns.recordings import RECORDINGS
 from tests.providers.contract.backends import BACKENDS
 from tests.providers.contract.conftest import Served
-from tests.providers.contract.traffic import RECORDINGS, Recorded, list_before, list_requests
+from tests.providers.contract.traffic import Recorded, list_before, list_requests
 from tests.servers.provider_server import WebhookServer
 
 # v0.15 also writes a claim at a CNAME's own name: no real zone can hold it.

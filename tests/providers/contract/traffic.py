@@ -1,31 +1,14 @@
 """What ExternalDNS was recorded to send (`tests/traffic/*.jsonl`, one exchange a line), to be played to a
 server of ours. What the recording server answered is not looked at: ours answers for itself."""
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_change_set_strict
-
-_FOLDER = Path(__file__).parents[2] / "traffic"
-# The key `encrypted` was recorded with, made up for it.
-KEY = b"s%zF`.*'5`9.AhI2!B,.~hmbs^.*TL?;"
-RECORDINGS = (
-    "plain",
-    "suffix",
-    "wildcard-replacement",
-    "encrypted",
-    "older-version",
-    "legacy-claim-only",
-    "claim-with-unsorted-labels",
-    "claim-beside-another-text",
-    "properties-on-the-claim",
-)
+from tests.external_dns.recordings import Exchange, read_exchanges
 
 
 class Recorded(NamedTuple):
@@ -40,8 +23,8 @@ class Recorded(NamedTuple):
 
 def list_before(name: str) -> tuple[Endpoint, ...]:
     """What stood in the zone when a recording began."""
-    first = next(each for each in _exchanges(name) if (each["method"], each["path"]) == ("GET", "/records"))
-    return msgspec.json.decode(first["response"], type=tuple[Endpoint, ...])
+    first = next(each for each in _exchanges(name) if (each.method, each.path) == ("GET", "/records"))
+    return msgspec.json.decode(first.response, type=tuple[Endpoint, ...])
 
 
 def list_requests(name: str) -> list[Recorded]:
@@ -49,18 +32,16 @@ def list_requests(name: str) -> list[Recorded]:
     server answered that with an error, and the instance repeated itself."""
     requests: list[Recorded] = []
     for each in _exchanges(name):
-        body = each["request"].encode()
-        is_change_set = (each["method"], each["path"]) == ("POST", "/records")
+        body = each.request.encode()
+        is_change_set = (each.method, each.path) == ("POST", "/records")
         changes = decode_change_set_strict(body, max_items=1_000) if is_change_set else ChangeSet()
         made = (*changes.create, *changes.update_new)
-        requests.append(Recorded(each["method"], each["path"], body, made, changes.delete))
+        requests.append(Recorded(each.method, each.path, body, made, changes.delete))
         if name == "legacy-claim-only" and is_change_set:
             break
     return requests
 
 
-def _exchanges(name: str) -> Iterator[dict[str, Any]]:
+def _exchanges(name: str) -> list[Exchange]:
     """The exchanges, moved from `ex.test` to names of their own in the zone that the backends serve."""
-    with (_FOLDER / f"{name}.jsonl").open(encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line.replace("ex.test", f"{name}.example.org"))
+    return read_exchanges(name, f"{name}.example.org")

@@ -1,5 +1,6 @@
 """ExternalDNS's conflict rules, one by one."""
 
+import msgspec
 import pytest
 
 from providers.planning.planned_changes import Policy
@@ -93,6 +94,22 @@ def test_the_candidate_of_the_same_resource_keeps_what_it_has() -> None:
     other = wanted(WWW, targets=["192.0.2.0"], resource="ingress/blog/www")
 
     assert plan(MINE, [other, same]).is_empty()
+
+
+def test_the_candidate_without_a_resource_keeps_what_has_none() -> None:
+    same = wanted(WWW, targets=["192.0.2.1"])
+    other = wanted(WWW, targets=["192.0.2.0"], resource="ingress/blog/www")
+
+    assert plan([make_record(WWW), make_claim(WWW)], [other, same]).is_empty()
+
+
+def test_the_resource_that_the_provider_returns_counts_where_the_claim_names_none() -> None:
+    record = msgspec.structs.replace(make_record(WWW), labels={"resource": "ingress/shop/www", "owner": BLUE})
+    same = wanted(WWW, targets=["192.0.2.1"], resource="ingress/shop/www")
+    other = wanted(WWW, targets=["192.0.2.0"], resource="ingress/blog/www")
+
+    for zone in ([record], [record, make_claim(WWW)]):
+        assert plan(zone, [other, same]).is_empty()
 
 
 @pytest.mark.parametrize(

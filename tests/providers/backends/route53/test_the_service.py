@@ -240,7 +240,7 @@ def test_what_somebody_changed_since_it_was_read_is_not_deleted(service: StrictR
     backend = _backend()
     backend.apply(ChangeSet(create=(WWW,)))
     (held,) = [each for each in backend.records() if each.record_type == "A"]
-    service.client().change_resource_record_sets(
+    service.client.change_resource_record_sets(
         HostedZoneId=zone_id,
         ChangeBatch={
             "Changes": [
@@ -308,7 +308,7 @@ def test_no_credentials_are_told(service: StrictRoute53, monkeypatch: pytest.Mon
 def test_a_zone_that_vanished_is_told(service: StrictRoute53) -> None:
     zone_id = service.create_zone("example.org")
     backend = _backend()
-    service.client().delete_hosted_zone(Id=zone_id)
+    service.client.delete_hosted_zone(Id=zone_id)
 
     with pytest.raises(ChangeImpossible):
         backend.apply(ChangeSet(create=(WWW,)))
