@@ -16,7 +16,7 @@ from registry_app.mirror.plausibility import (
 )
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Provider, RecordSet
-from registry_app.queries.loop import deleted_since
+from registry_app.queries.own_deletes import deleted_since
 from registry_app.queries.transfer_items import touched_since
 
 

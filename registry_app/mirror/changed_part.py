@@ -1,23 +1,75 @@
 """The part of a response that must be read because some of its elements changed. Pure."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from providers.client.provider_client import RecordsAnswer
+from providers.registries.claim import TxtProfile
 from providers.registries.linked_names import NameLinks
-from providers.wire.canonical_name import canonical_name
 from providers.wire.elements import join_elements
 from providers.wire.endpoint import Endpoint
 from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_records
 from registry_app.mirror.element_diff import ElementDiff
-from registry_app.mirror.element_index import LARGEST_CHUNK, SET_ASIDE_KEY, ChunkDraft, compute_name_key
+from registry_app.mirror.element_index import (
+    LARGEST_CHUNK,
+    SET_ASIDE_KEY,
+    ChunkDraft,
+    Element,
+    compute_name_key,
+    describe_element,
+)
 from registry_app.mirror.reading import Reading
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.mirror.view import AtNames
 
 # Beyond this a whole reading costs no more.
 _LARGEST_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Some elements of a response, in its order: all at canonical `names`, all that were set aside, and maybe
+    others. `new` describes those that are new, `chunks` are those of the index to store anew."""
+
+    elements: Sequence[msgspec.Raw]
+    names: frozenset[str]
+    new: Mapping[int, Element]
+    chunks: Sequence[ChunkDraft]
+
+
+def select_changed(
+    diff: ElementDiff,
+    name_links: NameLinks | None,
+    names_beside: Iterable[str],
+    *,
+    max_items: int,
+    most: float = math.inf,
+) -> Selection | None:
+    """What changed and what is at other canonical names; with `name_links` also what is linked with these.
+    None where only a whole reading can tell, and for more than `most` elements."""
+    if diff.elements and not diff.heads:
+        return None  # there is no chunk that could take them
+    new = _describe_new(diff, max_items)
+    if new is None or "" in diff.gone:
+        return None
+    known = diff.collect_name_keys(new)
+    near = {*(each.name for each in new.values()), *diff.gone, *names_beside}
+    names: set[str] | None = near
+    if name_links is not None:
+        names = name_links.reach(near, lambda name: compute_name_key(name) in known, limit=most)
+    if names is None:
+        return None
+    # What was set aside is read each time: a record set that is gone may be it.
+    wanted = frozenset(map(compute_name_key, names)).union([SET_ASIDE_KEY])
+    selected = [diff.elements[each] for each in diff.select(wanted, new)]
+    chunks = diff.draft_changed(new)
+    if len(selected) > most or any(len(chunk.hashes) > LARGEST_CHUNK for chunk in chunks):
+        return None
+    return Selection(selected, frozenset(names), new, chunks)
 
 
 @dataclass(frozen=True)
@@ -47,43 +99,39 @@ def read_changed_part(
     `diff` are the elements of `answer` compared with the stored ones, of which `set_aside` were set aside.
     `names_beside` are canonical names to read as well.
     """
-    new_names = _read_new_names(diff, max_items)
-    if new_names is None or "" in diff.gone:
-        return None
-    known, most = diff.collect_name_keys(new_names), int(len(diff.elements) * _LARGEST_SHARE)
-    names = NameLinks(reading.profiles).reach(
-        {*new_names.values(), *diff.gone, *names_beside},
-        lambda name: compute_name_key(name) in known,
-        limit=most,
+    selected = select_changed(
+        diff,
+        NameLinks(reading.profiles),
+        names_beside,
+        max_items=max_items,
+        most=len(diff.elements) * _LARGEST_SHARE,
     )
-    if names is None:
-        return None
-    # What was set aside is read each time: a record set that is gone may be it.
-    wanted = frozenset(map(compute_name_key, names)).union([SET_ASIDE_KEY] if set_aside else ())
-    selected = [diff.elements[each] for each in diff.select(wanted, new_names)]
-    chunks = diff.draft_changed(new_names)
-    if len(selected) > most or any(len(chunk.hashes) > LARGEST_CHUNK for chunk in chunks):
+    if selected is None:
         return None
     snapshot = decode_snapshot(
-        join_elements(selected),
+        join_elements(selected.elements),
         reading.profiles,
         reading.registries,
         max_items=max_items,
         body_digest=response_digest,
         content_type=answer.content_type,
         fetch_seconds=answer.seconds,
-        view=AtNames(names),
+        view=AtNames(selected.names),
     )
     if len(snapshot.set_aside) != set_aside:
         return None
     whole = replace(snapshot, body=answer.body, item_count=len(diff.elements))
-    return ChangedPart(whole, frozenset(names), chunks, len(selected))
+    return ChangedPart(whole, selected.names, selected.chunks, len(selected.elements))
+
+
+def may_follow_links(profiles: Iterable[TxtProfile]) -> bool:
+    """Whether the names of TXT records tell what they are for, and the other way round."""
+    return not any(profile.prefix and profile.suffix for profile in profiles)
 
 
 def may_be_read_in_parts(reading: Reading) -> bool:
     """Whether a response read so can be read in parts: what a claim is for follows from names alone."""
-    has_both = any(profile.prefix and profile.suffix for profile in reading.profiles)
-    return not reading.registries.are_any and not has_both
+    return not reading.registries.are_any and may_follow_links(reading.profiles)
 
 
 def may_be_linked_by_name(endpoints: Iterable[Endpoint]) -> bool:
@@ -92,8 +140,8 @@ def may_be_linked_by_name(endpoints: Iterable[Endpoint]) -> bool:
     return all(endpoint.dns_name.isascii() for endpoint in endpoints if endpoint.record_type.upper() == "TXT")
 
 
-def _read_new_names(diff: ElementDiff, max_items: int) -> Mapping[int, str] | None:
-    """The names of the new elements; None where one of them is set aside, or may claim more than its
+def _describe_new(diff: ElementDiff, max_items: int) -> Mapping[int, Element] | None:
+    """The new elements by their position; None where one of them is set aside, or may claim more than its
     canonical name says."""
     try:
         decoded = decode_records(
@@ -103,6 +151,4 @@ def _read_new_names(diff: ElementDiff, max_items: int) -> Mapping[int, str] | No
         return None  # the whole body is no better, and its reading says what is wrong
     if decoded.set_aside or not may_be_linked_by_name(decoded.endpoints):
         return None
-    # Every endpoint that was not set aside has a name.
-    names = [canonical_name(endpoint.dns_name) for endpoint in decoded.endpoints]
-    return dict(zip(diff.new, names, strict=True))
+    return dict(zip(diff.new, map(describe_element, decoded.endpoints), strict=True))

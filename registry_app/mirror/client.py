@@ -1,6 +1,7 @@
 """The client of one provider, with its secrets, its limits and the deployment's rules of where to go."""
 
 import ipaddress
+from dataclasses import replace
 
 from django.conf import settings
 
@@ -22,11 +23,15 @@ _SETTINGS = PolicySettings(
 )
 
 
-def build_client(provider: Provider) -> ProviderClient:
+def build_client(provider: Provider, *, seconds: float | None = None) -> ProviderClient:
     """A client for one sync or transfer, in the protocol the provider speaks.
 
-    Raises SecretUnavailable or a ProviderError; sends nothing.
+    With `seconds` a call takes no longer, even if the provider's deadline is later. Raises SecretUnavailable
+    or a ProviderError; sends nothing.
     """
+    limits = build_limits(provider)
+    if seconds is not None:
+        limits = replace(limits, seconds=min(limits.seconds, seconds))
     protocols: dict[str, type[WebhookClient] | type[PluginClient]] = {
         Provider.Protocol.WEBHOOK: WebhookClient,
         Provider.Protocol.PLUGIN: PluginClient,
@@ -35,7 +40,7 @@ def build_client(provider: Provider) -> ProviderClient:
         _build_url(provider),
         credentials=_build_credentials(provider),
         policy=build_address_policy(),
-        limits=build_limits(provider),
+        limits=limits,
     )
 
 

@@ -7,11 +7,18 @@ have others in their place; what is left is searched by hash, in whatever order 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import msgspec
 
 from providers.wire.elements import HASH_BYTES, ElementHasher, sum_hashes
-from registry_app.mirror.element_index import ChunkDraft, ChunkHead, ChunkSource, compute_name_key
+from registry_app.mirror.element_index import (
+    ChunkDraft,
+    ChunkHead,
+    ChunkSource,
+    Element,
+    compute_name_key,
+)
 from registry_app.mirror.moved_elements import Gap, MovedElements, find_moved
 
 # After so many chunks in a row that are not where they were, the others are not looked for there.
@@ -71,7 +78,7 @@ def compare_elements(
             if replaced.pop(index, None) is None:
                 stored = {**stored, **source.fetch_hashes([index])}
     gaps = _list_gaps(starts, heads, len(elements))
-    found = [each for gap in gaps for each in hash_range(gap.start, gap.end)]
+    found = list(chain.from_iterable(hash_range(gap.start, gap.end) for gap in gaps))
     moved = find_moved(elements, heads, gaps, found, stored, source, hasher)
     return ElementDiff(elements, heads, starts, replaced, moved, source, hasher)
 
@@ -120,49 +127,50 @@ class ElementDiff:
         found = (self._names[index][place] for index, each in self.replaced.items() for place in each.places)
         return frozenset(self.moved.gone.union(found))
 
-    def collect_name_keys(self, new_names: Mapping[int, str]) -> set[int]:
-        """The name keys of all elements, and maybe those of some that are gone. `new_names` are the names of
-        new ones."""
-        found = set(map(compute_name_key, new_names.values()))
+    def collect_name_keys(self, new: Mapping[int, Element]) -> set[int]:
+        """The name keys of all elements, and maybe those of some that are gone. `new` describes the new
+        ones."""
+        found = {compute_name_key(each.name) for each in new.values()}
         return found.union(*(head.name_keys for head in self.heads))
 
-    def select(self, wanted: frozenset[int], new_names: Mapping[int, str]) -> list[int]:
+    def select(self, wanted: frozenset[int], new: Mapping[int, Element]) -> list[int]:
         """The elements whose name key is wanted, in the order of the response."""
-        found = [place for place, key in self.moved.list_name_keys(new_names) if key in wanted]
+        found = self.moved.select(wanted, new)
         for index, start in enumerate(self.starts):
             if start is not None:
-                keys = self._list_keys(index, start, new_names)
+                keys = self._list_keys(index, start, new)
                 if not wanted.isdisjoint(keys):
                     found += [start + place for place, key in enumerate(keys) if key in wanted]
         found.sort()
         return found
 
-    def draft_changed(self, new_names: Mapping[int, str]) -> list[ChunkDraft]:
+    def draft_changed(self, new: Mapping[int, Element]) -> list[ChunkDraft]:
         """The chunks that must be stored anew."""
         drafts = []
         for index, each in self.replaced.items():
             if not each.places:
                 continue
-            before, names = self._names[index], list(self._names[index])
+            before = list(map(Element, self._names[index], self.heads[index].kinds))
+            described = list(before)
             for place in each.places:
-                names[place] = new_names[each.start + place]
+                described[place] = new[each.start + place]
             end = each.start + len(each.hashes)
             digest = self.hasher.hash_all(self.elements[each.start : end])
-            changed = names if names != before else None
+            changed = described if described != before else None
             drafts.append(ChunkDraft(self.heads[index].number, digest, each.hashes, changed))
-        return drafts + self.moved.draft_changed(new_names)
+        return drafts + self.moved.draft_changed(new)
 
     @cached_property
     def _names(self) -> Mapping[int, Sequence[str]]:
         return self.source.fetch_names([index for index, each in self.replaced.items() if each.places])
 
-    def _list_keys(self, index: int, start: int, new_names: Mapping[int, str]) -> Sequence[int]:
+    def _list_keys(self, index: int, start: int, new: Mapping[int, Element]) -> Sequence[int]:
         keys, replaced = self.heads[index].name_keys, self.replaced.get(index)
         if replaced is None:
             return keys
         keys = list(keys)
         for place in replaced.places:
-            keys[place] = compute_name_key(new_names[start + place])
+            keys[place] = compute_name_key(new[start + place].name)
         return keys
 
 

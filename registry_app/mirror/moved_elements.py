@@ -1,16 +1,26 @@
-"""Elements that do not stand where their chunks stood: searched by hash. Pure."""
+"""Elements that do not stand where their chunks stood: searched by hash. Pure.
+
+There may be as many as the response has: whatever goes through all of them is one pass of a set, a dictionary
+or a comprehension, and names are read only of chunks that changed.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import msgspec
 
 from providers.wire.elements import ElementHasher
-from registry_app.mirror.element_index import ChunkDraft, ChunkHead, ChunkSource, compute_name_key
+from registry_app.mirror.element_index import (
+    ChunkDraft,
+    ChunkHead,
+    ChunkSource,
+    Element,
+    compute_name_key,
+)
 
 
 class Gap(NamedTuple):
@@ -28,8 +38,8 @@ class MovedElements:
     """The elements of a response in some gaps, compared with the chunks that stood there. Elements go by
     their position in the response, chunks by their index among the heads. Made by `find_moved`.
 
-    `stored` are the hashes of the chunks, `hashes` those at `positions`; `changed` are not equally often in
-    both.
+    `stored` are the hashes of the chunks, `hashes` those at `positions`; `chunk_of` is a chunk that has a
+    hash; `changed` are not equally often in both.
     """
 
     elements: Sequence[msgspec.Raw]
@@ -38,6 +48,7 @@ class MovedElements:
     positions: Sequence[int]
     hashes: Sequence[bytes]
     stored: Mapping[int, Sequence[bytes]]
+    chunk_of: Mapping[bytes, int]
     changed: frozenset[bytes]
     source: ChunkSource
     hasher: ElementHasher
@@ -45,107 +56,133 @@ class MovedElements:
     @cached_property
     def new(self) -> list[int]:
         """The elements that are in no chunk; of one that is listed more often than before, all."""
-        found = zip(self.positions, self.hashes, strict=True)
-        return [position for position, each in found if each in self.changed]
+        return [place for place, _ in self._new_hashes]
 
     @cached_property
     def gone(self) -> set[str]:
         """The names of elements that are in a chunk and not in the response; of one that is listed more often
         or less often than before, too."""
-        return {name for each, name in self._list_stored() if each in self.changed} if self.changed else set()
+        return {
+            name
+            for index, names in self._changed_names.items()
+            for each, name in zip(self.stored[index], names, strict=True)
+            if each in self.changed
+        }
 
-    def list_name_keys(self, new_names: Mapping[int, str]) -> Iterator[tuple[int, int]]:
-        """Each position with the name key of its element. `new_names` are the names of new ones."""
-        keys: dict[bytes, int] = {}
+    def select(self, wanted: frozenset[int], new: Mapping[int, Element]) -> list[int]:
+        """The positions of the elements whose name key is wanted. `new` describes the new ones."""
+        known: set[bytes] = set()
         for index, hashes in self.stored.items():
-            keys.update(zip(hashes, self.heads[index].name_keys, strict=True))
-        for position, each in zip(self.positions, self.hashes, strict=True):
-            name = new_names.get(position)
-            yield position, keys[each] if name is None else compute_name_key(name)
+            keys = self.heads[index].name_keys
+            if not wanted.isdisjoint(keys):
+                known.update(each for each, key in zip(hashes, keys, strict=True) if key in wanted)
+        known -= self.changed
+        found = [place for place, each in zip(self.positions, self.hashes, strict=True) if each in known]
+        return found + [place for place in self.new if compute_name_key(new[place].name) in wanted]
 
-    def draft_changed(self, new_names: Mapping[int, str]) -> list[ChunkDraft]:
+    def draft_changed(self, new: Mapping[int, Element]) -> list[ChunkDraft]:
         """The chunks that must be stored anew."""
-        starts = [self._find_starts(gap) for gap in self.gaps]
+        starts = self._find_starts()
         if any(before >= after for found in starts for before, after in pairwise(found.values())):
-            return list(self._draft_by_membership(new_names))
+            return list(self._draft_by_membership(new))
+        return self._draft_by_position(starts, new)
+
+    @cached_property
+    def _new_hashes(self) -> list[tuple[int, bytes]]:
+        changed = self.changed
+        found = zip(self.positions, self.hashes, strict=True)
+        return [(place, each) for place, each in found if each in changed]
+
+    @cached_property
+    def _changed_names(self) -> Mapping[int, Sequence[str]]:
+        """The names of each chunk that has an element that changed."""
+        chunks = [index for index, hashes in self.stored.items() if not self.changed.isdisjoint(hashes)]
+        return self.source.fetch_names(chunks) if chunks else {}
+
+    def _fetch_described(self, hashes: Collection[bytes]) -> dict[bytes, Element]:
+        """Stored elements by their hashes, and others of the same chunks."""
+        chunks = {self.chunk_of[each] for each in hashes if each in self.chunk_of}
+        described: dict[bytes, Element] = {}
+        for index, names in self.source.fetch_names(sorted(chunks)).items():
+            described.update(zip(self.stored[index], self._describe(index, names), strict=True))
+        return described
+
+    def _describe(self, index: int, names: Sequence[str]) -> Iterator[Element]:
+        return map(Element, names, self.heads[index].kinds)
+
+    def _find_starts(self) -> list[dict[int, int]]:
+        """Where the first element of each chunk that is still there stands now, for each gap."""
+        firsts: dict[int, bytes] = {}
+        for index, hashes in self.stored.items():
+            first = next((each for each in hashes if each not in self.changed), None)
+            if first is not None:
+                firsts[index] = first
+        searched = set(firsts.values())
+        place_of = {
+            each: place for place, each in zip(self.positions, self.hashes, strict=True) if each in searched
+        }
         return [
-            draft
-            for gap, found in zip(self.gaps, starts, strict=True)
-            for draft in self._draft_by_position(gap, found, new_names)
+            {index: place_of[firsts[index]] for index in range(gap.first, gap.last) if index in firsts}
+            for gap in self.gaps
         ]
 
-    @cached_property
-    def _names(self) -> Mapping[int, Sequence[str]]:
-        return self.source.fetch_names(list(self.stored))
-
-    def _list_stored(self) -> Iterator[tuple[bytes, str]]:
-        for index, hashes in self.stored.items():
-            yield from zip(hashes, self._names[index], strict=True)
-
-    @cached_property
-    def _name_of(self) -> Mapping[bytes, str]:
-        return {each: name for each, name in self._list_stored() if each not in self.changed}
-
-    @cached_property
-    def _position_of(self) -> Mapping[bytes, int]:
-        found = zip(self.hashes, self.positions, strict=True)
-        return {each: position for each, position in found if each not in self.changed}
-
-    @cached_property
-    def _hash_at(self) -> Mapping[int, bytes]:
-        return dict(zip(self.positions, self.hashes, strict=True))
-
-    def _find_starts(self, gap: Gap) -> dict[int, int]:
-        """Where the first element of each chunk that is still there stands now."""
-        found: dict[int, int] = {}
-        for index in range(gap.first, gap.last):
-            first = next((each for each in self.stored[index] if each in self._position_of), None)
-            if first is not None:
-                found[index] = self._position_of[first]
-        return found
-
     def _draft_by_position(
-        self, gap: Gap, starts: Mapping[int, int], new_names: Mapping[int, str]
-    ) -> Iterator[ChunkDraft]:
+        self, starts: Sequence[Mapping[int, int]], new: Mapping[int, Element]
+    ) -> list[ChunkDraft]:
         """The order is the same: each chunk has what stands from its first element to that of the next."""
-        cuts = [gap.end]
-        for index in reversed(range(gap.first + 1, gap.last)):
-            cuts.append(starts.get(index, cuts[-1]))
-        cuts.append(gap.start)
-        for index, (end, start) in zip(reversed(range(gap.first, gap.last)), pairwise(cuts), strict=True):
-            head, hashes = self.heads[index], [self._hash_at[place] for place in range(start, end)]
-            if not head.digest or hashes != self.stored[index]:
-                names = [new_names.get(place) for place in range(start, end)]
-                named = [
-                    self._name_of[each] if name is None else name
-                    for name, each in zip(names, hashes, strict=True)
-                ]
-                yield ChunkDraft(head.number, self.hasher.hash_all(self.elements[start:end]), hashes, named)
+        found: list[tuple[int, int, int, Sequence[bytes]]] = []
+        before = 0
+        for gap, places in zip(self.gaps, starts, strict=True):
+            for index, start, end in _list_ranges(gap, places):
+                offset = before - gap.start
+                hashes = self.hashes[start + offset : end + offset]
+                if not self.heads[index].digest or hashes != self.stored[index]:
+                    found.append((index, start, end, hashes))
+            before += gap.end - gap.start
+        known = self._fetch_described({each for *_, hashes in found for each in hashes})
+        drafts = []
+        for index, start, end, hashes in found:
+            pairs = zip(range(start, end), hashes, strict=True)
+            described = [new.get(place) or known[each] for place, each in pairs]
+            digest = self.hasher.hash_all(self.elements[start:end])
+            drafts.append(ChunkDraft(self.heads[index].number, digest, hashes, described))
+        return drafts
 
-    def _draft_by_membership(self, new_names: Mapping[int, str]) -> Iterator[ChunkDraft]:
-        """The order is another one: each chunk keeps what is still there, and takes the new elements at the
-        names of those that are gone."""
-        home: dict[str, int] = {}
-        indexes: set[int] = set()
-        for index, hashes in self.stored.items():
-            for each, name in zip(hashes, self._names[index], strict=True):
-                if each in self.changed:
-                    home[name] = index
-                    indexes.add(index)
-        last = max(self.stored)
-        taken: dict[int, list[int]] = {}
-        for position in self.new:
-            taken.setdefault(home.get(new_names[position], last), []).append(position)
-        for index in sorted(indexes.union(taken)):
-            kept = [
-                (each, name)
-                for each, name in zip(self.stored[index], self._names[index], strict=True)
-                if each not in self.changed
-            ]
-            kept += [(self._hash_at[place], new_names[place]) for place in taken.get(index, ())]
-            yield ChunkDraft(
-                self.heads[index].number, b"", [each for each, _ in kept], [name for _, name in kept]
-            )
+    def _draft_by_membership(self, new: Mapping[int, Element]) -> Iterator[ChunkDraft]:
+        """The order is another one: each chunk keeps what is still there. A new element takes the place of
+        one that is gone and had its name, so that most names stay; the last chunk takes the others."""
+        arrived: dict[str, list[tuple[bytes, Element]]] = {}
+        for place, each in self._new_hashes:
+            arrived.setdefault(new[place].name, []).append((each, new[place]))
+        before = {index: list(self._describe(index, names)) for index, names in self._changed_names.items()}
+        kept = {
+            index: list(self._replace_changed(self.stored[index], described, arrived))
+            for index, described in before.items()
+        }
+        others = list(chain.from_iterable(arrived.values()))
+        if others:
+            last = max(self.stored)
+            if last not in kept:
+                names = self.source.fetch_names([last])[last]
+                kept[last] = list(zip(self.stored[last], self._describe(last, names), strict=True))
+            kept[last] += others
+        for index, pairs in kept.items():
+            described = [element for _, element in pairs]
+            changed = described if described != before.get(index) else None
+            yield ChunkDraft(self.heads[index].number, b"", [each for each, _ in pairs], changed)
+
+    def _replace_changed(
+        self,
+        hashes: Sequence[bytes],
+        described: Sequence[Element],
+        arrived: Mapping[str, list[tuple[bytes, Element]]],
+    ) -> Iterator[tuple[bytes, Element]]:
+        """What is still there of a chunk, and what `arrived` has in place of the rest, which it loses."""
+        for each, element in zip(hashes, described, strict=True):
+            if each not in self.changed:
+                yield each, element
+            elif arrived.get(element.name):
+                yield arrived[element.name].pop()
 
 
 def find_moved(
@@ -159,17 +196,31 @@ def find_moved(
 ) -> MovedElements:
     """Compare what is in the gaps, with these `hashes`, with the chunks that stood there, whose hashes
     `hashes_of` has."""
-    positions = [position for gap in gaps for position in range(gap.start, gap.end)]
+    positions = list(chain.from_iterable(range(gap.start, gap.end) for gap in gaps))
     stored = {index: hashes_of[index] for gap in gaps for index in range(gap.first, gap.last)}
-    changed = _find_changed(hashes, [each for found in stored.values() for each in found])
-    return MovedElements(elements, heads, gaps, positions, hashes, stored, changed, source, hasher)
+    chunk_of: dict[bytes, int] = {}
+    for index, found in stored.items():
+        chunk_of.update(dict.fromkeys(found, index))
+    changed = _find_changed(hashes, stored, chunk_of)
+    return MovedElements(elements, heads, gaps, positions, hashes, stored, chunk_of, changed, source, hasher)
 
 
-def _find_changed(now: Sequence[bytes], before: Sequence[bytes]) -> frozenset[bytes]:
+def _find_changed(
+    now: Sequence[bytes], stored: Mapping[int, Sequence[bytes]], chunk_of: Mapping[bytes, int]
+) -> frozenset[bytes]:
     """What is not equally often in both."""
-    these, those = set(now), set(before)
-    changed = these ^ those
-    if len(these) < len(now) or len(those) < len(before):
-        counts, known = Counter(now), Counter(before)
-        changed |= {each for each in these & those if counts[each] != known[each]}
-    return frozenset(changed)
+    if len(chunk_of) < sum(map(len, stored.values())):
+        counts, known = Counter(now), Counter(chain.from_iterable(stored.values()))
+        return frozenset(each for each in counts.keys() | known.keys() if counts[each] != known[each])
+    left = dict(chunk_of)
+    new = {each for each in now if left.pop(each, None) is None}
+    return frozenset(new.union(left))
+
+
+def _list_ranges(gap: Gap, starts: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
+    """Each chunk of a gap with the positions it has now: the first, and the one after the last."""
+    end = gap.end
+    for index in reversed(range(gap.first, gap.last)):
+        start = starts.get(index, end) if index > gap.first else gap.start
+        yield index, start, end
+        end = start

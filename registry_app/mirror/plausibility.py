@@ -54,6 +54,9 @@ class Counts(NamedTuple):
     def plus(self, other: "Counts") -> "Counts":
         return Counts(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
+    def minus(self, other: "Counts") -> "Counts":
+        return Counts(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+
 
 NOTHING: Final = Counts(0, 0, 0)
 

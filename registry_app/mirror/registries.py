@@ -109,6 +109,14 @@ def build_txt_profile(row: RegistryProfile) -> TxtProfile:
     )
 
 
+def fetch_instance_profile(instance: Instance) -> TxtProfile | None:
+    """How an instance writes its claims into TXT records; None: it does not. Raises SecretUnavailable."""
+    row = instance.registry_profile
+    if row is None:
+        return TxtProfile()
+    return build_txt_profile(row) if row.registry.is_in_zone else None
+
+
 def _fetch_suffixes_without_claims(provider: Provider) -> tuple[str, ...]:
     """Names that owners with an instance without claims here are responsible for, or that its domain filter
     lets through."""

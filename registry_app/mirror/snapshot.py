@@ -1,13 +1,13 @@
 """One frozen snapshot: everything a provider returned at one moment, as record sets and claims."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import msgspec
 
-from providers.client.provider_client import ProviderClient, RecordsAnswer
+from providers.client.provider_client import RecordsAnswer
 from providers.http.answer import DIGEST_BYTES, compute_body_digest
 from providers.registries.claim import Claim, ClaimVerdict, OwnershipState, PairedEndpoint, TxtProfile
 from providers.registries.join_stores import join_stores
@@ -24,11 +24,11 @@ from providers.wire.json_codec import (
     SetAside,
     decode_records,
 )
-from registry_app.mirror.open_stores import OpenStore, StoreAnswer, fetch_contents
+from registry_app.mirror.open_stores import StoreAnswer
 from registry_app.mirror.plausibility import NOTHING, Counts, count_endpoints
 from registry_app.mirror.registries import NO_REGISTRIES, Registries
-from registry_app.mirror.view import AtNames, View
-from registry_app.models import Owner, Provider
+from registry_app.mirror.view import AtNames
+from registry_app.models import Owner
 
 NOTHING_LISTED = DecodedRecords([], [])
 _ENCODER = msgspec.msgpack.Encoder()
@@ -42,7 +42,8 @@ class Snapshot:
     `records` are sorted by key and hold each key once. Their `claims` are indexes into `claims`.
     `set_aside_names` are names of record sets that an item set aside may be, or may claim: they are neither
     absent nor unmanaged, but unknown. `profiles` and `registries` are those it was read
-    under, `contents` what the registry stores beside it held. `body_digest` covers body and contents.
+    under, `contents` what the registry stores beside it held. `body_digest` covers body and contents;
+    empty where nobody asks for it.
     `listed` is what was decoded, in the order of the response.
     Read with a view, it holds the part of `records` and `claims` that is in it; `shown` counts all.
     """
@@ -68,22 +69,6 @@ class Snapshot:
         return self.content_type in MEDIA_TYPES
 
 
-def fetch_snapshot(
-    provider: Provider,
-    client: ProviderClient,
-    profiles: Sequence[TxtProfile],
-    registries: Registries = NO_REGISTRIES,
-    stores: Collection[OpenStore] = (),
-    *,
-    view: View | None = None,
-) -> Snapshot:
-    """Ask for all records now, then for the claims in `stores`, and decode them. Raises ProviderError or
-    WireError; stores nothing. With a `view`, only the record sets in it are paired."""
-    answer = client.records()
-    contents = fetch_contents(stores)
-    return decode_answer(answer, profiles, registries, contents, max_items=provider.max_items, view=view)
-
-
 def decode_answer(
     answer: RecordsAnswer,
     profiles: Sequence[TxtProfile],
@@ -92,7 +77,6 @@ def decode_answer(
     *,
     max_items: int,
     response_digest: str = "",
-    view: View | None = None,
 ) -> Snapshot:
     """A response that is at hand, as a snapshot. `response_digest` is its digest, where the caller has it.
     Raises WireError."""
@@ -105,7 +89,6 @@ def decode_answer(
         body_digest=response_digest or compute_response_digest(answer.digest.hex(), contents),
         content_type=answer.content_type,
         fetch_seconds=answer.seconds,
-        view=view,
     )
 
 
@@ -119,10 +102,35 @@ def decode_snapshot(
     body_digest: str = "",
     content_type: str = WEBHOOK_MEDIA_TYPE,
     fetch_seconds: float = 0.0,
-    view: View | AtNames | None = None,
+    view: AtNames | None = None,
 ) -> Snapshot:
     """A body as a snapshot. Pure. Raises WireError where the body as a whole cannot be trusted (I3)."""
-    decoded = decode_records(body, max_items=max_items)
+    return build_snapshot(
+        decode_records(body, max_items=max_items),
+        profiles,
+        registries,
+        contents,
+        body=body,
+        body_digest=body_digest or compute_response_digest(compute_body_digest(body).hex(), contents),
+        content_type=content_type,
+        fetch_seconds=fetch_seconds,
+        view=view,
+    )
+
+
+def build_snapshot(
+    decoded: DecodedRecords,
+    profiles: Sequence[TxtProfile],
+    registries: Registries,
+    contents: tuple[StoreContents, ...],
+    *,
+    body: bytes,
+    body_digest: str,
+    content_type: str = WEBHOOK_MEDIA_TYPE,
+    fetch_seconds: float = 0.0,
+    view: AtNames | None = None,
+) -> Snapshot:
+    """A response that was decoded as a snapshot. Pure."""
     endpoints = decoded.endpoints if view is None else view.narrow(decoded.endpoints)
     pairing = pair(endpoints, profiles)
     pairing = join_stores(pairing, [*contents, *_read_carried(endpoints, registries)])
@@ -130,7 +138,7 @@ def decode_snapshot(
     set_aside_names = _list_set_aside_names(decoded.set_aside, profiles)
     return Snapshot(
         body=body,
-        body_digest=body_digest or compute_response_digest(compute_body_digest(body).hex(), contents),
+        body_digest=body_digest,
         content_type=content_type,
         fetch_seconds=fetch_seconds,
         records=_mark_unknown(records, set_aside_names, registries),

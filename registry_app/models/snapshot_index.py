@@ -35,9 +35,9 @@ class SnapshotIndexChunk(models.Model):
     """About a hundred elements.
 
     `hashes` are 16 bytes each, `hash_sum` is their sum, `name_keys` are 4 bytes each (see
-    `mirror.element_index`), `names` canonical names joined by line feeds, empty for an element that was set
-    aside. `digest` covers the elements as they follow one another in the response; it is empty where they do
-    not.
+    `mirror.element_index`), `kinds` one byte each (`ElementKind` there), `names` canonical names joined by
+    line feeds, empty for an element that was set aside. `digest` covers the elements as they follow one
+    another in the response; it is empty where they do not.
     """
 
     provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="snapshot_index_chunks")
@@ -47,6 +47,7 @@ class SnapshotIndexChunk(models.Model):
     hashes = models.BinaryField()
     hash_sum = models.BinaryField(max_length=16)
     name_keys = models.BinaryField()
+    kinds = models.BinaryField(default=bytes)
     names = models.TextField()
 
     class Meta:

@@ -17,7 +17,13 @@ from registry_app.reconcile.findings.find_all import MOST_OF_A_KIND
 from registry_app.reconcile.findings.scene import FLAPPING_CHANGES, FLAPPING_WINDOW
 from registry_app.reconcile.rows.comparison import compare_with_mirror
 from registry_app.reconcile.rows.mirror_diff import MirrorDiff, add_what_was_not_read
-from registry_app.reconcile.snapshot_index import StoredChunks, fetch_chunks, may_be_kept_up, read_facts
+from registry_app.reconcile.snapshot_index import (
+    StoredChunks,
+    fetch_accepted_index,
+    fetch_chunks,
+    may_be_kept_up,
+    read_facts,
+)
 from registry_app.reconcile.store_findings import count_most_of_a_kind
 from registry_app.reconcile.sync_context import PartRead, SyncContext, SyncResult
 
@@ -43,10 +49,10 @@ def find_changes(context: SyncContext, answer: RecordsAnswer, response_digest: s
     """The elements that changed; None where there is nothing to compare with: no index of the accepted
     snapshot, or one that was read otherwise. Database read."""
     provider, reading = context.provider, context.reading
-    index = SnapshotIndex.objects.filter(
-        pk=provider.pk, accepted_digest=provider.accepted_digest, content_type=answer.content_type
-    ).first()
-    if index is None or not provider.accepted_digest or bytes(index.reading_digest) != reading.digest:
+    index = fetch_accepted_index(provider)
+    if index is None or index.content_type != answer.content_type:
+        return None
+    if bytes(index.reading_digest) != reading.digest:
         return None
     elements = cut_elements(answer.body, max_items=provider.max_items)
     if elements is None:

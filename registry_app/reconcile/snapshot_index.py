@@ -6,20 +6,29 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from providers.wire.canonical_name import canonical_name
 from providers.wire.elements import HASH_BYTES, ElementHasher, cut_elements, sum_hashes
-from providers.wire.json_codec import DecodedRecords
+from registry_app.errors import LeaseLost
 from registry_app.mirror.changed_part import may_be_linked_by_name, may_be_read_in_parts
-from registry_app.mirror.element_index import ChunkDraft, ChunkHead, compute_name_key, draft_chunks
+from registry_app.mirror.element_index import (
+    ChunkDraft,
+    ChunkHead,
+    compute_name_key,
+    describe_elements,
+    draft_chunks,
+    join_hashes,
+    join_names,
+    split_hashes,
+    split_names,
+)
 from registry_app.mirror.reading import build_element_seed
 from registry_app.mirror.snapshot_facts import SnapshotFacts
-from registry_app.models import SnapshotIndex, SnapshotIndexChunk
+from registry_app.models import Provider, SnapshotIndex, SnapshotIndexChunk
 from registry_app.reconcile.rows.bulk import Row, insert_rows, update_rows
 from registry_app.reconcile.rows.mirror_writes import Write, in_chunks
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
 
 _HASH_COLUMNS = ("digest", "hashes", "hash_sum")
-_NAME_COLUMNS = ("name_keys", "names")
+_DESCRIBED_COLUMNS = ("name_keys", "kinds", "names")
 # A chunk is about as much to write as so many rows of the mirror.
 _ROWS_PER_CHUNK = 10
 _CHUNKS_AT_ONCE = 20
@@ -42,20 +51,27 @@ class StoredChunks:
 
     def fetch_hashes(self, indexes: Sequence[int]) -> dict[int, list[bytes]]:
         """Database read."""
-        return {
-            index: [bytes(value[start : start + HASH_BYTES]) for start in range(0, len(value), HASH_BYTES)]
-            for index, value in self._fetch("hashes", indexes)
-        }
+        return {index: split_hashes(bytes(value)) for index, value in self._fetch("hashes", indexes)}
 
     def fetch_names(self, indexes: Sequence[int]) -> dict[int, list[str]]:
         """Database read."""
-        return {index: str(value).split("\n") for index, value in self._fetch("names", indexes)}
+        return {index: split_names(str(value)) for index, value in self._fetch("names", indexes)}
 
     def _fetch(self, column: str, indexes: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Raises LeaseLost where a chunk is gone."""
         index_of = {self.keys[index]: index for index in indexes}
-        rows = SnapshotIndexChunk.objects.filter(pk__in=list(index_of)).values_list("pk", column)
+        rows = SnapshotIndexChunk.objects.filter(pk__among=index_of.keys()).values_list("pk", column)
         for pk, value in rows.order_by("number").iterator(chunk_size=1_000):
-            yield index_of[pk], value
+            yield index_of.pop(pk), value
+        if index_of:
+            raise LeaseLost("Another run stored another snapshot of this provider meanwhile.")
+
+
+def fetch_accepted_index(provider: Provider) -> SnapshotIndex | None:
+    """The index of the accepted snapshot, if there is one. Database read."""
+    if not provider.accepted_digest:
+        return None
+    return SnapshotIndex.objects.filter(pk=provider.pk, accepted_digest=provider.accepted_digest).first()
 
 
 def fetch_chunks(index: SnapshotIndex) -> StoredChunks:
@@ -63,12 +79,13 @@ def fetch_chunks(index: SnapshotIndex) -> StoredChunks:
     rows = SnapshotIndexChunk.objects.filter(provider_id=index.pk, generation=index.generation)
     keys: list[int] = []
     heads: list[ChunkHead] = []
-    for pk, number, digest, hash_sum, name_keys in rows.order_by("number").values_list(
-        "pk", "number", "digest", "hash_sum", "name_keys"
+    for pk, number, digest, hash_sum, name_keys, kinds in rows.order_by("number").values_list(
+        "pk", "number", "digest", "hash_sum", "name_keys", "kinds"
     ):
         keys.append(pk)
         unpacked = struct.unpack(f"<{len(name_keys) // 4}I", name_keys)
-        heads.append(ChunkHead(number, bytes(digest), int.from_bytes(hash_sum, "big"), unpacked))
+        total = int.from_bytes(hash_sum, "big")
+        heads.append(ChunkHead(number, bytes(digest), total, unpacked, bytes(kinds)))
     return StoredChunks(keys, heads)
 
 
@@ -84,10 +101,10 @@ def iterate_index_writes(context: SyncContext, result: SyncResult) -> Iterator[W
     generation = _fetch_generation(provider_id) + 1
     # A sync that was cut off may have left some.
     yield Write(1, partial(_delete_all_but, provider_id, generation - 1))
-    columns = ("provider_id", "generation", "number", *_HASH_COLUMNS, *_NAME_COLUMNS)
+    columns = ("provider_id", "generation", "number", *_HASH_COLUMNS, *_DESCRIBED_COLUMNS)
     for drafts in in_chunks(of_snapshot, _CHUNKS_AT_ONCE):
         rows = [
-            (provider_id, generation, each.number, *_hashes_of(each), *_names_of(each)) for each in drafts
+            (provider_id, generation, each.number, *_hashes_of(each), *_described_of(each)) for each in drafts
         ]
         yield _write(partial(insert_rows, SnapshotIndexChunk, columns, rows), len(rows))
 
@@ -163,18 +180,10 @@ def _cut_into_chunks(context: SyncContext, result: SyncResult) -> Iterator[Chunk
     if not _may_have_index(context, result):
         return None
     elements = cut_elements(snapshot.body, max_items=context.provider.max_items)
-    names = _list_element_names(snapshot.listed)
-    if elements is None or len(elements) != len(names):
+    described = describe_elements(snapshot.listed)
+    if elements is None or len(elements) != len(described):
         return None
-    return draft_chunks(elements, names, ElementHasher(build_element_seed(context.provider)))
-
-
-def _list_element_names(listed: DecodedRecords) -> list[str]:
-    """The canonical name of each element, empty for one that was set aside."""
-    names = [canonical_name(endpoint.dns_name) for endpoint in listed.endpoints]
-    for item in listed.set_aside:
-        names.insert(item.index, "")
-    return names
+    return draft_chunks(elements, described, ElementHasher(build_element_seed(context.provider)))
 
 
 def _iterate_changed(drafts: Sequence[ChunkDraft], keys: Mapping[int, int]) -> Iterator[Write]:
@@ -187,9 +196,9 @@ def _iterate_changed(drafts: Sequence[ChunkDraft], keys: Mapping[int, int]) -> I
             partial(update, _HASH_COLUMNS, [(*_hashes_of(each), keys[each.number]) for each in some]),
             len(some),
         )
-        named = [(*_names_of(each), keys[each.number]) for each in some if each.names is not None]
-        if named:
-            yield _write(partial(update, _NAME_COLUMNS, named), len(named))
+        described = [(*_described_of(each), keys[each.number]) for each in some if each.described is not None]
+        if described:
+            yield _write(partial(update, _DESCRIBED_COLUMNS, described), len(described))
 
 
 def _write(store: Callable[[], None], chunks: int) -> Write:
@@ -202,9 +211,11 @@ def _delete_chunks(keys: Sequence[int]) -> None:
 
 def _hashes_of(draft: ChunkDraft) -> Row:
     hash_sum = sum_hashes(draft.hashes).to_bytes(HASH_BYTES, "big")
-    return draft.digest, b"".join(draft.hashes), hash_sum
+    return draft.digest, join_hashes(draft.hashes), hash_sum
 
 
-def _names_of(draft: ChunkDraft) -> Row:
-    names = draft.names or ()
-    return struct.pack(f"<{len(names)}I", *map(compute_name_key, names)), "\n".join(names)
+def _described_of(draft: ChunkDraft) -> Row:
+    described = draft.described or ()
+    name_keys = [compute_name_key(each.name) for each in described]
+    kinds = bytes(each.kind for each in described)
+    return struct.pack(f"<{len(name_keys)}I", *name_keys), kinds, join_names(described)

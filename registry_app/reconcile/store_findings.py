@@ -26,6 +26,9 @@ KINDS_BESIDE_SNAPSHOTS = (
     Kind.READINGS_DIFFER,
     Kind.APPROVAL_LOOSENED,
     Kind.DUPLICATE_PROVIDER,
+    Kind.DUPLICATE_OWNER,
+    Kind.FOREIGN_CLAIM,
+    Kind.CHANGED_OUTSIDE,
 )
 # These are about a response as a whole, or about an owner. All others are about the name that they have.
 KINDS_ABOUT_THE_WHOLE = (
@@ -166,8 +169,7 @@ def _fetch_stored(provider_id: int, names: Collection[str] | None) -> Iterator[_
         return
     yield from rows.filter(kind__in=KINDS_ABOUT_THE_WHOLE).values_list(*fields).iterator()
     about_names = rows.exclude(kind__in=KINDS_ABOUT_THE_WHOLE)
-    for some in in_chunks(sorted(names), _CHUNK):
-        yield from about_names.filter(name__in=some).values_list(*fields).iterator()
+    yield from about_names.filter(name__among=names).values_list(*fields).iterator()
 
 
 def _compare_with_stored(

@@ -31,7 +31,7 @@ from registry_app.reconcile.rows.mirror_writes import (
     store_in_slices,
 )
 from registry_app.reconcile.rows.missing_records import count_absence, has_missing, has_overdue, purge_missing
-from registry_app.reconcile.rows.record_rows import RowMaker
+from registry_app.reconcile.rows.record_rows import RowMaker, Writers
 from registry_app.reconcile.snapshot_index import accept_index, iterate_index_writes
 from registry_app.reconcile.store_findings import iterate_finding_writes
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
@@ -84,7 +84,8 @@ def _iterate_writes(context: SyncContext, result: SyncResult, now: datetime) -> 
     owner_ids = {claim.owner_id for claim in snapshot.claims if claim.owner_id}
     owner_ids.update(record.owner_id for record in snapshot.records if record.owner_id)
     owner_keys = discover_owners(context.lease, provider, owner_ids)
-    records = RowMaker(provider.pk, snapshot, plan, owner_keys, context.transfers, context.run.pk, now)
+    by = Writers(context.transfers, context.written)
+    records = RowMaker(provider.pk, snapshot, plan, owner_keys, by, context.run.pk, now)
     claims = ClaimRowMaker(provider.pk, snapshot, plan, owner_keys, now)
     scene = fetch_scene(context, result, now)
     return chain(

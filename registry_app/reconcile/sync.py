@@ -4,7 +4,7 @@ import os
 import socket
 import threading
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
@@ -25,9 +25,7 @@ from registry_app.mirror.snapshot import Snapshot, compute_response_digest, deco
 from registry_app.mirror.snapshot_facts import gather_facts
 from registry_app.models import Provider, SyncRun
 from registry_app.models.provider import MEBIBYTE
-from registry_app.queries.loop import deleted_since
 from registry_app.queries.provider import last_snapshot
-from registry_app.queries.transfer_items import touched_since
 from registry_app.reconcile.check_partial_syncs import (
     PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE,
     find_disagreements,
@@ -46,7 +44,7 @@ from registry_app.reconcile.read_changes import Changes, find_changes, read_chan
 from registry_app.reconcile.rows.comparison import compare_with_mirror
 from registry_app.reconcile.store_findings import has_passing_findings
 from registry_app.reconcile.store_snapshot import note_unchanged, store_snapshot
-from registry_app.reconcile.sync_context import SyncContext, SyncResult
+from registry_app.reconcile.sync_context import SyncContext, SyncResult, fetch_own_writes
 from registry_app.reconcile.sync_run import begin_run, begin_scheduled_run
 
 
@@ -135,11 +133,7 @@ def _sync(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | N
     fingerprint = compute_snapshot_fingerprint(fetched.digest, reading.digest, fetched.domain_filter)
     if held is not None and is_still_held(held, fingerprint):
         return note_still_held(context, held)
-    context = replace(
-        context,
-        transfers=touched_since(provider.pk, provider.accepted_at),
-        deleted=deleted_since(provider.pk, provider.accepted_at),
-    )
+    context = fetch_own_writes(context)
     # Reading and comparing a MiB takes about a tenth of a second; ten times that is allowed for.
     seconds = (fetched.size + fetched.stored_size) / MEBIBYTE
     renew_lease(lease, seconds=seconds)

@@ -1,7 +1,7 @@
 """One sync, gathered step by step: what was known before, and what was fetched."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from providers.wire.endpoint import EndpointKey
 from registry_app.mirror.changed_part import ChangedPart
@@ -10,7 +10,9 @@ from registry_app.mirror.reading import Reading
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.mirror.snapshot_facts import SnapshotFacts
 from registry_app.models import HeldSnapshot, Provider, SnapshotIndex, SyncRun
-from registry_app.queries.loop import NOTHING_DELETED, DeletedByLoops
+from registry_app.queries.own_deletes import NOTHING_DELETED, Deleted, deleted_since
+from registry_app.queries.transfer_items import touched_since
+from registry_app.queries.written_since import NOTHING_WRITTEN, Written, written_since
 from registry_app.reconcile.lease import Lease
 from registry_app.reconcile.rows.mirror_diff import MirrorDiff
 
@@ -19,7 +21,8 @@ from registry_app.reconcile.rows.mirror_diff import MirrorDiff
 class SyncContext:
     """The lease, the run and what was known before. `held` is the provider's last held snapshot,
     unless all was well at the last sync. `transfers` maps each record set that a transfer of ours touched
-    since the mirror was last true to that transfer; `deleted` is what loops of ours deleted since then."""
+    since the mirror was last true to that transfer; `deleted` is what loops of ours and the guard
+    deleted since then, and `written` what they wrote."""
 
     lease: Lease
     provider: Provider
@@ -27,7 +30,19 @@ class SyncContext:
     reading: Reading
     held: HeldSnapshot | None
     transfers: Mapping[EndpointKey, int]
-    deleted: DeletedByLoops = NOTHING_DELETED
+    deleted: Deleted = NOTHING_DELETED
+    written: Written = NOTHING_WRITTEN
+
+
+def fetch_own_writes(context: SyncContext) -> SyncContext:
+    """The same with what transfers, loops and the guard wrote since the mirror was last true."""
+    provider_id, since = context.provider.pk, context.provider.accepted_at
+    return replace(
+        context,
+        transfers=touched_since(provider_id, since),
+        deleted=deleted_since(provider_id, since),
+        written=written_since(provider_id, since),
+    )
 
 
 @dataclass(frozen=True)

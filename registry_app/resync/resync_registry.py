@@ -8,6 +8,7 @@ import structlog
 from django.conf import settings
 from django.db.models import Q
 
+from providers.client.provider_client import RecordsAnswer
 from providers.http.errors import ProviderError
 from providers.registries.configmap.resync import Comparison, Difference
 from providers.registries.stored_claim import StoreContents
@@ -15,7 +16,7 @@ from providers.stores.registry import ResyncableStore
 from providers.stores.registry_catalogue import KINDS_WITH_RESYNC
 from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.errors import WireError
-from providers.wire.json_codec import decode_records
+from providers.wire.json_codec import DecodedRecords, decode_records
 from registry_app.actor import SYSTEM
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
@@ -26,10 +27,10 @@ from registry_app.mirror.client import build_client
 from registry_app.mirror.open_stores import open_store
 from registry_app.mirror.plausibility import count_endpoints
 from registry_app.mirror.registries import Registries, fetch_txt_profiles
-from registry_app.mirror.snapshot import Snapshot, decode_snapshot
+from registry_app.mirror.snapshot import Snapshot, build_snapshot
 from registry_app.models import Finding, Provider, RegistryProfile
 from registry_app.outside_copy import announce_send, count_send
-from registry_app.queries.freeze import find_send_stops
+from registry_app.queries.freeze import find_owner_stops
 from registry_app.queries.instance import list_owner_ids
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
 from registry_app.reconcile.store_findings import open_finding, resolve_finding, resolve_findings
@@ -75,20 +76,21 @@ def _resync(profile: RegistryProfile, leased: LeasedProvider) -> None:
     provider = leased.provider
     with build_client(provider) as client:
         leased.renew(exchanges=2)
-        body = client.records().body
-        endpoints = decode_records(body, max_items=provider.max_items).endpoints
+        answer = client.records()
+        decoded = decode_records(answer.body, max_items=provider.max_items)
+        endpoints = decoded.endpoints
         counts = count_endpoints(endpoints)
         raise_if_implausible(provider, compare_with_known(provider, counts, len(endpoints)))
         store = open_store(profile, provider, client, remembers=True).store
         if not isinstance(store, ResyncableStore):
             raise TypeError(f"The store of {profile} cannot be compared with its provider.")
-        snapshot = _read_all(profile, provider, store, body)
+        snapshot = _read_all(profile, provider, store, answer, decoded)
         losers = _find_losers(profile, provider, snapshot)
         owners = {record.key: record.owner_id for record in snapshot.records if record.owner_id}
         for owner_id in list_owner_ids(profile, provider):
             leased.renew(exchanges=3)
             found = store.compare(owner_id, endpoints, owners=owners)
-            rebuilds = owner_id not in losers and _may_rebuild(profile, provider)
+            rebuilds = owner_id not in losers and _may_rebuild(profile, provider, owner_id)
             draft = _draft_drift(profile, provider, owner_id, found, was_rebuilt=rebuilds)
             if rebuilds and found.differences and _is_news(provider, draft):
                 found = _rebuild(profile, leased, store, owner_id, Shown(endpoints, owners), found)
@@ -118,16 +120,23 @@ def _rebuild(
     return store.compare(owner_id, shown.endpoints, owners=shown.owners)
 
 
-def _read_all(profile: RegistryProfile, provider: Provider, store: ResyncableStore, body: bytes) -> Snapshot:
+def _read_all(
+    profile: RegistryProfile,
+    provider: Provider,
+    store: ResyncableStore,
+    answer: RecordsAnswer,
+    decoded: DecodedRecords,
+) -> Snapshot:
     """The owner of each record set by the claims of the zone and those of the profile's maps."""
     reference = str(profile.pk)
     contents = StoreContents(reference, profile.kind, tuple(store.fetch_claims()))
-    return decode_snapshot(
-        body,
+    return build_snapshot(
+        decoded,
         fetch_txt_profiles(provider),
         Registries(stores=(reference,)),
         (contents,),
-        max_items=provider.max_items,
+        body=answer.body,
+        body_digest=answer.digest.hex(),
     )
 
 
@@ -139,8 +148,8 @@ def _find_losers(profile: RegistryProfile, provider: Provider, snapshot: Snapsho
     return {each.holding.owner_id for each in find_lost_claims(provider, snapshot)}
 
 
-def _may_rebuild(profile: RegistryProfile, provider: Provider) -> bool:
-    return profile.is_rebuilt and not find_send_stops(provider)
+def _may_rebuild(profile: RegistryProfile, provider: Provider, owner_id: str) -> bool:
+    return profile.is_rebuilt and not find_owner_stops(provider, owner_id, in_part=True)
 
 
 def _draft_drift(

@@ -7,6 +7,9 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from providers.http.errors import ProviderError
+from providers.planning.equal_values import AS_WRITTEN, EqualValues
+from providers.stores.registry_catalogue import CLAIM_LABELS
+from providers.wire.canonical_name import canonical_targets
 from providers.wire.change_set import ChangeSet, merge_by_key
 from providers.wire.endpoint import Endpoint, EndpointKey, is_same_ttl
 from providers.wire.errors import WireError
@@ -46,6 +49,19 @@ def is_as_written(live: Endpoint | None, wanted: Endpoint | None) -> bool:
         is_same_text(live.targets, wanted.targets)
         and is_same_ttl(wanted.record_ttl, live.record_ttl)
         and set(wanted.provider_specific) <= set(live.provider_specific)
+    )
+
+
+def is_shown(live: Endpoint | None, wanted: Endpoint | None, equal: EqualValues = AS_WRITTEN) -> bool:
+    """As `is_as_written`, for record sets of any type: targets may be spelled otherwise, and property values
+    in another form that the provider calls `equal`."""
+    if live is None or wanted is None or wanted.record_type.upper() == "TXT":
+        return is_as_written(live, wanted)
+    return (
+        canonical_targets(live) == canonical_targets(wanted)
+        and is_same_ttl(wanted.record_ttl, live.record_ttl)
+        and equal.are_shown(live.provider_specific, wanted.provider_specific)
+        and all(live.labels.get(label) == wanted.labels.get(label) for label in CLAIM_LABELS)
     )
 
 

@@ -5,7 +5,8 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar
 
 from django.conf import settings
@@ -17,10 +18,13 @@ from providers.registries.stored_claim import StoredClaimChange
 from registry_app.clock import fetch_now
 from registry_app.errors import StateMoved
 from registry_app.mirror.client import build_client
-from registry_app.mirror.open_stores import OpenStore, open_stores
+from registry_app.mirror.open_stores import OpenStore, fetch_contents, open_stores
 from registry_app.mirror.registries import Registries, fetch_registries, fetch_txt_profiles
+from registry_app.mirror.snapshot import Snapshot, build_snapshot
+from registry_app.mirror.view import AtNames
 from registry_app.models import Provider
 from registry_app.reconcile.lease import Lease, raise_if_lost, release_lease, renew_lease, take_lease
+from registry_app.writes.zone_reader import ZoneReader, ZoneReading
 
 Session = TypeVar("Session", bound="WriteSession")
 
@@ -68,6 +72,28 @@ class WriteSession(LeasedProvider):
     # The wall clock may be set while a session lasts.
     started: float = field(default_factory=time.monotonic)
 
+    @cached_property
+    def zone_reader(self) -> ZoneReader:
+        """Reads the provider. The same one each time: it compares a response with the one before."""
+        return ZoneReader(self.provider, self.client, self.profiles)
+
+    def read_stores(self, reading: ZoneReading) -> Snapshot:
+        """What the registry stores show now, with what the provider showed: the record sets and claims at the
+        names that were read, or all. Raises ProviderError."""
+        contents, answer = fetch_contents(self.stores.values()), reading.answer
+        snapshot = build_snapshot(
+            reading.decoded,
+            self.profiles,
+            self.registries,
+            contents,
+            body=answer.body,
+            body_digest="",  # that is for syncs: it takes as long as cutting the elements
+            content_type=answer.content_type,
+            fetch_seconds=answer.seconds,
+            view=None if reading.names is None else AtNames(reading.names),
+        )
+        return replace(snapshot, shown=reading.shown, item_count=reading.item_count)
+
     def is_over_time(self) -> bool:
         """Whether to stop here and go on later: no task runs without end."""
         return time.monotonic() - self.started > settings.DNSADMIN_LONGEST_RUN.total_seconds()
@@ -110,13 +136,16 @@ def leased_provider(provider_id: int, purpose: str) -> Iterator[LeasedProvider]:
 
 
 @contextmanager
-def open_session(leased: LeasedProvider, build: Callable[..., Session]) -> Iterator[Session]:
+def open_session(
+    leased: LeasedProvider, build: Callable[..., Session], *, seconds: float | None = None
+) -> Iterator[Session]:
     """A write session at a leased provider, for as long as the block lasts.
 
-    `build` makes the session from the fields of WriteSession. Raises SecretUnavailable and ProviderError.
+    `build` makes the session from the fields of WriteSession. With `seconds` no call takes longer.
+    Raises SecretUnavailable and ProviderError.
     """
     profiles = tuple(fetch_txt_profiles(leased.provider))
-    with build_client(leased.provider) as client:
+    with build_client(leased.provider, seconds=seconds) as client:
         yield build(
             provider=leased.provider,
             lease=leased.lease,

@@ -38,6 +38,8 @@ def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Sequenc
 
 def update_rows(model: type[models.Model], columns: Sequence[str], rows: Sequence[Row]) -> None:
     """Update by primary key, which is the last value of each row, inside the caller's transaction."""
+    if not rows:
+        return
     quote = connection.ops.quote_name
     assignments = ", ".join(f"{quote(column)} = %s" for column in columns)
     table = quote(model._meta.db_table)

@@ -3,9 +3,6 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeVar
-
-from django.db.models import Model, QuerySet
 
 from providers.registries.claim import PairedEndpoint
 from providers.registries.labels import RESOURCE
@@ -22,12 +19,7 @@ from registry_app.reconcile.rows.record_digest import (
     describe_beliefs,
 )
 
-_Model = TypeVar("_Model", bound=Model)
-_Values = TypeVar("_Values")
-
-
 _CHUNK = 5_000
-_NAMES_AT_ONCE = 1_000
 
 
 def compare_with_mirror(
@@ -211,29 +203,19 @@ def _match_claims(
 
 
 def _fetch_known_record_sets(provider_id: int, names: Collection[str] | None) -> Iterator[_KnownRecordSet]:
+    rows = RecordSet.objects.filter(provider_id=provider_id).order_by()
+    if names is not None:
+        rows = rows.filter(name__among=names)
     fields = ("pk", "name", "record_type", "set_identifier", "digest", "owner_id", "missing_since")
-    rows = RecordSet.objects.filter(provider_id=provider_id).order_by().values_list(*fields)
-    for part in _select(rows, "name", names):
-        yield from part.iterator(chunk_size=_CHUNK)
+    return rows.values_list(*fields).iterator(chunk_size=_CHUNK)
 
 
 def _fetch_known_claims(provider_id: int, names: Collection[str] | None) -> Iterator[_KnownClaim]:
     rows = Claim.objects.filter(provider_id=provider_id).order_by()
-    # All names that a claim may mean are read with it, so that its TXT record and its record set are.
-    for part in _select(rows.values_list("pk", "identity", "digest", "owner_id"), "record_name", names):
-        yield from part.iterator(chunk_size=_CHUNK)
-
-
-def _select(
-    rows: "QuerySet[_Model, _Values]", field_name: str, names: Collection[str] | None
-) -> "Iterator[QuerySet[_Model, _Values]]":
-    """The rows at these names, as several queries; without names, all of them as one."""
-    if names is None:
-        yield rows
-        return
-    ordered = sorted(names)
-    for start in range(0, len(ordered), _NAMES_AT_ONCE):
-        yield rows.filter(**{f"{field_name}__in": ordered[start : start + _NAMES_AT_ONCE]})
+    if names is not None:
+        # All names that a claim may mean are read with it, so that its TXT record and its record set are.
+        rows = rows.filter(record_name__among=names)
+    return rows.values_list("pk", "identity", "digest", "owner_id").iterator(chunk_size=_CHUNK)
 
 
 def _fetch_owner_ids() -> dict[int | None, str]:

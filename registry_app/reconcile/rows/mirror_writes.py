@@ -14,7 +14,7 @@ from registry_app.reconcile.lease import Lease, raise_if_lost, renew_lease
 from registry_app.reconcile.rows import claim_rows, record_rows
 from registry_app.reconcile.rows.bulk import insert_rows, rows_per_transaction, update_rows
 from registry_app.reconcile.rows.claim_rows import ClaimRowMaker
-from registry_app.reconcile.rows.record_rows import RowMaker
+from registry_app.reconcile.rows.record_rows import KNOWN_FIELDS, KnownRow, RowMaker
 
 _T = TypeVar("_T")
 
@@ -63,7 +63,14 @@ def _store_created(rows: RowMaker, created: Sequence[int], *, with_history: bool
 def _store_changed(rows: RowMaker, changed: Sequence[tuple[int, int]]) -> None:
     before = _fetch_rows([pk for pk, _ in changed])
     events = [event for pk, index in changed for event in rows.changes(before[pk], index)]
-    update_rows(RecordSet, record_rows.UPDATED_COLUMNS, [rows.updated(pk, index) for pk, index in changed])
+    values, others = [], []
+    for pk, index in changed:
+        if rows.has_only_value_changed(before[pk], index):
+            values.append(rows.updated_value(pk, index))
+        else:
+            others.append(rows.updated(pk, index))
+    update_rows(RecordSet, record_rows.UPDATED_VALUE_COLUMNS, values)
+    update_rows(RecordSet, record_rows.UPDATED_COLUMNS, others)
     insert_rows(RecordEvent, record_rows.EVENT_COLUMNS, events)
 
 
@@ -74,8 +81,9 @@ def _store_vanished(rows: RowMaker, vanished: Sequence[int]) -> None:
     insert_rows(RecordEvent, record_rows.EVENT_COLUMNS, events)
 
 
-def _fetch_rows(pks: Sequence[int]) -> dict[int, RecordSet]:
-    return {row.pk: row for row in RecordSet.objects.filter(pk__in=pks).select_related("owner")}
+def _fetch_rows(pks: Sequence[int]) -> dict[int, KnownRow]:
+    rows = RecordSet.objects.filter(pk__among=pks).values_list(*KNOWN_FIELDS)
+    return {row[0]: KnownRow(*row) for row in rows}
 
 
 def _delete_claims(pks: Sequence[int]) -> None:

@@ -9,7 +9,7 @@ from django.db.models import F, QuerySet
 from registry_app.models import RecordEvent, RecordSet
 from registry_app.reconcile.lease import Lease, raise_if_lost
 from registry_app.reconcile.rows.bulk import insert_rows
-from registry_app.reconcile.rows.record_rows import EVENT_COLUMNS, build_event
+from registry_app.reconcile.rows.record_rows import EVENT_COLUMNS, KNOWN_FIELDS, KnownRow, build_event
 
 _CHUNK = 500
 
@@ -40,7 +40,7 @@ def purge_missing(lease: Lease, run_id: int, now: datetime) -> int:
     """Delete what has been missing long enough, some hundreds a transaction. Raises LeaseLost."""
     purged = 0
     while rows := _fetch_overdue(lease.provider_id, now):
-        events = [build_event(row, RecordEvent.Kind.PURGED, run_id, now) for row in rows]
+        events = [build_event(lease.provider_id, row, RecordEvent.Kind.PURGED, run_id, now) for row in rows]
         with transaction.atomic():
             raise_if_lost(lease)
             insert_rows(RecordEvent, EVENT_COLUMNS, events)
@@ -49,8 +49,9 @@ def purge_missing(lease: Lease, run_id: int, now: datetime) -> int:
     return purged
 
 
-def _fetch_overdue(provider_id: int, now: datetime) -> list[RecordSet]:
-    return list(_overdue(provider_id, now).select_related("owner").order_by("pk")[:_CHUNK])
+def _fetch_overdue(provider_id: int, now: datetime) -> list[KnownRow]:
+    rows = _overdue(provider_id, now).order_by("pk").values_list(*KNOWN_FIELDS)
+    return [KnownRow(*row) for row in rows[:_CHUNK]]
 
 
 def _overdue(provider_id: int, now: datetime) -> "QuerySet[RecordSet]":

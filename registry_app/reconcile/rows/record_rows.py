@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import NamedTuple
 
 from providers.registries.claim import PairedEndpoint
 from providers.wire.canonical_name import reversed_name
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.mirror.snapshot import Snapshot
-from registry_app.models import RecordEvent, RecordSet
+from registry_app.models import RecordEvent
+from registry_app.queries.written_since import Written
 from registry_app.reconcile.rows.bulk import Row, Value, json_text, plain_text, stored_time
 from registry_app.reconcile.rows.comparison import resource_of
 from registry_app.reconcile.rows.mirror_diff import MirrorDiff
@@ -20,13 +22,12 @@ _VALUE_COLUMNS = (
     "ttl",
     "provider_specific",
     "labels",
-    "state",
-    "owner_id",
     "resource",
     "beliefs",
     "digest",
     "changed_at",
 )
+_OWNER_COLUMNS = ("state", "owner_id")
 INSERTED_COLUMNS = (
     "provider_id",
     "name",
@@ -34,11 +35,14 @@ INSERTED_COLUMNS = (
     "record_type",
     "set_identifier",
     *_VALUE_COLUMNS,
+    *_OWNER_COLUMNS,
     "first_seen_at",
     "missing_since",
     "missing_snapshots",
 )
-UPDATED_COLUMNS = (*_VALUE_COLUMNS, "missing_since", "missing_snapshots")
+UPDATED_COLUMNS = (*_VALUE_COLUMNS, *_OWNER_COLUMNS, "missing_since", "missing_snapshots")
+# Of the others several have indexes, which an UPDATE writes again though the values stay.
+UPDATED_VALUE_COLUMNS = _VALUE_COLUMNS
 EVENT_COLUMNS = (
     "provider_id",
     "name",
@@ -50,21 +54,71 @@ EVENT_COLUMNS = (
     "at",
     "sync_run_id",
     "transfer_id",
+    "loop_run_id",
+    "guard_endpoint",
     "writer",
 )
+# Of KnownRow: a tuple costs a third of an instance of the model with its owner.
+KNOWN_FIELDS = (
+    "pk",
+    "name",
+    "record_type",
+    "set_identifier",
+    "targets",
+    "ttl",
+    "provider_specific",
+    "labels",
+    "state",
+    "owner__owner_id",
+    "resource",
+    "missing_since",
+)
 _Values = dict[str, object]
+_NOBODY_KNOWN: Row = (None, None, "")
+
+
+class KnownRow(NamedTuple):
+    """A row of the mirror as history needs it: KNOWN_FIELDS of a RecordSet."""
+
+    pk: int
+    name: str
+    record_type: str
+    set_identifier: str
+    targets: list[str]
+    ttl: int
+    provider_specific: list[dict[str, str]]
+    labels: dict[str, str]
+    state: str
+    owner_id: str | None
+    resource: str
+    missing_since: datetime | None
+
+
+@dataclass(frozen=True)
+class Writers:
+    """Who touched a record set since the mirror was last true: the transfer, and what loops and the guard
+    wrote."""
+
+    transfers: Mapping[EndpointKey, int]
+    written: Written
+
+    def of(self, key: EndpointKey, kind: RecordEvent.Kind) -> Row:
+        """Transfer, loop run and guard endpoint of a change, as history has them."""
+        transfer_id = self.transfers.get(key) if kind == RecordEvent.Kind.OWNER_CHANGED else None
+        if transfer_id is not None:
+            return transfer_id, None, ""
+        return None, self.written.loop_runs.get(key), self.written.guard_endpoints.get(key, "")
 
 
 @dataclass(frozen=True)
 class RowMaker:
-    """Makes rows of one snapshot, all of one moment. `owner_keys` are the primary keys of owner ids,
-    `transfers` the transfer that touched a record set since the mirror was last true."""
+    """Makes rows of one snapshot, all of one moment. `owner_keys` are the primary keys of owner ids."""
 
     provider_id: int
     snapshot: Snapshot
     plan: MirrorDiff
     owner_keys: Mapping[str, int]
-    transfers: Mapping[EndpointKey, int]
+    writers: Writers
     run_id: int
     now: datetime
 
@@ -72,21 +126,31 @@ class RowMaker:
         """The row of a record set that was not known."""
         key = self.snapshot.records[index].key
         name = (self.provider_id, key.name, reversed_name(key.name), key.record_type, key.set_identifier)
-        return (*name, *self._values(index), self._stored_now, None, 0)
+        return (*name, *self._value(index), *self._owner(index), self._stored_now, None, 0)
 
     def updated(self, pk: int, index: int) -> Row:
-        """The row of a record set whose value or owner changed, or that is there again."""
-        return (*self._values(index), None, 0, pk)
+        """The row of a record set whose owner changed, and maybe its value, or that is there again."""
+        return (*self._value(index), *self._owner(index), None, 0, pk)
+
+    def updated_value(self, pk: int, index: int) -> Row:
+        """The row of a record set of which nothing changed but its value."""
+        return (*self._value(index), pk)
+
+    def has_only_value_changed(self, before: KnownRow, index: int) -> bool:
+        """Whether a known record set is not missing, and its owner the same."""
+        record = self.snapshot.records[index]
+        same = before.state == record.state.value and (before.owner_id or "") == record.owner_id
+        return same and before.missing_since is None
 
     def appeared(self, index: int) -> Row:
         """The history of a record set that was not known."""
         record = self.snapshot.records[index]
         return self._event(record.key, RecordEvent.Kind.APPEARED, None, self._after(record), record.owner_id)
 
-    def changes(self, before: RecordSet, index: int) -> list[Row]:
+    def changes(self, before: KnownRow, index: int) -> list[Row]:
         """The history of a known record set: returned, value changed, owner changed, or several of them."""
         record = self.snapshot.records[index]
-        was, now = describe_row(before), self._after(record)
+        was, now = _describe(before), self._after(record)
         kinds: list[RecordEvent.Kind] = []
         if before.missing_since is not None:
             kinds.append(RecordEvent.Kind.RETURNED)
@@ -96,16 +160,23 @@ class RowMaker:
             kinds.append(RecordEvent.Kind.CHANGED)
         return [self._event(record.key, kind, was, now, record.owner_id) for kind in kinds]
 
-    def vanished(self, before: RecordSet) -> Row:
+    def vanished(self, before: KnownRow) -> Row:
         """The history of a record set that is no longer there."""
-        return build_event(before, RecordEvent.Kind.VANISHED, self.run_id, self.now)
+        kind = RecordEvent.Kind.VANISHED
+        key = EndpointKey(before.name, before.record_type, before.set_identifier)
+        by = self.writers.of(key, kind)
+        return build_event(self.provider_id, before, kind, self.run_id, self.now, by)
 
     @cached_property
     def _stored_now(self) -> Value:
         # Converted once: for each of a hundred thousand rows it took a fifth of a first sync.
         return stored_time(self.now)
 
-    def _values(self, index: int) -> Row:
+    def _owner(self, index: int) -> Row:
+        record = self.snapshot.records[index]
+        return str(record.state), self.owner_keys[record.owner_id] if record.owner_id else None
+
+    def _value(self, index: int) -> Row:
         record = self.snapshot.records[index]
         endpoint = record.endpoint
         return (
@@ -113,8 +184,6 @@ class RowMaker:
             endpoint.record_ttl,
             json_text(_properties(endpoint)) if endpoint.provider_specific else "[]",
             json_text(endpoint.labels) if endpoint.labels else "{}",
-            str(record.state),
-            self.owner_keys[record.owner_id] if record.owner_id else None,
             plain_text(resource_of(self.snapshot, record)),
             json_text(describe_beliefs(self.snapshot, record)) if record.beliefs else "[]",
             self.plan.record_digests[index],
@@ -136,7 +205,7 @@ class RowMaker:
     def _event(
         self, key: EndpointKey, kind: RecordEvent.Kind, was: _Values | None, now: _Values | None, writer: str
     ) -> Row:
-        transfer_id = self.transfers.get(key) if kind == RecordEvent.Kind.OWNER_CHANGED else None
+        by = self.writers.of(key, kind)
         return (
             self.provider_id,
             key.name,
@@ -147,38 +216,44 @@ class RowMaker:
             None if now is None else json_text(now),
             self._stored_now,
             self.run_id,
-            transfer_id,
-            writer if transfer_id is None else "dnsadmin",
+            *by,
+            writer if by[0] is None else "dnsadmin",
         )
 
 
-def build_event(before: RecordSet, kind: RecordEvent.Kind, run_id: int, now: datetime) -> Row:
-    """The history of a record set that is there no more. The row's owner must be at hand."""
-    was = describe_row(before)
+def build_event(
+    provider_id: int,
+    before: KnownRow,
+    kind: RecordEvent.Kind,
+    run_id: int,
+    now: datetime,
+    by: Row = _NOBODY_KNOWN,
+) -> Row:
+    """The history of a record set that is there no more."""
     return (
-        before.provider_id,
+        provider_id,
         before.name,
         before.record_type,
         before.set_identifier,
         kind.value,
-        json_text(was),
+        json_text(_describe(before)),
         None,
         stored_time(now),
         run_id,
-        None,
-        str(was["owner"]),
+        *by,
+        before.owner_id or "",
     )
 
 
-def describe_row(row: RecordSet) -> _Values:
-    """What a row says, as history keeps it. The row's owner must be at hand (select_related)."""
+def _describe(row: KnownRow) -> _Values:
+    """What a row says, as history keeps it."""
     return {
         "targets": row.targets,
         "ttl": row.ttl,
         "provider_specific": row.provider_specific,
         "labels": row.labels,
         "state": row.state,
-        "owner": row.owner.owner_id if row.owner else "",
+        "owner": row.owner_id or "",
         "resource": row.resource,
     }
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from providers.wire.elements import ElementHasher, cut_elements, sum_hashes
 from registry_app.mirror.element_diff import ElementDiff, compare_elements, is_reordered
-from registry_app.mirror.element_index import ChunkDraft, ChunkHead, compute_name_key, draft_chunks
+from registry_app.mirror.element_index import ChunkDraft, ChunkHead, Element, compute_name_key, draft_chunks
 from tests.depth import examples
 
 _HASHER = ElementHasher(b"seed")
@@ -30,6 +30,10 @@ def _name(element: tuple[int, int]) -> str:
     return f"name-{element[0]}"
 
 
+def _describe(element: tuple[int, int]) -> Element:
+    return Element(_name(element), element[1])
+
+
 @dataclass
 class _Stored:
     """Chunks as a database keeps them, and which of them were read."""
@@ -44,7 +48,8 @@ class _Stored:
                 each.number,
                 each.digest,
                 sum_hashes(each.hashes),
-                tuple(map(compute_name_key, each.names or ())),
+                tuple(compute_name_key(element.name) for element in each.described or ()),
+                bytes(element.kind for element in each.described or ()),
             )
             for each in self.drafts
         ]
@@ -54,17 +59,19 @@ class _Stored:
         return {index: self.drafts[index].hashes for index in indexes}
 
     def fetch_names(self, indexes: Sequence[int]) -> Mapping[int, Sequence[str]]:
-        return {index: self.drafts[index].names or () for index in indexes}
+        return {index: [each.name for each in self.drafts[index].described or ()] for index in indexes}
 
     def store(self, changed: Sequence[ChunkDraft]) -> None:
-        names = {each.number: each.names for each in self.drafts}
-        by_number = {each.number: each._replace(names=each.names or names[each.number]) for each in changed}
+        described = {each.number: each.described for each in self.drafts}
+        by_number = {
+            each.number: each._replace(described=each.described or described[each.number]) for each in changed
+        }
         drafts = [by_number.get(each.number, each) for each in self.drafts]
         self.drafts = [each for each in drafts if each.hashes]
 
 
 def _store(zone: _Zone, size: int = 4) -> _Stored:
-    return _Stored(list(draft_chunks(_cut(zone), [_name(each) for each in zone], _HASHER, size=size)))
+    return _Stored(list(draft_chunks(_cut(zone), list(map(_describe, zone)), _HASHER, size=size)))
 
 
 def _compare(stored: _Stored, zone: _Zone) -> ElementDiff:
@@ -73,7 +80,7 @@ def _compare(stored: _Stored, zone: _Zone) -> ElementDiff:
 
 def _update(stored: _Stored, zone: _Zone) -> ElementDiff:
     diff = _compare(stored, zone)
-    stored.store(diff.draft_changed({position: _name(zone[position]) for position in diff.new}))
+    stored.store(diff.draft_changed({position: _describe(zone[position]) for position in diff.new}))
     return diff
 
 
@@ -112,21 +119,23 @@ def test_after_any_changes_the_chunks_are_those_of_the_last_response(
         if not stored.drafts:
             return
         diff = _compare(stored, zone)
-        new_names = {position: _name(zone[position]) for position in diff.new}
+        new = {position: _describe(zone[position]) for position in diff.new}
 
         # Of what is listed another number of times, some may stand where they stood.
         differing = {each for each in {*before, *zone} if before[each] != Counter(zone)[each]}
         moved_nearby = {zone[position] for position in diff.new} - differing
         assert moved_nearby == set() or diff.replaced
-        assert diff.gone.union(new_names.values()) >= {_name(each) for each in differing}
+        assert diff.gone.union({each.name for each in new.values()}) >= {_name(each) for each in differing}
         wanted = {_name(each) for each in dice.sample(zone, min(3, len(zone)))}
-        assert diff.select(frozenset(map(compute_name_key, wanted)), new_names) == [
+        assert diff.select(frozenset(map(compute_name_key, wanted)), new) == [
             position for position, each in enumerate(zone) if _name(each) in wanted
         ]
-        assert diff.collect_name_keys(new_names) >= {compute_name_key(_name(each)) for each in zone}
-        stored.store(diff.draft_changed(new_names))
-        kept = [pair for each in stored.drafts for pair in zip(each.hashes, each.names or (), strict=True)]
-        listed = zip(_HASHER.hash_each(_cut(zone)), map(_name, zone), strict=True)
+        assert diff.collect_name_keys(new) >= {compute_name_key(_name(each)) for each in zone}
+        stored.store(diff.draft_changed(new))
+        kept = [
+            pair for each in stored.drafts for pair in zip(each.hashes, each.described or (), strict=True)
+        ]
+        listed = zip(_HASHER.hash_each(_cut(zone)), map(_describe, zone), strict=True)
         assert Counter(kept) == Counter(listed)
         assert _compare(stored, zone).is_same
 
@@ -170,7 +179,7 @@ def test_one_change_reads_and_stores_one_chunk() -> None:
 
     assert diff.new == [21]
     assert stored.read == [5]
-    assert [each.number for each in diff.draft_changed({21: "name-21"})] == [5]
+    assert [each.number for each in diff.draft_changed({21: _describe((21, 1))})] == [5]
 
 
 def test_an_element_put_between_others_stores_one_chunk_and_moves_none() -> None:
@@ -196,4 +205,29 @@ def test_a_change_in_another_order_stores_the_chunk_that_it_belongs_to() -> None
     diff = _compare(stored, zone)
 
     assert diff.new == [18]
-    assert [each.number for each in diff.draft_changed({18: "name-21"})] == [5]
+    assert [each.number for each in diff.draft_changed({18: _describe((21, 1))})] == [5]
+
+
+def test_a_change_in_another_order_leaves_the_names_of_its_chunk() -> None:
+    zone = [(number, 0) for number in range(40)]
+    stored = _store(zone)
+    zone[21] = (21, 1)
+    zone.reverse()
+
+    diff = _compare(stored, zone)
+
+    assert [each.described for each in diff.draft_changed({18: _describe((21, 0))})] == [None]
+
+
+def test_what_has_no_place_in_another_order_is_in_the_last_chunk() -> None:
+    zone = [(number, 0) for number in range(40)]
+    stored = _store(zone)
+    zone = [*zone[:21], *zone[22:], (90, 0)][::-1]
+
+    _update(stored, zone)
+
+    assert [len(each.hashes) for each in stored.drafts] == [4, 4, 4, 4, 4, 3, 4, 4, 4, 5]
+    assert [each.name for each in stored.drafts[-1].described or ()] == [
+        f"name-{number}" for number in (36, 37, 38, 39, 90)
+    ]
+    assert _compare(stored, zone).is_same

@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 from providers.registries.claim import TxtProfile
 from providers.wire.json_codec import encode_endpoints
 from registry_app.mirror.client import build_client
-from registry_app.mirror.registries import fetch_txt_profiles
-from registry_app.mirror.snapshot import decode_snapshot, fetch_snapshot
+from registry_app.mirror.registries import NO_REGISTRIES, fetch_txt_profiles
+from registry_app.mirror.snapshot import decode_answer, decode_snapshot
 from registry_app.models import (
     AuditEntry,
     Claim,
@@ -150,7 +150,8 @@ def test_a_transfers_own_reading_is_stored_without_asking_again() -> None:
         lease = take_lease(provider.pk, "transfer worker")
         assert lease is not None
         with build_client(provider) as client:
-            snapshot = fetch_snapshot(provider, client, fetch_txt_profiles(provider))
+            profiles = fetch_txt_profiles(provider)
+            snapshot = decode_answer(client.records(), profiles, NO_REGISTRIES, (), max_items=100)
         asked = len(reference.history.requests())
 
         run = sync_under_lease(

@@ -14,7 +14,7 @@ from registry_app.queries.registry_profile import due_resyncs
 from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.lease import take_lease
 from registry_app.resync.resync_registry import resync_registry
-from tests.factories import make_administrator
+from tests.factories import make_administrator, make_owner
 from tests.kubernetes_api import faults
 from tests.reference_server import make_record
 from tests.registry_app.reconcile.syncing import sync
@@ -97,13 +97,24 @@ def test_an_owner_that_uses_another_registry_by_now_is_told_of_no_more(beside: B
     assert drift().state == Finding.State.RESOLVED
 
 
-def test_while_a_freeze_lasts_nothing_is_written(beside: Beside) -> None:
-    freeze(SYSTEM, provider_id=None, reason="Moving house.")
+@pytest.mark.parametrize("names", [[], ["else.example.org"]])
+def test_while_a_freeze_lasts_nothing_is_written_also_if_it_is_of_some_names(
+    beside: Beside, names: list[str]
+) -> None:
+    freeze(SYSTEM, provider_id=None, reason="Moving house.", names=names)
 
     beside.resync(is_rebuilt=True)
 
     assert drift().state == Finding.State.OPEN
     assert not beside.api.writes()
+
+
+def test_a_freeze_of_another_owner_does_not_keep_it_from_being_rebuilt(beside: Beside) -> None:
+    freeze(SYSTEM, provider_id=None, reason="Moving house.", owner=make_owner("green-cluster"))
+
+    beside.resync(is_rebuilt=True)
+
+    assert beside.api.writes()
 
 
 def test_an_answer_that_shows_too_little_proves_nothing(beside: Beside) -> None:

@@ -1,0 +1,180 @@
+"""Reading a provider again and again under its lease: what did not change is not decoded again."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from providers.client.provider_client import ProviderClient, RecordsAnswer
+from providers.registries.claim import TxtProfile
+from providers.registries.linked_names import NameLinks
+from providers.wire.canonical_name import canonical_name
+from providers.wire.elements import ElementHasher, cut_elements, join_elements
+from providers.wire.endpoint import Endpoint
+from providers.wire.json_codec import DecodedRecords, decode_records
+from registry_app.mirror.changed_part import may_be_linked_by_name, may_follow_links, select_changed
+from registry_app.mirror.element_diff import compare_elements
+from registry_app.mirror.element_index import (
+    Element,
+    ElementKind,
+    Tally,
+    compute_name_key,
+    describe_elements,
+    draft_chunks,
+)
+from registry_app.mirror.plausibility import Counts, count_endpoints
+from registry_app.mirror.reading import build_element_seed, fetch_reading
+from registry_app.mirror.rolling_index import RollingIndex
+from registry_app.models import Provider
+from registry_app.reconcile.snapshot_index import fetch_accepted_index, fetch_chunks
+
+# Beyond these, whole responses are decoded: every reading would decode them.
+_MOST_APART = 1_000
+
+
+@dataclass(frozen=True)
+class ZoneReading:
+    """What a provider shows now.
+
+    `decoded` is in the order of the response: every endpoint at canonical `names`, where that is None every
+    endpoint; maybe others; and everything that was set aside. `shown` counts the whole response, of which
+    `tally` has all elements.
+    """
+
+    answer: RecordsAnswer
+    decoded: DecodedRecords
+    names: frozenset[str] | None
+    shown: Counts
+    tally: Tally
+
+    @property
+    def item_count(self) -> int:
+        """How many items the whole response has, with those that were set aside."""
+        return len(self.tally.kinds)
+
+    @property
+    def endpoint_count(self) -> int:
+        """How many endpoints the whole response has."""
+        return self.item_count - self.tally.count(ElementKind.SET_ASIDE)
+
+
+@dataclass(frozen=True)
+class _Zone:
+    """The last response. `repeated` are the names where several elements have one identity, and count once;
+    `are_linked`: what may claim what follows from canonical names. `changed` are the names of what changed
+    since the accepted snapshot, None where that is not known."""
+
+    index: RollingIndex
+    repeated: frozenset[str]
+    are_linked: bool
+    changed: frozenset[str] | None = None
+
+
+class ZoneReader:
+    """Reads one provider, whose lease its caller has until the last reading.
+
+    The first response is compared with the accepted snapshot, every other one with the one before it. Where
+    only a whole response tells, it is decoded whole.
+    """
+
+    def __init__(self, provider: Provider, client: ProviderClient, profiles: Sequence[TxtProfile]) -> None:
+        self._provider = provider
+        self._client = client
+        self._name_links = NameLinks(profiles) if may_follow_links(profiles) else None
+        self._hasher = ElementHasher(build_element_seed(provider))
+        self._zone = _load_accepted(provider)
+
+    def read(
+        self,
+        names: Collection[str] | None = None,
+        *,
+        follows_links: bool = False,
+        with_changed: bool = False,
+    ) -> ZoneReading:
+        """`GET /records`: the endpoints at canonical `names`, or all.
+
+        `follows_links`: and at all names that are linked with these, so that their owners can be told.
+        `with_changed`: and all that changed since the accepted snapshot. Raises ProviderError, WireError and
+        LeaseLost.
+        """
+        answer, zone = self._client.records(), self._zone
+        reading = None
+        if names is not None and zone is not None and (zone.changed is not None or not with_changed):
+            beside = zone.changed if with_changed and zone.changed else ()
+            reading = self._read_part(answer, zone, {*names, *beside}, follows_links=follows_links)
+        return reading or self._read_whole(answer, is_kept=names is not None)
+
+    def _read_part(
+        self, answer: RecordsAnswer, zone: _Zone, names: Iterable[str], *, follows_links: bool
+    ) -> ZoneReading | None:
+        """What changed and what is at the names; None where only the whole response tells."""
+        elements = cut_elements(answer.body, max_items=self._provider.max_items)
+        if elements is None or (follows_links and not (zone.are_linked and self._name_links)):
+            return None
+        diff = compare_elements(elements, zone.index.heads, zone.index, self._hasher)
+        name_links = self._name_links if follows_links else None
+        selected = select_changed(
+            diff, name_links, {*names, *zone.repeated}, max_items=self._provider.max_items
+        )
+        if selected is None:
+            return None
+        decoded = decode_records(join_elements(selected.elements), max_items=self._provider.max_items)
+        changed = {each.name for each in selected.new.values()} | diff.gone
+        repeated = zone.repeated | _list_repeated(decoded.endpoints)
+        zone.index.roll(selected.chunks)
+        self._zone = _Zone(
+            zone.index, repeated, zone.are_linked, None if zone.changed is None else zone.changed | changed
+        )
+        tally = zone.index.tally()
+        return ZoneReading(answer, decoded, selected.names, _count(tally, repeated, decoded), tally)
+
+    def _read_whole(self, answer: RecordsAnswer, *, is_kept: bool) -> ZoneReading:
+        decoded = decode_records(answer.body, max_items=self._provider.max_items)
+        described = describe_elements(decoded)
+        self._zone = self._make_zone(answer, decoded, described) if is_kept else None
+        tally = Tally(
+            bytes(each.kind for each in described), [compute_name_key(each.name) for each in described]
+        )
+        return ZoneReading(answer, decoded, None, count_endpoints(decoded.endpoints), tally)
+
+    def _make_zone(
+        self, answer: RecordsAnswer, decoded: DecodedRecords, described: Sequence[Element]
+    ) -> _Zone | None:
+        elements = cut_elements(answer.body, max_items=self._provider.max_items)
+        repeated = _list_repeated(decoded.endpoints)
+        if elements is None or len(repeated) + len(decoded.set_aside) > _MOST_APART:
+            return None
+        index = RollingIndex()
+        for draft in draft_chunks(elements, described, self._hasher):
+            index.append(draft)
+        return _Zone(index, repeated, may_be_linked_by_name(decoded.endpoints))
+
+
+def _load_accepted(provider: Provider) -> _Zone | None:
+    index = fetch_accepted_index(provider)
+    if index is None:
+        return None
+    chunks = fetch_chunks(index)
+    # Read otherwise, what did not change may have other owners.
+    is_read_so = bytes(index.reading_digest) == fetch_reading(provider).digest
+    return _Zone(
+        RollingIndex(chunks.heads, chunks),
+        frozenset(index.names_in_order),
+        are_linked=True,
+        changed=frozenset() if is_read_so else None,
+    )
+
+
+def _list_repeated(endpoints: Iterable[Endpoint]) -> frozenset[str]:
+    """The canonical names at which several endpoints have one identity."""
+    counted = Counter((each.dns_name, each.record_type, each.set_identifier) for each in endpoints)
+    return frozenset(canonical_name(name) for (name, _, _), count in counted.items() if count > 1)
+
+
+def _count(tally: Tally, repeated: Iterable[str], decoded: DecodedRecords) -> Counts:
+    """What `count_endpoints` says of a whole response. `decoded` has all that is at the repeated names."""
+    keys = frozenset(map(compute_name_key, repeated))
+    counts = tally.count_endpoints()
+    if not keys:
+        return counts
+    apart = [each for each in decoded.endpoints if compute_name_key(canonical_name(each.dns_name)) in keys]
+    return counts.minus(tally.at(keys).count_endpoints()).plus(count_endpoints(apart))
