@@ -1,4 +1,4 @@
-"""The roles dnsadmin runs in, and how each is started: `python -m dnsadmin.roles web|worker|beat|migrate`.
+"""The roles dnsadmin runs in, and how each is started: `python -m dnsadmin.roles ROLE`.
 
 One machine runs them all under `make run`; many machines run them one by one with the same commands.
 `make run` assumes more of its one machine, and so does a command beside it.
@@ -15,7 +15,8 @@ from typing import Final
 from dnsadmin.env import BASE_DIR, STATE_DIR, BadSetting, MissingSecret, env, fetch_port
 from dnsadmin.prepare import make_private
 
-ROLES = ("web", "worker", "beat", "migrate")
+ROLES = ("web", "guard", "worker", "beat", "migrate")
+GUARD_PORT = 8888
 
 # Plain HTTP on loopback, to providers on loopback too. What the environment says comes first.
 ASSUMED: Final = {
@@ -29,7 +30,8 @@ def build_role_command(role: str) -> list[str]:
     """The command line of one role, settings taken from the environment.
 
     `DNSADMIN_LISTEN` (127.0.0.1), `PORT` (8000), `DNSADMIN_WEB_THREADS` (8) and `DNSADMIN_WEB_PROCESSES`
-    (1) shape the web role, `DNSADMIN_WORKER_PROCESSES` (4) the worker.
+    (1) shape the web role, `DNSADMIN_GUARD_LISTEN` (127.0.0.1) and `DNSADMIN_GUARD_PORT` (8888) the guard,
+    `DNSADMIN_WORKER_PROCESSES` (4) the worker.
     """
     python = sys.executable
     if role == "web":
@@ -40,6 +42,12 @@ def build_role_command(role: str) -> list[str]:
             *("--workers", str(env.int("DNSADMIN_WEB_PROCESSES", default=1))),
             *("--blocking-threads", str(env.int("DNSADMIN_WEB_THREADS", default=8))),
             *("--log-level", "warning", "--no-ws", "--workers-kill-timeout", "10"),
+        ]
+    if role == "guard":
+        return [
+            *(python, "-m", "dnsadmin.guard"),
+            *("--host", env.str("DNSADMIN_GUARD_LISTEN", default="127.0.0.1")),
+            *("--port", str(env.int("DNSADMIN_GUARD_PORT", default=GUARD_PORT))),
         ]
     celery = [python, "-m", "celery", "--app", "dnsadmin", "--quiet"]
     if role == "worker":

@@ -31,7 +31,7 @@ CSRF_TRUSTED_ORIGINS = env.list("DNSADMIN_TRUSTED_ORIGINS", default=[])
 INSTALLED_APPS = [
     "unfold",
     "unfold.contrib.filters",
-    "django.contrib.admin",
+    "dnsadmin.apps.LateAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -44,6 +44,7 @@ INSTALLED_APPS = [
     "csp",
     "django_structlog",
     "registry_app",
+    "dnsadmin.apps.DnsadminConfig",
 ]
 
 MIDDLEWARE = [
@@ -226,6 +227,14 @@ SPECTACULAR_SETTINGS = {
         "ApprovalPolicyEnum": "registry_app.models.provider.Provider.ApprovalPolicy",
         "FindingKind": "registry_app.models.finding.Finding.Kind",
         "FindingState": "registry_app.models.finding.Finding.State",
+        "FreezeKind": "registry_app.models.freeze.Freeze.Kind",
+        "GuardDecisionOutcome": "registry_app.models.guard_decision.GuardDecision.Outcome",
+        "GuardMode": "registry_app.models.guard_endpoint.GuardEndpoint.Mode",
+        "GuardRule": "registry_app.models.guard_decision.GuardRule",
+        "GuardStepStatus": "registry_app.models.guard_decision.GuardStep.Status",
+        "HeldDeleteStatus": "registry_app.models.guard_decision.HeldDelete.Status",
+        "HandOverItemState": "registry_app.models.hand_over.HandOverItem.State",
+        "HandOverStatus": "registry_app.models.hand_over.HandOver.Status",
         "HeldSnapshotStatus": "registry_app.models.held_snapshot.HeldSnapshot.Status",
         "LoopPolicy": "registry_app.models.loop.LoopPolicy",
         "LoopRunStatus": "registry_app.models.loop.LoopRun.Status",
@@ -390,6 +399,7 @@ UNFOLD: dict[str, Any] = {
                     _page("Record sets", "dns", "registry_app_recordset"),
                     _page("Findings", "warning", "registry_app_finding"),
                     _page("Transfers", "swap_horiz", "registry_app_transfer"),
+                    _page("Hand-overs", "move_up", "registry_app_handover"),
                 ]
             },
             {
@@ -401,6 +411,18 @@ UNFOLD: dict[str, Any] = {
                     _page("Clusters", "hub", "registry_app_cluster"),
                     _page("Loops", "autorenew", "registry_app_loop"),
                     _page("Registry profiles", "sell", "registry_app_registryprofile"),
+                ],
+            },
+            {
+                "title": "Guard",
+                "separator": True,
+                "items": [
+                    _page("Guard endpoints", "shield", "registry_app_guardendpoint"),
+                    _page("Desired endpoints", "playlist_add_check", "registry_app_desiredendpoint"),
+                    _page("Held deletes", "front_hand", "registry_app_helddelete"),
+                    _page("Decisions", "gavel", "registry_app_guarddecision"),
+                    _page("Change sets", "send", "registry_app_guardstep"),
+                    _page("Contention", "call_split", "registry_app_contention"),
                 ],
             },
             {

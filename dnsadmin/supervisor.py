@@ -1,7 +1,7 @@
 """Everything on one machine, under one Ctrl-C: `make run`, or `python -m dnsadmin.supervisor`.
 
 Starts the embedded broker (unless REDIS_URL names one), migrates, creates the first administrator, starts
-the sample providers (unless SAMPLE=0 or others are registered), then worker, scheduler and web.
+the sample providers (unless SAMPLE=0 or others are registered), then worker, scheduler, guard and web.
 """
 
 import fcntl
@@ -20,6 +20,7 @@ from typing import TextIO
 
 from dnsadmin.children import Children
 from dnsadmin.env import BASE_DIR, STATE_DIR, BadSetting, broker_socket, env, fetch_port
+from dnsadmin.free_port import find_free_port
 from dnsadmin.prepare import prepare_state
 from dnsadmin.roles import ASSUMED, build_role_command, lock_path
 
@@ -43,11 +44,16 @@ class Place:
     """Where this run listens and keeps its logs."""
 
     port: int
+    guard_port: int
     logs: Path
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/"
+
+    @property
+    def guard_url(self) -> str:
+        return f"http://127.0.0.1:{self.guard_port}"
 
 
 def main() -> int:
@@ -56,7 +62,8 @@ def main() -> int:
     try:
         place = _prepare_place()
         lock = take_folder(STATE_DIR)
-        raise_if_port_taken(place.port)
+        raise_if_port_taken(place.port, "PORT=8001")
+        raise_if_port_taken(place.guard_port, "DNSADMIN_GUARD_PORT=8889")
     except (StartFailed, BadSetting) as error:
         say(f"dnsadmin did not start. {error}")
         return 1
@@ -78,7 +85,10 @@ def main() -> int:
 
 
 def _prepare_place() -> Place:
-    place = Place(port=fetch_port("PORT"), logs=STATE_DIR / "logs")
+    guard_port = env.int("DNSADMIN_GUARD_PORT", default=0) or find_free_port()
+    # Read again where the command of the role is built.
+    os.environ["DNSADMIN_GUARD_PORT"] = str(guard_port)
+    place = Place(port=fetch_port("PORT"), guard_port=guard_port, logs=STATE_DIR / "logs")
     try:
         prepare_state(STATE_DIR)
         place.logs.mkdir(mode=0o700, exist_ok=True)
@@ -116,7 +126,7 @@ def take_folder(state_dir: Path) -> TextIO:
     return lock
 
 
-def raise_if_port_taken(port: int) -> None:
+def raise_if_port_taken(port: int, other: str) -> None:
     """Raise StartFailed where something listens already: find out before anything is started."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -125,7 +135,7 @@ def raise_if_port_taken(port: int) -> None:
         except OSError:
             raise StartFailed(
                 f"Port {port} is in use, perhaps by another `make run`. Nothing was started. "
-                f"Stop that, or choose another port: PORT=8001 make run."
+                f"Stop that, or choose another port: {other} make run."
             ) from None
 
 
@@ -142,9 +152,12 @@ def _start_all(children: Children, place: Place) -> None:
         _start_samples(children, place)
     children.start("worker", build_role_command("worker"), log=place.logs / "worker.log")
     children.start("beat", build_role_command("beat"), log=place.logs / "beat.log")
+    children.start("guard", build_role_command("guard"), log=place.logs / "guard.log")
     children.start("web", build_role_command("web"), log=place.logs / "web.log")
+    _wait_for_port(children, place.guard_port, place.logs / "guard.log")
     _wait_for_port(children, place.port, place.logs / "web.log")
-    say(f"\ndnsadmin is at {place.url} ; logs are in {place.logs} ; Ctrl-C stops everything.\n")
+    say(f"\ndnsadmin is at {place.url} ; logs are in {place.logs} ; Ctrl-C stops everything.")
+    say(f"The guard is at {place.guard_url}/SLUG for each guard endpoint.\n")
 
 
 def _start_broker(children: Children, place: Place) -> None:

@@ -26,6 +26,10 @@ class CannotStart(Exception):
     """Why the role does not start, in one sentence, and what to do."""
 
 
+class DatabaseAway(CannotStart):
+    """The database did not answer, or not as it should."""
+
+
 def main(arguments: list[str]) -> int:
     if _CHECKED in arguments:
         return serve([each for each in arguments if each != _CHECKED])
@@ -60,7 +64,7 @@ def serve(arguments: Sequence[str]) -> int:
             return server.process.returncode or 1
 
 
-def raise_if_port_taken(host: str, port: int) -> None:
+def raise_if_port_taken(host: str, port: int, *, hint: str = "PORT and DNSADMIN_LISTEN") -> None:
     """Raise CannotStart where something listens there already, or the address is not one of this machine."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -70,12 +74,12 @@ def raise_if_port_taken(host: str, port: int) -> None:
     except OSError as error:
         raise CannotStart(
             f"Port {port} at {host} cannot be used: {(error.strerror or 'unknown').lower()}. Stop what "
-            "listens there, or choose another with PORT and DNSADMIN_LISTEN."
+            f"listens there, or choose another with {hint}."
         ) from error
 
 
 def raise_if_database_unfit() -> None:
-    """Raise CannotStart where the database is away or not migrated; note a restore."""
+    """Raise CannotStart where the database is away (DatabaseAway) or not migrated; note a restore."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dnsadmin.settings")
     import django
 
@@ -92,7 +96,7 @@ def raise_if_database_unfit() -> None:
         if not missing:
             note_restore_if_any()
     except DATABASE_ERRORS as error:
-        raise CannotStart(str(DatabaseUnusable(error))) from error
+        raise DatabaseAway(str(DatabaseUnusable(error))) from error
     if missing:
         raise CannotStart(
             f"The database is not migrated: it lacks {missing[0]}"

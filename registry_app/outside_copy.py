@@ -65,9 +65,12 @@ def fetch_knowledge() -> Knowledge:
 
 
 def find_copy_ahead() -> Knowledge | None:
-    """The copy that shows that the database was restored; None where no copy does."""
+    """The copy that shows that the database was restored; None where no copy does. Writes nothing."""
+    row = Generation.objects.filter(id=1).first()
+    if row is None:  # a new database: it has no copies yet
+        return None
     # The copies first: the database may move on meanwhile, the copies never overtake it.
-    copies = list(fetch_copies(str(fetch_generation().identity)))
+    copies = list(fetch_copies(str(row.identity)))
     known = fetch_knowledge()
     ahead = [copy for copy in copies if _is_ahead(copy, known)]
     return max(ahead, key=lambda copy: copy.order, default=None)

@@ -49,6 +49,7 @@ def change_instance(
             todo="Register an instance of the other owner, and delete this one.",
             fields={"owner": ["The owner stays as it was registered."]},
         )
+    _raise_if_guarded_elsewhere(row, changes)
     with transaction.atomic():
         _touch_owner(row.owner_id)
         return change_row(
@@ -85,6 +86,19 @@ def create_instance(actor: Actor, values: Mapping[str, Any]) -> Instance:
         _touch_owner(owner.pk)
         named["name"] = str(values.get("name") or "").strip() or _choose_name(owner, cluster)
     return create_row(actor, Instance, named, action="instance.registered")
+
+
+def _raise_if_guarded_elsewhere(row: Instance, changes: Mapping[str, Any]) -> None:
+    """Raise InvalidRequest for a provider at which the instance does not have its guard endpoint."""
+    provider = changes.get("provider")
+    if provider is None or provider == row.provider:
+        return
+    if endpoint := row.guard_endpoints.exclude(provider=provider).first():
+        raise InvalidRequest(
+            f"The instance talks to another provider through the guard endpoint {endpoint}.",
+            todo="Delete that guard endpoint first.",
+            fields={"provider": [f"The guard endpoint {endpoint} is at another provider."]},
+        )
 
 
 def _touch_owner(owner_pk: int) -> None:

@@ -18,7 +18,7 @@ from registry_app.mirror.client import build_client, build_subject
 from registry_app.models import Provider
 from registry_app.outside_copy import announce_send, count_send
 from registry_app.queries.access import may_operate
-from registry_app.queries.freeze import find_send_stops
+from registry_app.queries.freeze import find_owner_stops
 from registry_app.reconcile.lease import raise_if_lost, release_lease, renew_lease, take_lease
 from registry_app.reconcile.sync import name_holder
 
@@ -136,7 +136,7 @@ def _ask(client: ProviderClient, max_items: int) -> ConnectionReport:
 
 def _check_by_writing(actor: Actor, provider: Provider, zone: str) -> Report:
     raise_if_not_administrator(actor, "providers")
-    for stop in find_send_stops(provider):
+    for stop in find_owner_stops(provider, in_part=True):
         raise RefusedBySafety(stop.happened, todo=f"{stop.todo} Or check it without writing.", code=stop.code)
     subject = build_subject(provider)
     lease = take_lease(provider.pk, f"conformance {name_holder()}")

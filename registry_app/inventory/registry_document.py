@@ -20,7 +20,7 @@ from registry_app.inventory.rows import raise_if_not_administrator
 from registry_app.mirror.open_stores import open_store
 from registry_app.models import Provider, RecordSet, RegistryProfile
 from registry_app.outside_copy import announce_send, count_send
-from registry_app.queries.freeze import find_send_stops
+from registry_app.queries.freeze import find_owner_stops
 from registry_app.reconcile.lease import raise_if_lost, release_lease, renew_lease, take_lease
 from registry_app.reconcile.sync import name_holder
 
@@ -52,9 +52,9 @@ def restore_registry(actor: Actor, profile: RegistryProfile, document: bytes) ->
     """
     raise_if_not_administrator(actor, "registries")
     provider = _find_provider(profile)
-    for stop in find_send_stops(provider):
-        raise RefusedBySafety(stop.happened, todo=stop.todo, code=stop.code)
     export = _read_document(document, provider)
+    for stop in find_owner_stops(provider, export.owner_id, in_part=True):
+        raise RefusedBySafety(stop.happened, todo=stop.todo, code=stop.code)
     lease = take_lease(provider.pk, f"restore {name_holder()}")
     if lease is None:
         raise LeaseLost(f"Another worker has {provider} right now.", todo="Try again soon.")

@@ -1,14 +1,10 @@
 """Issue and revoke an API token; its secret is kept only as a keyed hash."""
 
-import hashlib
-import hmac
-import ipaddress
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
@@ -16,11 +12,14 @@ from registry_app.actor import Actor
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
+from registry_app.inventory.network import find_network_problems
 from registry_app.inventory.rows import fetch_row
 from registry_app.models import ApiToken, Owner
 from registry_app.queries.access import may_administer
+from registry_app.queries.keyed_hash import compute_keyed_hash
 
 _PREFIX = "dnsa"
+_LABEL = b"dnsadmin api token"
 
 
 def issue_token(
@@ -89,11 +88,8 @@ def parse_token_text(text: str) -> tuple[str, str] | None:
 
 
 def compute_secret_hash(secret: str) -> str:
-    """HMAC-SHA256 under a key of its own, derived from the oldest encryption key: rotating in a newer
-    key leaves tokens valid."""
-    master = settings.DNSADMIN_ENCRYPTION_KEYS[-1]
-    key = hmac.new(master, b"dnsadmin api token", hashlib.sha256).digest()
-    return hmac.new(key, secret.encode(), hashlib.sha256).hexdigest()
+    """The keyed hash of the secret part of a token's text."""
+    return compute_keyed_hash(secret, _LABEL)
 
 
 def _raise_if_not_allowed(actor: Actor, user_id: int, scopes: Sequence[str]) -> None:
@@ -127,11 +123,8 @@ def _find_problems(
         ]
     if unknown_owners:
         fields["owners"] = [f"Unknown owner ids: {', '.join(sorted(unknown_owners))}."]
-    for network in networks:
-        try:
-            ipaddress.ip_network(network)
-        except ValueError:
-            fields.setdefault("networks", []).append(f"{network!r} is not a network such as 192.0.2.0/24.")
+    if problems := find_network_problems(networks):
+        fields["networks"] = problems
     if expires_at is not None and expires_at <= fetch_now():
         fields["expires_at"] = ["Choose a time in the future."]
     return fields

@@ -4,7 +4,7 @@ A plan that changes more than one run may change unasked needs a typed confirmat
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from providers.planning.equal_values import list_questions
 from providers.planning.plan import PlanSettings, compute_plan
@@ -14,8 +14,10 @@ from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.loop.loop_request import LoopRequest
 from registry_app.loop.session import LoopSession
-from registry_app.mirror.owner_registry import fetch_owner_registry
+from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.mirror.snapshot import Snapshot
+from registry_app.models import RecordSet
+from registry_app.queries.freeze import Stops, fetch_name_stops
 from registry_app.queries.loop import is_first_contact, names_of_open_transfers
 
 _LEFT_OUT = "The provider removed it when it adjusted the desired endpoints."
@@ -29,7 +31,7 @@ class LoopPlan:
 
     `store` is the registry profile, by primary key as text, whose store holds the owner's claims; empty for
     TXT records under `profile`. `excess` is why it is more than a run does without a confirmation; then
-    `confirmation_text` is what a person types.
+    `confirmation_text` is what a person types. `stops` are the freezes of some names.
     """
 
     changes: PlannedChanges
@@ -41,6 +43,7 @@ class LoopPlan:
     store: str = ""
     excess: str = ""
     confirmation_text: str = ""
+    stops: Stops = field(default_factory=Stops)
 
     @property
     def pairing(self) -> Pairing:
@@ -55,7 +58,7 @@ def plan_loop(session: LoopSession, request: LoopRequest) -> LoopPlan:
     """
     registry = fetch_owner_registry(request.owner, request.provider, session.profiles)
     domain_filter = session.negotiate()
-    snapshot = session.read()
+    snapshot = session.read(_list_names(request, registry), with_changed=True)
     session.renew()
     desired, missing = _adjust(session, request.desired)
     plan = LoopPlan(
@@ -76,6 +79,16 @@ def plan_loop(session: LoopSession, request: LoopRequest) -> LoopPlan:
     return _judge_size(plan_again(session, plan, snapshot), request)
 
 
+def _list_names(request: LoopRequest, registry: OwnerRegistry) -> set[str] | None:
+    """The names where the run may change something, unless something changed since the mirror was last true;
+    None for all. Database read."""
+    if not registry.keeps_claims or registry.store:
+        return None
+    rows = RecordSet.objects.filter(provider=request.provider, owner=request.owner)
+    names = rows.order_by().values_list("name", flat=True).iterator(chunk_size=5_000)
+    return {*names, *(key.name for key in _keys_of(request.desired))}
+
+
 def plan_again(
     session: LoopSession, plan: LoopPlan, snapshot: Snapshot, names: Collection[str] | None = None
 ) -> LoopPlan:
@@ -85,6 +98,7 @@ def plan_again(
     pairing = Pairing(records=snapshot.records, claims=snapshot.claims)
     equal = session.find_equal_values(list_questions(desired, pairing, plan.settings.managed_types))
     changes = compute_plan(desired, pairing, plan.settings, equal)
+    plan = replace(plan, stops=fetch_name_stops(session.provider, plan.settings.owner_id))
     return _leave_out(plan, changes, snapshot, names_of_open_transfers(session.provider.pk))
 
 
@@ -109,6 +123,7 @@ class _Reasons:
         self._shadowed = snapshot.set_aside_names
         self._missing = plan.left_out_by_provider
         self._filter = plan.settings.domain_filter
+        self._stops = plan.stops
         self._orphans = _orphans_of_others(snapshot, plan.settings)
 
     def list_left_out(self, listed: Collection[EndpointKey]) -> list[LeftAlone]:
@@ -119,6 +134,8 @@ class _Reasons:
         """One sentence, or nothing."""
         if key.name in self._held_names:
             return "An open transfer has its name."
+        if stop := self._stops.find(key.name):
+            return stop
         if key.name in self._shadowed:
             return "A record at its name could not be read this time."
         if key in self._missing:

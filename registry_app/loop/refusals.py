@@ -18,7 +18,7 @@ from registry_app.loop.send_batch import list_rows_to_tidy
 from registry_app.mirror.owner_registry import describe_disagreement, is_read_at, list_registry_profiles
 from registry_app.models import LoopConfirmation, LoopRun, Owner, Provider
 from registry_app.queries.actor import fetch_account_makers, fetch_person
-from registry_app.queries.freeze import find_send_stops
+from registry_app.queries.freeze import find_owner_stops
 from registry_app.queries.instance import find_cluster_instance, list_instances_at
 from registry_app.queries.loop import find_names_beyond_rights
 
@@ -47,14 +47,15 @@ def find_sending_refusals(request: LoopRequest) -> list[RefusedBySafety]:
                 code="owner_runs_in_a_cluster",
             )
         )
-    return [*found, *find_stop_refusals(request.provider)]
+    return [*found, *find_stop_refusals(request.provider, request.owner.owner_id)]
 
 
-def find_stop_refusals(provider: Provider) -> list[RefusedBySafety]:
-    """One for each reason why nothing may be sent to the provider at this moment."""
+def find_stop_refusals(provider: Provider, owner_id: str) -> list[RefusedBySafety]:
+    """One for each reason why nothing of the owner may be sent to the provider at this moment. Names that are
+    frozen are left alone by the plan."""
     return [
         RefusedBySafety(stop.happened, now="Nothing more is sent.", todo=stop.todo, code=stop.code)
-        for stop in find_send_stops(provider)
+        for stop in find_owner_stops(provider, owner_id)
     ]
 
 

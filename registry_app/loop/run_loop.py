@@ -23,7 +23,15 @@ from registry_app.errors import (
 )
 from registry_app.loop.finish_run import finish_left_behind, postpone
 from registry_app.loop.loop_request import LoopRequest, build_request, find_loop
-from registry_app.loop.loop_run import End, audit_sending, close_run, note_plan, open_run, was_sent
+from registry_app.loop.loop_run import (
+    End,
+    audit_sending,
+    close_run,
+    note_left_alone,
+    note_plan,
+    open_run,
+    was_sent,
+)
 from registry_app.loop.plan_loop import LoopPlan, is_confirmed, keep_names, list_keys, plan_again, plan_loop
 from registry_app.loop.refusals import (
     find_rights_refusals,
@@ -190,7 +198,7 @@ def _send_plan(session: LoopSession, run: LoopRun, plan: LoopPlan) -> str:
         chosen = _select_changes(plan.changes, batch)
         found = None
         if not chosen.is_empty():
-            stop = _find_reason_to_stop(session, pace)
+            stop = _find_reason_to_stop(session, plan.settings.owner_id, pace)
             if stop:
                 return stop
             found = send_batch(session, run, plan, chosen, _names_of(batch) | next_names)
@@ -199,15 +207,24 @@ def _send_plan(session: LoopSession, run: LoopRun, plan: LoopPlan) -> str:
         if next_names:
             snapshot = found[0] if found else session.read(next_names)
             plan = plan_again(session, plan, snapshot, next_names)
+            _note_frozen_since(run, plan, next_batch)
     return ""
+
+
+def _note_frozen_since(run: LoopRun, plan: LoopPlan, batch: Collection[EndpointKey]) -> None:
+    """What was to be changed, and a freeze that began since leaves alone."""
+    asked = frozenset(batch)
+    left = (each for each in plan.changes.left_alone if each.key in asked and plan.stops.find(each.key.name))
+    if frozen := tuple(left):
+        note_left_alone(run, frozen)
 
 
 def _names_of(keys: Iterable[EndpointKey]) -> frozenset[str]:
     return frozenset(key.name for key in keys)
 
 
-def _find_reason_to_stop(session: LoopSession, pace: Pace) -> str:
-    for refusal in find_stop_refusals(session.provider):
+def _find_reason_to_stop(session: LoopSession, owner_id: str, pace: Pace) -> str:
+    for refusal in find_stop_refusals(session.provider, owner_id):
         return str(refusal)
     if pace.is_over_time():
         return "It reached the longest time of a run. The next run continues."

@@ -139,7 +139,8 @@ def list_rows_to_tidy(plan: LoopPlan) -> list[StoredClaimChange]:
     if not plan.store:
         return []
     to_be_made = {endpoint_key(each) for each in plan.changes.creates}
-    return build_tidying(plan.snapshot, plan.store, plan.settings.owner_id, to_be_made)
+    found = build_tidying(plan.snapshot, plan.store, plan.settings.owner_id, to_be_made)
+    return [each for each in found if not plan.stops.find(endpoint_key(each.record).name)]
 
 
 def _write(session: LoopSession, run: LoopRun, store: str, changes: Sequence[StoredClaimChange]) -> Found:

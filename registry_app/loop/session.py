@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from providers.planning.equal_values import EqualValues
-from providers.registries.linked_names import LinkedNames
 from providers.registries.stored_claim import StoredClaimChange
 from providers.wire.domain_filter import DomainFilter
 from providers.wire.endpoint import ValuePair
@@ -14,8 +13,7 @@ from registry_app.loop.claim_rows import decode_rows
 from registry_app.mirror.baseline import compare_stores, compare_with_known, raise_if_implausible
 from registry_app.mirror.domain_filter import fetch_domain_filter, read_known_filter
 from registry_app.mirror.plausibility import NOTHING, Counts
-from registry_app.mirror.snapshot import Snapshot, fetch_snapshot
-from registry_app.mirror.view import View
+from registry_app.mirror.snapshot import Snapshot
 from registry_app.writes.session import WriteSession
 
 # Few values decide anything; a provider that shows more of them would be asked for ever.
@@ -34,27 +32,22 @@ class LoopSession(WriteSession):
     removed: Counts = NOTHING
     asked: set[ValuePair] = field(default_factory=set)
     _equal: frozenset[ValuePair] = frozenset()
-    _linked_names: LinkedNames | None = None
 
     def parse_rows(self, body: bytes) -> list[StoredClaimChange]:
         return list(decode_rows(body))
 
-    def read(self, names: Collection[str] | None = None) -> Snapshot:
-        """All the provider and its registry stores show now. Raises ProviderError, WireError, LeaseLost.
+    def read(self, names: Collection[str] | None = None, *, with_changed: bool = False) -> Snapshot:
+        """What the provider and its registry stores show now. Raises ProviderError, WireError, LeaseLost.
 
-        With canonical `names`, other record sets need not be in the snapshot: parsing them again after each
-        batch would cost as much as the whole zone.
+        With canonical `names`, other record sets need not be in the snapshot; with `with_changed`, those that
+        changed since the mirror was last true are.
         """
         self.renew()
-        snapshot = fetch_snapshot(
-            self.provider,
-            self.client,
-            self.profiles,
-            self.registries,
-            self.stores.values(),
-            view=self._build_view(names),
-        )
         has_stores = self.registries.are_any
+        # Only a whole reading shows whether a registry store lost claims.
+        names = None if has_stores else names
+        reading = self.zone_reader.read(names, follows_links=True, with_changed=with_changed)
+        snapshot = self.read_stores(reading)
         found = compare_with_known(
             self.provider,
             snapshot.shown,
@@ -67,13 +60,6 @@ class LoopSession(WriteSession):
         if has_stores:
             raise_if_implausible(self.provider, compare_stores(self.provider, snapshot))
         return snapshot
-
-    def _build_view(self, names: Collection[str] | None) -> View | None:
-        # Only a whole reading shows whether a registry store lost claims.
-        if names is None or self.registries.are_any:
-            return None
-        self._linked_names = self._linked_names or LinkedNames(self.profiles)
-        return View(self._linked_names, names)
 
     def find_equal_values(self, pairs: Iterable[ValuePair]) -> EqualValues:
         """Which of these property values mean the same to the provider, if its protocol can tell.

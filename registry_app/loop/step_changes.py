@@ -8,16 +8,14 @@ import msgspec
 
 from providers.planning.claim_changes import Batch
 from providers.planning.equal_values import EqualValues, list_not_shown
-from providers.stores.registry_catalogue import CLAIM_LABELS
-from providers.wire.canonical_name import InvalidName, canonical_targets, endpoint_key
-from providers.wire.endpoint import Endpoint, EndpointKey, ValuePair, is_same_ttl
+from providers.wire.canonical_name import InvalidName, endpoint_key
+from providers.wire.endpoint import Endpoint, EndpointKey, ValuePair
 from providers.wire.json_codec import decode_change_set_strict
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import LoopStep
-from registry_app.writes.read_back import Change, changes_in, is_as_written
+from registry_app.writes.read_back import Change, changes_in, is_shown
 
 _MOST_ENDPOINTS = 1_000_000
-_TXT = "TXT"
 
 Action = Literal["create", "update", "delete"]
 Outcome = Literal["", "verified", "not_shown", "other", "not_sent"]
@@ -95,15 +93,7 @@ class _Reading:
     equal: EqualValues
 
     def shows(self, place: EndpointKey, wanted: Endpoint | None) -> bool:
-        live = self.live.get(place)
-        if live is None or wanted is None or place.record_type == _TXT:
-            return is_as_written(live, wanted)
-        return (
-            canonical_targets(live) == canonical_targets(wanted)
-            and is_same_ttl(wanted.record_ttl, live.record_ttl)
-            and self.equal.are_shown(live.provider_specific, wanted.provider_specific)
-            and all(live.labels.get(label) == wanted.labels.get(label) for label in CLAIM_LABELS)
-        )
+        return is_shown(self.live.get(place), wanted, self.equal)
 
 
 def _judge(

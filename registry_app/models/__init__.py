@@ -1,14 +1,27 @@
 """The rows, one noun a file. Constraints live in the database too."""
 
+from registry_app.models.among import Among
 from registry_app.models.approval_change import ApprovalChange
 from registry_app.models.audit_entry import AuditCheckpoint, AuditEntry, AuditTail
 from registry_app.models.claim import Claim
 from registry_app.models.cluster import Cluster
+from registry_app.models.contention import Contention, ContentionCheck, ContentionOwner
 from registry_app.models.encrypted_field import EncryptedTextField
 from registry_app.models.finding import Finding
 from registry_app.models.freeze import Freeze
 from registry_app.models.generation import Generation
 from registry_app.models.grant import Grant
+from registry_app.models.guard_decision import (
+    CLAIM_OF_ANOTHER,
+    NO_OWNER,
+    GuardCount,
+    GuardDecision,
+    GuardRule,
+    GuardStep,
+    HeldDelete,
+)
+from registry_app.models.guard_endpoint import DesiredEndpoint, DesiredSet, GuardEndpoint
+from registry_app.models.hand_over import HandOver, HandOverItem
 from registry_app.models.held_snapshot import HeldSnapshot
 from registry_app.models.idempotency_key import IdempotencyKey
 from registry_app.models.instance import Instance, InstancePolicy
@@ -25,9 +38,12 @@ from registry_app.models.token import ApiToken
 from registry_app.models.transfer import Transfer, TransferItem, TransferStep
 
 __all__ = [
+    "CLAIM_OF_ANOTHER",
     "NEVER_SENT",
+    "NO_OWNER",
     "PROVIDER_SECRETS",
     "UNSETTLED",
+    "Among",
     "ApiToken",
     "ApprovalChange",
     "AuditCheckpoint",
@@ -35,12 +51,25 @@ __all__ = [
     "AuditTail",
     "Claim",
     "Cluster",
+    "Contention",
+    "ContentionCheck",
+    "ContentionOwner",
     "DeclaredEndpoint",
+    "DesiredEndpoint",
+    "DesiredSet",
     "EncryptedTextField",
     "Finding",
     "Freeze",
     "Generation",
     "Grant",
+    "GuardCount",
+    "GuardDecision",
+    "GuardEndpoint",
+    "GuardRule",
+    "GuardStep",
+    "HandOver",
+    "HandOverItem",
+    "HeldDelete",
     "HeldSnapshot",
     "IdempotencyKey",
     "Instance",

@@ -46,6 +46,9 @@ class Finding(models.Model):
         DUPLICATE_PROVIDER = "duplicate_provider", "Provider registered twice"
         DATABASE_RESTORED = "database_restored", "Restored: nothing is sent until a snapshot is accepted"
         CLOCK_OFF = "clock_off", "Worker with a wrong clock"
+        DUPLICATE_OWNER = "duplicate_owner", "Owner id of instances that want different things"
+        FOREIGN_CLAIM = "foreign_claim", "Instance that signs with another owner id"
+        CHANGED_OUTSIDE = "changed_outside", "Change that did not pass the guard"
         READINGS_DIFFER = "readings_differ", "Partial and whole sync differ"
 
     class Severity(models.IntegerChoices):

@@ -1,5 +1,6 @@
 """Provider: one webhook or plugin server we sync."""
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
@@ -11,6 +12,7 @@ from registry_app.models.encrypted_field import (
 )
 
 MEBIBYTE = 1024 * 1024
+_MOST_PROPERTIES, _LONGEST_PROPERTY = 100, 255
 
 
 class Provider(models.Model):
@@ -101,6 +103,12 @@ class Provider(models.Model):
 
     write_mode = models.CharField(
         "how it writes", max_length=12, choices=WriteMode.choices, default=WriteMode.UNKNOWN
+    )
+    allowed_properties = models.JSONField(
+        "allowed provider-specific properties",
+        default=list,
+        blank=True,
+        help_text="What instances behind the guard may set, such as alias. Empty: any.",
     )
     batch_size = models.PositiveIntegerField(
         "record sets in one change set",
@@ -205,6 +213,14 @@ class Provider(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        names = self.allowed_properties
+        is_list = isinstance(names, list) and all(isinstance(name, str) and name for name in names)
+        if not is_list or len(names) > _MOST_PROPERTIES or any(len(n) > _LONGEST_PROPERTY for n in names):
+            problem = f"This is a list of at most {_MOST_PROPERTIES} names of properties, such as alias."
+            raise ValidationError({"allowed_properties": problem})
+        self.allowed_properties = list(dict.fromkeys(names))
 
     @property
     def effective_batch_size(self) -> int:

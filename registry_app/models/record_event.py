@@ -6,7 +6,8 @@ from registry_app.models.provider import Provider
 
 
 class RecordEvent(models.Model):
-    """What happened to one record set, from what to what, when, and by which run, transfer or writer.
+    """What happened to one record set, from what to what, when, and by which run, transfer, loop
+    run, guard endpoint or writer.
 
     It names the record set by its identity, not by row: history outlives a purge. The first accepted
     snapshot of a provider is its baseline and writes no events.
@@ -31,6 +32,10 @@ class RecordEvent(models.Model):
     # Not foreign keys: history is kept longer than runs, and is bulk-loaded.
     sync_run_id = models.PositiveBigIntegerField(null=True)
     transfer_id = models.PositiveBigIntegerField(null=True)
+    loop_run_id = models.PositiveBigIntegerField(null=True)
+    guard_endpoint = models.CharField(
+        max_length=63, blank=True, default="", help_text="The slug of the guard endpoint that sent it."
+    )
     writer = models.CharField(
         max_length=255, blank=True, default="", help_text="Who wrote it, as far as anybody can tell."
     )

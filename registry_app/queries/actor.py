@@ -12,7 +12,7 @@ from django.http import HttpRequest
 
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
-from registry_app.models import ApiToken, AuditEntry, Transfer
+from registry_app.models import ApiToken, AuditEntry, HandOver, Transfer
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -52,9 +52,8 @@ def fetch_person(user_id: int | None, name: str) -> Actor:
     return Actor(kind="user", name=name, user_id=user.pk, is_superuser=bool(user.is_superuser))
 
 
-def find_same_people(transfer: Transfer, actor: Actor) -> str:
-    """Why `actor` is not another person than whoever requested the transfer, in one sentence; empty if they
-    are."""
+def find_same_people(transfer: Transfer | HandOver, actor: Actor) -> str:
+    """Why `actor` is not another person than whoever requested it, in one sentence; empty if they are."""
     requesters = people_of(transfer.requested_by_id, transfer.requested_by_issuer_id)
     if not requesters or not actor.people:
         return (

@@ -14,6 +14,7 @@ from registry_app.models import (
     Cluster,
     EncryptedTextField,
     Finding,
+    GuardStep,
     IdempotencyKey,
     LoopStep,
     Provider,
@@ -153,6 +154,9 @@ def _find_early_sends() -> list[Violation | None]:
     loop_steps = LoopStep.objects.filter(
         run__provider__restored_at__isnull=False, stored_at__gt=F("run__provider__restored_at")
     ).exclude(status__in=_UNSENT)
+    guard_steps = GuardStep.objects.filter(
+        provider__restored_at__isnull=False, stored_at__gt=F("provider__restored_at")
+    ).exclude(status__in=_UNSENT)
     started = Transfer.objects.filter(
         provider__restored_at__isnull=False,
         created_at__lt=F("provider__restored_at"),
@@ -161,6 +165,7 @@ def _find_early_sends() -> list[Violation | None]:
     return [
         violation_of(steps, "Something was sent to a provider that is not accepted since a restore."),
         violation_of(loop_steps, "A loop sent something to a provider that is not accepted since a restore."),
+        violation_of(guard_steps, "The guard sent something to a provider not accepted since a restore."),
         violation_of(started, "A transfer of before a restore is still open."),
     ]
 

@@ -3,12 +3,16 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Max, Sum
+from django.db.models import Count, Max, Q, Sum
 
 from registry_app.models import (
     PROVIDER_SECRETS,
     AuditEntry,
     Finding,
+    Freeze,
+    HandOver,
+    HandOverItem,
+    HeldDelete,
     HeldSnapshot,
     OwnershipState,
     Provider,
@@ -16,16 +20,22 @@ from registry_app.models import (
     RecordSet,
     Transfer,
 )
+from registry_app.queries.freeze import FreezeState, compute_freeze_state
 from registry_app.queries.provider import active_freezes, describe_freshness, providers_for_display
 from registry_app.queries.transfer import transfers_for_display
 
 _MOST = 10
+# Whether a freeze with a weekly window is in force is no question for the database.
+_MOST_BEGUN = 100
 _NAMED = (
     Finding.Kind.PROVIDER_FAILING,
     Finding.Kind.SNAPSHOT_HELD,
     Finding.Kind.TRANSFER_STUCK,
     Finding.Kind.DATABASE_RESTORED,
 )
+
+
+_FREEZES = {Freeze.Kind.FREEZE: "Frozen", Freeze.Kind.PIN: "Pinned"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,9 @@ def fetch_dashboard(now: datetime) -> Dashboard:
         attention=[
             *_restored(),
             *_held(),
+            *_held_deletes(),
             *_unfinished_transfers(),
+            *_hand_overs(),
             *_failing(),
             *_errors(findings),
             *_frozen(now),
@@ -101,6 +113,20 @@ def _held() -> list[Attention]:
     ]
 
 
+def _held_deletes() -> list[Attention]:
+    """Each guard endpoint with deletes that wait, the most first."""
+    rows = HeldDelete.objects.filter(status=HeldDelete.Status.HELD).order_by()
+    counted = rows.values_list("guard_endpoint_id", "guard_endpoint__slug").annotate(amount=Count("pk"))
+    return [
+        Attention(
+            "warn",
+            f"Held deletes of {slug}: {amount}. Release or keep {'it' if amount == 1 else 'them'}",
+            f"helddelete:{pk}",
+        )
+        for pk, slug, amount in counted.order_by("-amount", "guard_endpoint__slug")[:_MOST]
+    ]
+
+
 def _unfinished_transfers() -> list[Attention]:
     texts = {
         Transfer.Status.NEEDS_OPERATOR: ("bad", "needs an operator"),
@@ -120,6 +146,31 @@ def _unfinished_transfers() -> list[Attention]:
         for pk, status, count, name in lines
     ]
     return sorted(found, key=lambda line: ("bad", "warn", "busy").index(line.tone))
+
+
+def _hand_overs() -> list[Attention]:
+    """Those that wait for approval, and those with names that cannot move."""
+    state = HandOver.Status
+    blocked = Q(items__state__in=(HandOverItem.State.BLOCKED, HandOverItem.State.FAILED))
+    rows = HandOver.objects.filter(status__in=(state.REQUESTED, state.RUNNING)).annotate(
+        stuck=Count("items", filter=blocked)
+    )
+    shown = rows.filter(Q(status=state.REQUESTED) | Q(stuck__gt=0)).order_by("-status", "-id")
+    columns = ("pk", "status", "stuck", "from_owner__owner_id", "to_owner__owner_id", "provider__name")
+    return [
+        Attention(
+            "warn",
+            f"Hand-over #{pk} ({source} to {target} at {name}) "
+            + ("waits for approval" if status == state.REQUESTED else _count_stuck(stuck)),
+            "handover",
+            pk,
+        )
+        for pk, status, stuck, source, target, name in shown.values_list(*columns)[:_MOST]
+    ]
+
+
+def _count_stuck(number: int) -> str:
+    return f"has {number} name{'s' if number > 1 else ''} that cannot move"
 
 
 def _failing() -> list[Attention]:
@@ -152,12 +203,14 @@ def _errors(findings: list[tuple[str, str, int, int]]) -> list[Attention]:
 
 
 def _frozen(now: datetime) -> list[Attention]:
+    begun = active_freezes(now).filter(starts_at__lte=now)[:_MOST_BEGUN]
+    in_force = [each for each in begun if compute_freeze_state(each, now) is FreezeState.ACTIVE]
     return [
         Attention(
             "warn",
-            f"Frozen: {freeze.provider or 'all providers'}. {freeze.reason}"[:200],
+            f"{_FREEZES[Freeze.Kind(freeze.kind)]}: {freeze.subject}. {freeze.reason}"[:200],
             "freeze",
             freeze.pk,
         )
-        for freeze in active_freezes(now).filter(starts_at__lte=now)[:_MOST]
+        for freeze in in_force[:_MOST]
     ]

@@ -9,6 +9,8 @@ from registry_app.models import (
     ApiToken,
     Claim,
     Cluster,
+    GuardEndpoint,
+    HandOver,
     Instance,
     Loop,
     LoopRun,
@@ -27,9 +29,11 @@ def find_provider_dependents(provider: Provider) -> list[str]:
     """One sentence for each thing that has to end, or change, before the provider can be deleted."""
     return [
         *_describe_transfers(Transfer.objects.filter(provider=provider)),
+        *_describe_hand_overs(HandOver.objects.filter(provider=provider)),
         *_describe_runs(LoopRun.objects.filter(provider=provider)),
         *_describe("loop", Loop.objects.filter(provider=provider), "Delete it first."),
         *_describe("instance", provider.instances.all(), "Choose another provider there, or delete it."),
+        *_describe("guard endpoint", provider.guard_endpoints.all(), "Delete it first."),
         *_describe(
             "registry profile", provider.registry_profiles.all(), "Name another provider there, or delete it."
         ),
@@ -45,8 +49,10 @@ def find_owner_dependents(owner: Owner) -> list[str]:
         *_count("record set", RecordSet.objects.filter(owner=owner), "Transfer or release them first."),
         *_count("claim", Claim.objects.filter(owner=owner), "Transfer, release or clean them up first."),
         *_describe_transfers(Transfer.objects.filter(Q(source_owner=owner) | Q(target_owner=owner))),
+        *_describe_hand_overs(HandOver.objects.filter(Q(from_owner=owner) | Q(to_owner=owner))),
         *_describe_runs(LoopRun.objects.filter(owner=owner)),
         *_describe("loop", Loop.objects.filter(owner=owner), "Delete it first."),
+        *_describe("guard endpoint", GuardEndpoint.objects.filter(instance__owner=owner), "Delete it first."),
         *_describe("API token", alive, "It is restricted to this owner. Revoke it first."),
     ]
 
@@ -77,9 +83,15 @@ def find_instance_dependents(instance: Instance) -> list[str]:
     what is being sent already is finished first."""
     sending = (Transfer.Status.SENDING, Transfer.Status.SENT, Transfer.Status.NEEDS_OPERATOR)
     transfers = Transfer.objects.filter(target_owner=instance.owner_id, status__in=sending)
+    hand_overs = HandOver.objects.filter(Q(from_owner=instance.owner_id) | Q(to_owner=instance.owner_id))
     if instance.provider_id is not None:
         transfers = transfers.filter(provider=instance.provider_id)
-    return _describe_transfers(transfers)
+        hand_overs = hand_overs.filter(provider=instance.provider_id)
+    return [
+        *_describe("guard endpoint", instance.guard_endpoints.all(), "Delete it first."),
+        *_describe_transfers(transfers),
+        *_describe_hand_overs(hand_overs),
+    ]
 
 
 def find_loop_dependents(loop: Loop) -> list[str]:
@@ -87,9 +99,20 @@ def find_loop_dependents(loop: Loop) -> list[str]:
     return _describe_runs(LoopRun.objects.filter(loop=loop))
 
 
+def find_guard_dependents(row: GuardEndpoint) -> list[str]:
+    """As `find_provider_dependents`. What the guard learned ends with its endpoint."""
+    owner = Q(from_owner=row.instance.owner_id) | Q(to_owner=row.instance.owner_id)
+    return _describe_hand_overs(HandOver.objects.filter(owner, provider=row.provider_id))
+
+
 def _describe_transfers(transfers: "QuerySet[Transfer]") -> list[str]:
     unfinished = transfers.filter(status__in=Transfer.OPEN_STATUSES)
     return _describe("unfinished transfer", unfinished, "Finish or cancel it first.")
+
+
+def _describe_hand_overs(hand_overs: "QuerySet[HandOver]") -> list[str]:
+    unfinished = hand_overs.filter(status__in=HandOver.UNFINISHED_STATUSES)
+    return _describe("unfinished hand-over", unfinished, "Cancel it first, or wait until it ends.")
 
 
 def _describe_runs(runs: "QuerySet[LoopRun]") -> list[str]:

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Value
+from django.db.models.functions import Concat
 
 from providers.wire.domain_filter import DomainFilter
 from registry_app.models import Instance, InstancePolicy, Loop, Owner, Provider, RegistryProfile
@@ -152,6 +153,12 @@ def find_cluster_instance(owner: Owner, provider: Provider) -> Instance | None:
     here = Q(provider=None) | Q(provider=provider)
     rows = Instance.objects.filter(here, owner=owner, cluster__isnull=False).prefetch_related("cluster")
     return rows.order_by("pk").first()
+
+
+def list_labelled_instances() -> QuerySet[Instance]:
+    """All instances with their owner, and with `label`: the text by which people choose one."""
+    label = Concat("name", Value(" of "), "owner__owner_id")
+    return Instance.objects.select_related("owner").annotate(label=label)
 
 
 def find_only_instance(owner: Owner) -> Instance | None:

@@ -179,7 +179,7 @@ def active_freezes(now: datetime) -> QuerySet[Freeze]:
     """Freezes that apply now or later."""
     return (
         Freeze.objects.filter(Q(ends_at=None) | Q(ends_at__gt=now))
-        .select_related("provider")
+        .select_related("provider", "owner")
         .defer(*PROVIDER_SECRETS)
     )
 

@@ -198,11 +198,26 @@ def fetch_claims_of(record_set: RecordSet) -> list[Claim]:
 
 
 def _is_alias(record_set: RecordSet) -> bool:
-    properties = tuple(
+    return is_alias(Endpoint(record_type="A", provider_specific=_properties_of(record_set)))
+
+
+def build_endpoint_of(record_set: RecordSet) -> Endpoint:
+    """A record set of the mirror as a value, under its canonical name."""
+    return Endpoint(
+        dns_name=record_set.name,
+        targets=tuple(record_set.targets),
+        record_type=record_set.record_type,
+        set_identifier=record_set.set_identifier,
+        record_ttl=record_set.ttl,
+        provider_specific=_properties_of(record_set),
+    )
+
+
+def _properties_of(record_set: RecordSet) -> tuple[ProviderSpecificProperty, ...]:
+    return tuple(
         ProviderSpecificProperty(str(item.get("name", "")), str(item.get("value", "")))
         for item in record_set.provider_specific
     )
-    return is_alias(Endpoint(record_type="A", provider_specific=properties))
 
 
 def _to_wire(claim: Claim) -> WireClaim:
@@ -223,3 +238,13 @@ def _to_wire(claim: Claim) -> WireClaim:
         problem=claim.problem,
         registry=TXT_REGISTRY if claim.txt_name else profile.kind if profile else "former",
     )
+
+
+def find_other_below(provider: Provider, owner: Owner, name: str, whatever: bool) -> str:  # noqa: FBT001 - see docstring
+    """A name below `name` that is another owner's at this provider, or in doubt; with `whatever` also one
+    that is nobody's. Empty: there is none. By the mirror."""
+    below = RecordSet.objects.filter(build_suffix_query(name), provider=provider, missing_since__isnull=True)
+    others = below.exclude(name=name).exclude(owner=owner)
+    if not whatever:
+        others = others.exclude(state=OwnershipState.UNMANAGED)
+    return others.order_by("name_reversed").values_list("name", flat=True).first() or ""

@@ -1,6 +1,6 @@
 """Note that the database was restored: end what was open, and stop all sending.
 
-Nothing of an open transfer or loop run is sent afterwards.
+Nothing of an open transfer or loop run is sent afterwards. Hand-overs that ran are paused.
 """
 
 from datetime import datetime
@@ -12,10 +12,12 @@ from django.db.models import F
 from registry_app.actor import SYSTEM, Actor
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
+from registry_app.hand_over.hand_over_row import advance_row
 from registry_app.models import (
     NEVER_SENT,
     UNSETTLED,
     Generation,
+    HandOver,
     Loop,
     LoopRun,
     LoopStep,
@@ -84,6 +86,7 @@ def note_restore(actor: Actor, ahead: Knowledge | None, *, how: str) -> Generati
         _stop_sending(now)
         _end_transfers(actor)
         _end_loop_runs(actor, now)
+        _stop_hand_overs(actor)
     store_copy(fetch_knowledge())
     row.refresh_from_db()
     _logger.warning("database.restored", generation=number, how=how)
@@ -176,3 +179,19 @@ def _end_run(actor: Actor, run: LoopRun, now: datetime) -> None:
         status=status, reason=reason, finished_at=now, next_attempt_at=None
     )
     record_audit(actor, f"loop_run.{status.value}", run, reason=_RESTORED)
+
+
+def _stop_hand_overs(actor: Actor) -> None:
+    """Pause what ran, and cancel what waited for an approval: it was planned from another state. Deletes stay
+    held while it is paused. Inside the transaction that notes the restore."""
+    status = HandOver.Status
+    for row in HandOver.objects.filter(status__in=(status.REQUESTED, status.RUNNING)).order_by("pk"):
+        if row.status == status.REQUESTED:
+            reason = f"{_RESTORED} Request it again, to plan from what is true now."
+            advance_row(actor, row, [status.REQUESTED], status.CANCELLED, reason=reason)
+        else:
+            reason = (
+                "The database was restored from an earlier state. Compare the names with the provider, then "
+                "resume the hand-over."
+            )
+            advance_row(actor, row, [status.RUNNING], status.PAUSED, reason=reason)

@@ -11,9 +11,9 @@ from registry_app.crash_point import crash_point
 from registry_app.errors import InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
 from registry_app.models import UNSETTLED, Grant, Provider, Transfer, TransferItem, TransferStep
 from registry_app.queries.actor import find_same_people
-from registry_app.queries.freeze import find_send_stops
 from registry_app.queries.transfer import DECISIONS, may_act_on_transfer, may_cancel, needs_other_person
 from registry_app.queries.transfer_items import compute_watch_until
+from registry_app.transfer.plan.frozen import find_transfer_stops
 from registry_app.transfer.plan.preconditions import (
     find_changed_precondition,
     find_changed_url,
@@ -43,7 +43,7 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
         raise StateMoved(
             f"The transfer expired at {transfer.expires_at:%Y-%m-%d %H:%M} UTC.", todo="Request it again."
         )
-    _raise_if_stopped(transfer.provider)
+    _raise_if_stopped(transfer)
     return advance(
         transfer,
         before=[Transfer.Status.REQUESTED],
@@ -88,9 +88,9 @@ def _raise_if_may_not_approve(actor: Actor, transfer: Transfer) -> None:
         )
 
 
-def _raise_if_stopped(provider: Provider) -> None:
-    """Raise RefusedBySafety while nothing may be sent to the provider: a freeze, or a restore."""
-    for stop in find_send_stops(provider):
+def _raise_if_stopped(transfer: Transfer) -> None:
+    """Raise RefusedBySafety while it may not be sent: a freeze, or a restore."""
+    for stop in find_transfer_stops(transfer):
         raise RefusedBySafety(stop.happened, todo=stop.todo, code=stop.code)
 
 
@@ -150,7 +150,7 @@ def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str,
         )
     _raise_if_invalid(transfer, decision, reason)
     if decision == "send_again":
-        _raise_if_stopped(transfer.provider)
+        _raise_if_stopped(transfer)
         _raise_if_right_ended(transfer)
     with transaction.atomic():
         decided = advance(

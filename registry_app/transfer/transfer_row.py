@@ -2,10 +2,11 @@
 
 import hashlib
 from collections.abc import Collection
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Model, QuerySet
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
@@ -14,27 +15,28 @@ from registry_app.crash_point import crash_point
 from registry_app.errors import NotFound, StateMoved
 from registry_app.models import Transfer
 
+AnyRow = TypeVar("AnyRow", bound=Model)
 _STATUS = Transfer.Status
 
 
 def find_transfer(public_id: UUID | str | int) -> Transfer:
     """The transfer with this public id (or, for a number, this primary key). Raises NotFound."""
     rows = Transfer.objects.select_related("provider", "source_owner", "target_owner")
-    if isinstance(public_id, int):
-        found = rows.filter(pk=public_id).first()
-    else:
-        parsed = _parse(public_id)
-        found = rows.filter(public_id=parsed).first() if parsed else None
+    found = find_by_public_id(rows, public_id)
     if found is None:
         raise NotFound(f"There is no transfer {str(public_id)[:50]}.", todo="Open the list of transfers.")
     return found
 
 
-def _parse(text: UUID | str) -> UUID | None:
+def find_by_public_id(rows: QuerySet[AnyRow], public_id: UUID | str | int) -> AnyRow | None:
+    """The row with this `public_id` or, for a number, this primary key; None where there is none."""
+    if isinstance(public_id, int):
+        return rows.filter(pk=public_id).first()
     try:
-        return text if isinstance(text, UUID) else UUID(text)
+        parsed = public_id if isinstance(public_id, UUID) else UUID(public_id)
     except ValueError:
         return None
+    return rows.filter(public_id=parsed).first()
 
 
 def name_transfer(transfer: Transfer) -> str:

@@ -11,6 +11,7 @@ from providers.registries.ownership import is_alias
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.models import Grant, Owner, RecordSet, Transfer, TransferItem, TransferStep
+from registry_app.queries.desired_set import fetch_desired_facts
 from registry_app.queries.instance import fetch_instances
 from registry_app.queries.loop import fetch_declared_set
 from registry_app.queries.transfer import find_denied_side
@@ -18,7 +19,7 @@ from registry_app.queries.transfer_items import find_left_to_undo
 from registry_app.transfer.plan.build_plan import build_plan_value
 from registry_app.transfer.plan.claim_key import ClaimKey, claim_key_of, describe_place, format_endpoint
 from registry_app.transfer.plan.neighbours import add_neighbour_verdicts, leave_out_locked
-from registry_app.transfer.plan.preconditions import build_preconditions
+from registry_app.transfer.plan.preconditions import add_desired, build_preconditions
 from registry_app.transfer.plan.provider_plan import (
     PlannedItem,
     ProviderPlan,
@@ -34,9 +35,9 @@ from registry_app.transfer.plan.subjects import RecordFacts, load_shown, to_reco
 from registry_app.transfer.plan.verdicts import (
     InstanceVerdicts,
     NewOwner,
-    Verdict,
     compute_verdict_without_change,
 )
+from registry_app.transfer.plan.verdicts_by_facts import Verdict
 from registry_app.transfer.send.item_plan import key_of, plan_of
 from registry_app.transfer.send.live_zone import ExistingRecord
 from registry_app.transfer.send.review import find_reason_not_to_restore
@@ -75,7 +76,7 @@ def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> Pro
         source=source,
         target=target,
         intent=target_intent,
-        preconditions=preconditions,
+        preconditions=add_desired(preconditions, original.provider, target, included),
         refusals=tuple(_find_refusals(actor, original, items, included)),
         confirmation_text=build_confirmation_text(_KIND.UNDO, included, "", left_behind=len(left_behind)),
     )
@@ -223,6 +224,7 @@ def _fetch_former_owners(actor: Actor, original: Transfer, intent: str) -> dict[
     before = find_left_to_undo(original).order_by().values_list("owner_before", flat=True).distinct()
     owner_ids = [owner_id for owner_id in before if owner_id]
     known = fetch_instances(owner_ids)
+    names = set(find_left_to_undo(original).order_by().values_list("name", flat=True))
     declared = {
         owner.owner_id: fetch_declared_set(owner, original.provider)
         for owner in Owner.objects.filter(owner_id__in=owner_ids)
@@ -235,6 +237,7 @@ def _fetch_former_owners(actor: Actor, original: Transfer, intent: str) -> dict[
             intent=intent,
             stated_by=actor.name,
             declared=declared.get(owner_id),
+            desired=fetch_desired_facts(owner_id, original.provider_id, names),
         )
         for owner_id in owner_ids
     }

@@ -11,6 +11,7 @@ from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filte
 from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer
+from registry_app.queries.desired_set import fetch_desired_facts
 from registry_app.queries.instance import WITH_PROFILES, fetch_instances
 from registry_app.queries.loop import fetch_declared_set
 from registry_app.transfer.plan.claim_key import ClaimKey, build_txt_key, claim_key_of
@@ -22,7 +23,7 @@ from registry_app.transfer.plan.neighbours import (
     leave_out_locked,
     leave_out_shared,
 )
-from registry_app.transfer.plan.preconditions import Preconditions, build_preconditions
+from registry_app.transfer.plan.preconditions import Preconditions, add_desired, build_preconditions
 from registry_app.transfer.plan.provider_plan import (
     PlanHead,
     PlannedItem,
@@ -54,9 +55,9 @@ from registry_app.transfer.plan.transfer_request import TransferRequest, find_cl
 from registry_app.transfer.plan.verdicts import (
     FormerOwners,
     InstanceVerdicts,
-    Verdict,
     compute_verdict_without_change,
 )
+from registry_app.transfer.plan.verdicts_by_facts import Verdict
 
 _KIND = Transfer.Kind
 # The record sets have an owner before, and another or none afterwards.
@@ -85,6 +86,7 @@ def build_provider_plan(asked: PlanRequest) -> ProviderPlan:
         refusals.append(Refusal(error.code, error.happened, error.now, error.todo))
     items = leave_out_locked(asked.provider, items)
     items = assign_batches(items, asked.provider.effective_batch_size)
+    preconditions = add_desired(preconditions, asked.provider, asked.target, items)
     refusals += find_provider_refusals(asked.provider)
     if asked.target is not None:
         refusals += find_target_refusals(asked.target, asked.provider)
@@ -135,7 +137,7 @@ def build_plan_value(
         target_owner=target,
         preconditions=preconditions,
         warnings=(
-            *find_stop_warnings(provider),
+            *find_stop_warnings(provider, items, target),
             *find_registry_warnings(preconditions),
             *find_cache_warnings(preconditions),
         ),
@@ -210,7 +212,7 @@ def _build_context(asked: PlanRequest, loaded: Loaded) -> PlanContext:
         registries=_fetch_registries(asked, loaded, profiles),
         profiles={profile.reference: profile for profile in profiles},
         contents=loaded.contents,
-        instances=_build_instance_verdicts(asked, asked.target) if asked.target else None,
+        instances=_build_instance_verdicts(asked, asked.target, loaded) if asked.target else None,
         former=_find_former_owners(asked, loaded),
     )
 
@@ -241,7 +243,8 @@ def _fetch_registries(
     return {owner.owner_id: fetch_owner_registry(owner, asked.provider, profiles) for owner in owners}
 
 
-def _build_instance_verdicts(asked: PlanRequest, target: Owner) -> InstanceVerdicts:
+def _build_instance_verdicts(asked: PlanRequest, target: Owner, loaded: Loaded) -> InstanceVerdicts:
+    names = {subject.record.key.name for subject in loaded.selected}
     return InstanceVerdicts(
         target.owner_id,
         fetch_instances([target.owner_id]).get(target.owner_id, ()),
@@ -249,6 +252,7 @@ def _build_instance_verdicts(asked: PlanRequest, target: Owner) -> InstanceVerdi
         intent=asked.request.target_intent,
         stated_by=asked.actor.name or "The requester",
         declared=fetch_declared_set(target, asked.provider),
+        desired=fetch_desired_facts(target.owner_id, asked.provider.pk, names),
     )
 
 

@@ -29,8 +29,8 @@ from registry_app.transfer.plan.subjects import ClaimFacts, Subject
 from registry_app.transfer.plan.verdicts import (
     FormerOwners,
     InstanceVerdicts,
-    Verdict,
 )
+from registry_app.transfer.plan.verdicts_by_facts import Verdict
 
 _KIND = Transfer.Kind
 

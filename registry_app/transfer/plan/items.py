@@ -18,10 +18,10 @@ from registry_app.transfer.plan.neighbours import LEFT_BEHIND
 from registry_app.transfer.plan.provider_plan import PlannedItem
 from registry_app.transfer.plan.subjects import ClaimFacts, Subject
 from registry_app.transfer.plan.verdicts import (
-    Verdict,
     compute_verdict_of_unregistered,
     compute_verdict_without_change,
 )
+from registry_app.transfer.plan.verdicts_by_facts import Verdict
 
 _KIND = Transfer.Kind
 # Left out without a refusal: there is nothing to do for them.

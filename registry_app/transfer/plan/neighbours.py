@@ -20,7 +20,8 @@ from registry_app.transfer.plan.provider_plan import (
     changes_of,
 )
 from registry_app.transfer.plan.subjects import RecordFacts, Subject
-from registry_app.transfer.plan.verdicts import NewOwner, Verdict
+from registry_app.transfer.plan.verdicts import NewOwner
+from registry_app.transfer.plan.verdicts_by_facts import Verdict
 from registry_app.transfer.transfer_row import compute_lock_key, name_transfer
 
 _CHUNK = 500

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth import get_user_model
 
+from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
 from registry_app.mirror.open_stores import describe_stores
 from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
@@ -15,14 +16,19 @@ from registry_app.mirror.place import identify_secret, name_place
 from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.models import Grant, Owner, Provider, Transfer
 from registry_app.queries.actor import people_of
+from registry_app.queries.desired_set import fetch_desired_facts
 from registry_app.queries.instance import WITH_PROFILES, InstanceFacts, fetch_instances
 from registry_app.queries.loop import find_declared_version
 from registry_app.queries.transfer import POLICY_APPROVES, find_denied_side, needs_other_person
+from registry_app.transfer.plan.provider_plan import PlannedItem
 from registry_app.transfer.plan.refusals import find_target_refusals
+from registry_app.transfer.plan.verdicts import InstanceVerdicts
+from registry_app.transfer.plan.verdicts_by_facts import build_reviewed_record
 
 Preconditions = dict[str, Any]
 # An undo writes the stored bytes, whatever its owner's settings are now.
 KINDS_THAT_FORMAT = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT, Transfer.Kind.REFORMAT)
+_KINDS_WITH_A_NEW_OWNER = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT, Transfer.Kind.UNDO)
 Sides = Iterable[tuple[str, str]]
 
 
@@ -65,6 +71,51 @@ def build_preconditions(
     return preconditions
 
 
+def add_desired(
+    preconditions: Preconditions, provider: Provider, target: Owner | None, items: Iterable[PlannedItem]
+) -> Preconditions:
+    """The preconditions, with what the instances of the new owner do to the record sets of these items, by
+    what they posted through the guard. Database read."""
+    if target is None or not preconditions:
+        return preconditions
+    records = [
+        build_reviewed_record(each.key, each.record_before)
+        for each in items
+        if each.record_before and not each.problem
+    ]
+    desired = _describe_desired(provider, target, records)
+    return {**preconditions, "desired": desired} if desired else preconditions
+
+
+def _describe_desired(provider: Provider, target: Owner, records: Collection[Endpoint]) -> dict[str, str]:
+    facts = fetch_desired_facts(target.owner_id, provider.pk, {each.dns_name for each in records})
+    if not facts:
+        return {}
+    instances = fetch_instances([target.owner_id]).get(target.owner_id, ())
+    found = InstanceVerdicts(target.owner_id, instances, provider.pk, intent="", stated_by="", desired=facts)
+    return found.describe_desired(records)
+
+
+def _find_changed_desire(transfer: Transfer, provider: Provider) -> str:
+    """Which instance of the new owner does something else now than when it was reviewed; empty if none. One
+    that has not posted for a while counts as before."""
+    if transfer.target_owner is None or transfer.kind not in _KINDS_WITH_A_NEW_OWNER:
+        return ""
+    rows = transfer.items.order_by().values_list("name", "record_type", "set_identifier", "record_before")
+    records = [
+        build_reviewed_record(EndpointKey(*key), before)
+        for *key, before in rows.iterator(chunk_size=2_000)
+        if before
+    ]
+    reviewed: Mapping[str, str] = transfer.preconditions.get("desired", {})
+    for name, digest in _describe_desired(provider, transfer.target_owner, records).items():
+        if reviewed.get(name) != digest:
+            return (
+                f"What the instance {name} of {transfer.target_owner} wants changed after this was reviewed."
+            )
+    return ""
+
+
 def find_changed_url(transfer: Transfer, provider: Provider) -> str:
     """Why nothing may be sent to, or read from, where the provider is now; empty if it may.
 
@@ -97,6 +148,9 @@ def find_changed_precondition(transfer: Transfer, provider: Provider) -> str:
     if was_size > size:  # batches were built at the request; smaller ones than allowed do no harm
         fewer = f"{provider.name} takes fewer record sets at a time now ({size})"
         return f"{fewer} than when this was reviewed ({was_size})."
+    changed = _find_changed_desire(transfer, provider)
+    if changed:
+        return changed
     caching: Mapping[str, Any] = transfer.preconditions.get("former owners", {})
     if _describe_former(provider, list(caching)) != caching:
         return "How long a former owner uses cached claims changed after this was reviewed."

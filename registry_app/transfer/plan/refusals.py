@@ -1,6 +1,6 @@
 """Why a plan is refused, what it warns of, and the text to type where the next sync may delete."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -9,9 +9,10 @@ from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.mirror.owner_registry import describe_disagreement, is_read_at, list_registry_profiles
 from registry_app.models import Grant, Owner, Provider, Transfer, TransferItem
-from registry_app.queries.freeze import find_send_stops
+from registry_app.queries.freeze import find_item_stops
 from registry_app.queries.instance import list_instances_at
 from registry_app.queries.transfer import find_denied_side
+from registry_app.transfer.plan.frozen import list_planned_sides
 from registry_app.transfer.plan.items import HARMLESS_CODES
 from registry_app.transfer.plan.provider_plan import PlannedItem, Refusal
 
@@ -58,7 +59,9 @@ def find_provider_refusals(provider: Provider) -> list[Refusal]:
     return []
 
 
-def find_stop_warnings(provider: Provider) -> list[Refusal]:
+def find_stop_warnings(
+    provider: Provider, items: Iterable[PlannedItem], target: Owner | None
+) -> list[Refusal]:
     """What stops approval and sending, but not a request: a freeze, or a restore."""
     return [
         Refusal(
@@ -67,7 +70,7 @@ def find_stop_warnings(provider: Provider) -> list[Refusal]:
             now="It can be requested, but it cannot be approved or sent while the freeze lasts.",
             is_warning=True,
         )
-        for stop in find_send_stops(provider)
+        for stop in find_item_stops(provider, lambda: list_planned_sides(items, target))
     ]
 
 
@@ -142,6 +145,14 @@ def find_permission_refusals(
         return []
     happened = f"{actor.name or 'Nobody'} may not request transfers of {denied} at {provider.name}."
     return [_refuse("not_allowed", happened, "Ask an administrator for a grant, or somebody who has one.")]
+
+
+def compute_most_items(provider: Provider) -> int:
+    """How many record sets one transfer may change at a provider, by its limits."""
+    known = provider.record_set_count
+    if known < _SMALL_PROVIDER:
+        return provider.max_transfer_count
+    return min(provider.max_transfer_count, known * provider.max_transfer_percent // 100)
 
 
 def _find_threshold_refusals(provider: Provider, count: int) -> list[Refusal]:

@@ -1,28 +1,31 @@
 """What the next sync of an owner's instances does to a record set. Pure.
 
 Several instances may sign with one owner id: each is judged by itself, and the worst verdict counts. Of an
-owner that dnsadmin runs itself the desired set is known: the declared endpoints of its loop decide. Of all
-others the stored policy decides, and what a person states that the owner wants; the reason says which.
+owner that dnsadmin runs itself the desired set is known: the declared endpoints of its loop decide. So is
+that of an instance that posted it through the guard a moment ago. Of all others the stored policy decides,
+and what a person states that the owner wants; the reason says which.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
-import msgspec
-
-from providers.planning.equal_values import is_as_wanted
 from providers.planning.planned_changes import DEFAULT_MANAGED_TYPES
-from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.models import InstancePolicy, Transfer, TransferItem
-from registry_app.models.loop import LoopPolicy
+from registry_app.queries.desired_set import DesiredFacts
 from registry_app.queries.instance import InstanceFacts, leave_out_loop_settings
 from registry_app.queries.loop import DeclaredSet
+from registry_app.transfer.plan.verdicts_by_facts import (
+    Verdict,
+    compute_declared_verdict,
+    compute_desired_verdict,
+    describe_verdicts,
+)
 
 _VERDICT = TransferItem.Verdict
 _INTENT = Transfer.TargetIntent
 _POLICY = InstancePolicy
-_LONGEST_TARGETS = 100
 # The worst first.
 _RANK: Final = (
     _VERDICT.DELETE,
@@ -33,13 +36,6 @@ _RANK: Final = (
 )
 _NEVER_DELETE = (InstancePolicy.UPSERT_ONLY, InstancePolicy.CREATE_ONLY)
 _MOST_NAMED = 5
-
-
-class Verdict(NamedTuple):
-    """A TransferItem.Verdict value and the sentence with its reason."""
-
-    value: str
-    reason: str
 
 
 def compute_verdict(owner_id: str, policy: str, intent: str, stated_by: str, instance: str = "") -> Verdict:
@@ -68,35 +64,6 @@ def compute_verdict(owner_id: str, policy: str, intent: str, stated_by: str, ins
         "want."
     )
     return Verdict(_VERDICT.UNKNOWN, reason)
-
-
-def compute_declared_verdict(owner_id: str, current: Endpoint, declared: DeclaredSet) -> Verdict:
-    """The verdict for a record set that goes to an owner whose loop runs here, whatever a person stated."""
-    key = endpoint_key(current)
-    wanted = declared.endpoints.get(key)
-    loop = f"the loop of {owner_id}"
-    begin = f"The loop of {owner_id}"
-    if key.record_type not in declared.managed_types:
-        return Verdict(_VERDICT.NO_OP, f"{begin} does not manage {key.record_type} record sets.")
-    if wanted is not None and is_as_wanted(current, wanted):
-        return Verdict(_VERDICT.NO_OP, f"{begin} declares it with the same values.")
-    if declared.policy == LoopPolicy.CREATE_ONLY:
-        return Verdict(_VERDICT.NO_OP, f"{begin} only creates record sets.")
-    if wanted is not None:
-        targets = ", ".join(wanted.targets)[:_LONGEST_TARGETS]
-        reason = f"is declared with other values ({targets}): the next run of {loop} changes it"
-        unless = ", unless the provider says that its properties mean the same"
-        is_theirs = declared.provider_compares and _differs_in_properties_alone(current, wanted)
-        return Verdict(_VERDICT.RETARGET, f"It {reason}{unless if is_theirs else ''}.")
-    if declared.policy == LoopPolicy.UPSERT_ONLY:
-        return Verdict(_VERDICT.NO_OP, f"{begin} does not declare it, and never deletes.")
-    reason = f"It is not declared: the next run of {loop} deletes it. Declare it first."
-    return Verdict(_VERDICT.DELETE, reason)
-
-
-def _differs_in_properties_alone(current: Endpoint, wanted: Endpoint) -> bool:
-    properties = wanted.provider_specific
-    return is_as_wanted(msgspec.structs.replace(current, provider_specific=properties), wanted)
 
 
 def compute_verdict_without_change(reason: str) -> Verdict:
@@ -130,6 +97,9 @@ def _begin(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:] if sentence.startswith("the instance ") else sentence
 
 
+NOTHING_KNOWN: Final[Mapping[str, DesiredFacts]] = MappingProxyType({})
+
+
 class NewOwner(NamedTuple):
     """The owner of an item afterwards, and what is known of those of its instances that act on the item:
     whether one of them may delete, which types they manage, and what a loop declares."""
@@ -152,8 +122,9 @@ def _choose_worst(verdicts: Sequence[Verdict]) -> Verdict:
 class InstanceVerdicts:
     """What the instances of the new owner do to record sets at one provider, by what a person stated.
 
-    `declared` is what a loop of the owner keeps there. Record sets that the same instances act on
-    share one verdict: it is made once for all of them.
+    `declared` is what a loop of the owner keeps there, `desired` what its instances posted through the guard,
+    by their name; a stale one is not used. Record sets of which nothing is known but what the same instances
+    act on share one verdict: it is made once for all of them.
     """
 
     def __init__(
@@ -165,6 +136,7 @@ class InstanceVerdicts:
         intent: str,
         stated_by: str,
         declared: DeclaredSet | None = None,
+        desired: Mapping[str, DesiredFacts] = NOTHING_KNOWN,
     ) -> None:
         self._owner_id = owner_id
         self._instances = leave_out_loop_settings(instances, provider_id)
@@ -172,24 +144,46 @@ class InstanceVerdicts:
         self._intent = intent
         self._stated_by = stated_by
         self._declared = declared
+        self._desired = {name: facts for name, facts in desired.items() if not facts.is_stale}
         self._made: dict[tuple[str, ...], Verdict] = {}
 
     def judge_record(self, key: EndpointKey, current: Endpoint | None) -> Verdict:
         """The verdict for one record set; `current` is what it is now, None if it does not exist."""
-        if self._declared is None or current is None:
+        if current is None or (self._declared is None and not self._desired):
             return self.judge(key)
-        return self.judge(key, compute_declared_verdict(self._owner_id, current, self._declared))
+        beside = self._list_beside()
+        of_loop = None
+        if self._declared is not None:
+            of_loop = compute_declared_verdict(self._owner_id, current, self._declared)
+        by_facts = {
+            each.name: compute_desired_verdict(each, current, self._desired[each.name])
+            for each in beside
+            if each.name in self._desired
+        }
+        return self._judge_all(beside, self._find_why_not(beside, key), of_loop, by_facts)
 
-    def judge(self, key: EndpointKey, of_loop: Verdict | None = None) -> Verdict:
-        """The verdict for one record set. `of_loop` is that of the owner's loop here, where one runs."""
-        beside = tuple(each for each in self._instances if not each.is_loop)
-        why_not = tuple(_find_reason_not_to_act(each, key, self._provider_id) for each in beside)
+    def judge(self, key: EndpointKey) -> Verdict:
+        """The verdict for one record set of which nobody knows whether it is wanted."""
+        beside = self._list_beside()
+        why_not = self._find_why_not(beside, key)
         found = self._made.get(why_not)
-        if found is None or of_loop is not None:
-            found = self._judge_all(beside, why_not, of_loop)
-        if of_loop is None:
-            self._made[why_not] = found
+        if found is None:
+            found = self._made[why_not] = self._judge_all(beside, why_not, None, {})
         return found
+
+    def describe_desired(self, records: Collection[Endpoint]) -> dict[str, str]:
+        """For each instance whose desired set is known a text that changes with its verdicts."""
+        return {
+            each.name: describe_verdicts(each, records, self._desired[each.name])
+            for each in self._list_beside()
+            if each.name in self._desired
+        }
+
+    def _list_beside(self) -> tuple[InstanceFacts, ...]:
+        return tuple(each for each in self._instances if not each.is_loop)
+
+    def _find_why_not(self, instances: Iterable[InstanceFacts], key: EndpointKey) -> tuple[str, ...]:
+        return tuple(_find_reason_not_to_act(each, key, self._provider_id) for each in instances)
 
     def build_new_owner(self, key: EndpointKey) -> NewOwner:
         """What is known of the instances that act on one record set."""
@@ -203,14 +197,18 @@ class InstanceVerdicts:
         return NewOwner(self._owner_id, may_delete, types or DEFAULT_MANAGED_TYPES, self._declared)
 
     def _judge_all(
-        self, instances: Sequence[InstanceFacts], why_not: Sequence[str], of_loop: Verdict | None
+        self,
+        instances: Sequence[InstanceFacts],
+        why_not: Sequence[str],
+        of_loop: Verdict | None,
+        by_facts: Mapping[str, Verdict],
     ) -> Verdict:
         acting = [each for each, why in zip(instances, why_not, strict=True) if not why]
         verdicts = [Verdict(_VERDICT.NO_OP, why) for why in why_not if why]
         if of_loop is not None:
             verdicts.append(of_loop)
         is_shared = of_loop is not None or _are_several(acting)
-        verdicts += [self._judge_one(each, is_shared=is_shared) for each in acting]
+        verdicts += [by_facts.get(each.name) or self._judge_one(each, is_shared=is_shared) for each in acting]
         if not verdicts:
             return compute_verdict(self._owner_id, InstancePolicy.UNKNOWN, self._intent, self._stated_by)
         worst = _choose_worst(verdicts)

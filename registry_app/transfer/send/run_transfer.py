@@ -14,10 +14,9 @@ from registry_app.actor import SYSTEM
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable, StateMoved
-from registry_app.mirror.baseline import ImplausibleResponse, compare_with_known, raise_if_implausible
-from registry_app.mirror.snapshot import fetch_snapshot
+from registry_app.mirror.baseline import ImplausibleResponse
 from registry_app.models import Transfer, TransferItem
-from registry_app.queries.freeze import find_send_stops
+from registry_app.transfer.plan.frozen import find_transfer_stops
 from registry_app.transfer.plan.preconditions import (
     NoLongerAllowed,
     find_changed_precondition,
@@ -29,7 +28,7 @@ from registry_app.transfer.send.conclude import conclude, end_stale, withdraw_ap
 from registry_app.transfer.send.item_plan import names_of
 from registry_app.transfer.send.review import find_changed_items
 from registry_app.transfer.send.run_batch import load_batch, run_batch
-from registry_app.transfer.send.session import LeasedTransfer, TransferSession, count_shown_in, store_outcomes
+from registry_app.transfer.send.session import LeasedTransfer, TransferSession, store_outcomes
 from registry_app.transfer.send.steps import settle_unfinished
 from registry_app.transfer.transfer_row import advance, find_transfer
 from registry_app.writes.pace import MOST_ATTEMPTS, Pace, compute_pause
@@ -158,19 +157,23 @@ def _send_all(session: TransferSession) -> str | None:
 def _run_batches(session: TransferSession, numbers: list[int]) -> str | None:
     read: set[str] = set()
     pace = Pace(session)
+    # Only this run changes items, each in its own batch: they are loaded once.
+    following = load_batch(session, numbers[0]) if numbers else []
+    following_names = names_of(following)
     for number, next_number in zip_longest(numbers, numbers[1:]):
         if pace.is_over_time():
             _postpone(session.transfer, "", at_once=True)
             return None
-        for stop in find_send_stops(session.provider):
-            return stop.happened
         session.batch = number
-        items = load_batch(session, number)
+        items, own_names = following, following_names
+        for stop in find_transfer_stops(session.transfer, items):
+            return stop.happened
         following = load_batch(session, next_number) if next_number is not None else []
-        names = names_of(items) | names_of(following)
-        if not names_of(items) <= read:
+        following_names = names_of(following)
+        names = own_names | following_names
+        if not own_names <= read:
             session.read(names)
-            for stop in find_send_stops(session.provider):
+            for stop in find_transfer_stops(session.transfer, items):
                 return stop.happened  # somebody may have stopped it during a slow read
         try:
             run_batch(session, items, names)
@@ -187,13 +190,11 @@ def _run_batches(session: TransferSession, numbers: list[int]) -> str | None:
 def _is_as_reviewed(session: TransferSession) -> bool:
     """Whether all is as it was reviewed; if not, the transfer ends stale, nothing sent."""
     session.renew(1 + len(session.stores))
-    snapshot = fetch_snapshot(
-        session.provider, session.client, session.profiles, session.registries, session.stores.values()
-    )
-    found = compare_with_known(session.provider, snapshot.shown, snapshot.item_count)
-    raise_if_implausible(session.provider, found)
-    if snapshot.item_count:
-        session.unchanged_zone.raise_if_implausible(count_shown_in(snapshot))
+    # Only a whole reading shows what the claims in registry stores are for.
+    names = None if session.registries.are_any else session.list_names()
+    reading = session.zone_reader.read(names, follows_links=True)
+    session.raise_if_implausible(reading)
+    snapshot = session.read_stores(reading)
     for read in snapshot.contents:
         session.unchanged_rows.raise_if_implausible(
             read.reference, session.store_names[read.reference], read.claims
@@ -216,7 +217,7 @@ def _has_verified(session: TransferSession, batch: int) -> bool:
 
 
 def _waits_for_send_gate(transfer: Transfer) -> bool:
-    for stop in find_send_stops(transfer.provider):
+    for stop in find_transfer_stops(transfer):
         Transfer.objects.filter(pk=transfer.pk, status=_STATUS.APPROVED).update(
             status_reason=f"{stop.happened} It is sent when this no longer applies.",
             next_attempt_at=fetch_now() + _STOPPED_AGAIN,

@@ -7,13 +7,9 @@ that a claim is gone, nor that one was never written: it is compared with what t
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 from providers.registries.claim import TxtProfile
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
-from providers.wire.canonical_name import InvalidName, canonical_name
-from providers.wire.endpoint import Endpoint
-from providers.wire.json_codec import decode_records
 from registry_app.crash_point import crash_point
 from registry_app.mirror.baseline import (
     ImplausibleResponse,
@@ -22,33 +18,24 @@ from registry_app.mirror.baseline import (
     raise_if_implausible,
     thresholds_of,
 )
+from registry_app.mirror.element_index import ElementKind, Tally, compute_name_key
 from registry_app.mirror.plausibility import (
     Comparison,
     Counts,
     compare_counts,
-    count_endpoints,
     find_reasons,
-    looks_like_claim,
 )
-from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Claim, Transfer, TransferItem
 from registry_app.transfer.plan.claim_key import ZONE, claim_key_of
 from registry_app.transfer.send.change_sets import list_changes_to_make
 from registry_app.transfer.send.item_plan import ItemOutcome
 from registry_app.transfer.send.live_zone import LiveZone, build_live_zone
 from registry_app.writes.session import LeasedProvider, WriteSession
+from registry_app.writes.zone_reader import ZoneReading
 
 _CHUNK = 5_000
 _ITEM = TransferItem.Status
 _ROWS = 500
-
-
-class ShownZone(NamedTuple):
-    """How much a response shows: record sets of other types than TXT, and the names of TXT records that look
-    like claims, one for each."""
-
-    record_count: int
-    claim_names: Collection[str]
 
 
 class UnchangedZone:
@@ -57,11 +44,12 @@ class UnchangedZone:
     def __init__(self, transfer: Transfer) -> None:
         self._transfer = transfer
 
-    def raise_if_implausible(self, shown: ShownZone) -> None:
+    def raise_if_implausible(self, reading: ZoneReading) -> None:
         """Raise ImplausibleResponse if too little is shown of what the transfer does not change."""
-        provider = self._transfer.provider
-        beside = sum(name not in self._own_names for name in shown.claim_names)
-        counts, items = Counts(shown.record_count, 0, beside), shown.record_count + len(shown.claim_names)
+        provider, records = self._transfer.provider, reading.shown.typed
+        claims = _count_claims(reading.tally)
+        beside = claims - _count_claims(reading.tally.at(self._own_name_keys))
+        counts, items = Counts(records, 0, beside), records + claims
         # Compared with the provider's counts first: mostly that is enough, and no rows are read.
         whole = compare_counts(Counts(provider.record_set_count, 0, provider.claim_count), counts, items)
         if find_reasons(whole, thresholds_of(provider)):
@@ -69,7 +57,11 @@ class UnchangedZone:
             raise_if_implausible(provider, compare_counts(known, counts, items))
 
     @cached_property
-    def _own_names(self) -> frozenset[str]:
+    def _own_name_keys(self) -> frozenset[int]:
+        return frozenset(map(compute_name_key, self.own_names))
+
+    @cached_property
+    def own_names(self) -> frozenset[str]:
         """The names at which the transfer has, or is to have, claims in the zone."""
         sides = self._transfer.items.order_by().values_list("before", "after").iterator(chunk_size=500)
         keys = (claim_key_of(endpoint) for before, after in sides for endpoint in (*before, *after))
@@ -83,7 +75,7 @@ class UnchangedZone:
     def _claim_count(self) -> int:
         rows = Claim.objects.filter(provider=self._transfer.provider_id).exclude(txt_name="")
         places = rows.order_by().values_list("txt_name", "set_identifier").distinct()
-        return sum(name not in self._own_names for name, _ in places.iterator(chunk_size=_CHUNK))
+        return sum(name not in self.own_names for name, _ in places.iterator(chunk_size=_CHUNK))
 
 
 class UnchangedRows:
@@ -144,30 +136,8 @@ class UnchangedRows:
         return sum(claim.key.name not in self._names for claim in claims)
 
 
-def _count_shown_zone(endpoints: Iterable[Endpoint]) -> ShownZone:
-    """What a response shows, without reading its claims."""
-    record_count, claim_names = 0, []
-    for endpoint in endpoints:
-        if endpoint.record_type.upper() != "TXT":
-            record_count += 1
-        elif any(looks_like_claim(target) for target in endpoint.targets):
-            claim_names.append(_canonical(endpoint.dns_name))
-    return ShownZone(record_count, claim_names)
-
-
-def count_shown_in(snapshot: Snapshot) -> ShownZone:
-    """What a snapshot shows."""
-    record_count = sum(record.key.record_type != "TXT" for record in snapshot.records)
-    claims = (claim.endpoint for claim in snapshot.claims if claim.is_in_zone)
-    places = {(_canonical(each.dns_name), each.set_identifier) for each in claims}
-    return ShownZone(record_count, [name for name, _ in places])
-
-
-def _canonical(name: str) -> str:
-    try:
-        return canonical_name(name)
-    except InvalidName:
-        return name
+def _count_claims(tally: Tally) -> int:
+    return tally.count(ElementKind.CLAIMS, ElementKind.TEXTS_AND_CLAIMS)
 
 
 @dataclass(kw_only=True)
@@ -214,17 +184,17 @@ class TransferSession(WriteSession, LeasedTransfer):
     def parse_rows(self, body: bytes) -> list[StoredClaimChange]:
         return list_changes_to_make(body)
 
+    def list_names(self) -> set[str]:
+        """All names that the transfer is about: those of its record sets and of their claims."""
+        names = self.transfer.items.order_by().values_list("name", flat=True).iterator(chunk_size=_CHUNK)
+        return {*names, *self.unchanged_zone.own_names}
+
     def read(self, names: set[str]) -> LiveZone:
         """What provider and stores show now at `names`. Raises ProviderError, WireError, LeaseLost."""
         self.renew()
-        answer = self.client.records()
-        decoded = decode_records(answer.body, max_items=self.provider.max_items)
-        counts = count_endpoints(decoded.endpoints)
-        found = compare_with_known(self.provider, counts, len(decoded.endpoints))
-        raise_if_implausible(self.provider, found)
-        if decoded.endpoints:
-            self.unchanged_zone.raise_if_implausible(_count_shown_zone(decoded.endpoints))
-        zone = build_live_zone(decoded.endpoints, names)
+        reading = self.zone_reader.read(names)
+        self.raise_if_implausible(reading)
+        zone = build_live_zone(reading.decoded.endpoints, names)
         for reference in self.transfer.preconditions.get("stores", {}):
             self.renew()
             opened = self.stores[reference]
@@ -234,6 +204,14 @@ class TransferSession(WriteSession, LeasedTransfer):
             zone = zone.with_store(reference, opened.name, mine)
         self.zone = zone
         return zone
+
+    def raise_if_implausible(self, reading: ZoneReading) -> None:
+        """Raise ImplausibleResponse where a sync would hold the response, or where it lacks too much of what
+        the transfer does not change."""
+        found = compare_with_known(self.provider, reading.shown, reading.endpoint_count)
+        raise_if_implausible(self.provider, found)
+        if reading.endpoint_count:
+            self.unchanged_zone.raise_if_implausible(reading)
 
 
 def store_outcomes(outcomes: Mapping[int, ItemOutcome]) -> None:

@@ -1,0 +1,230 @@
+"""Take a change set of an instance: judge it, store what passes, send it once, read it back."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from providers.http.errors import NothingSent, ProviderError
+from providers.wire.change_set import ChangeSet, build_change_set
+from providers.wire.domain_filter import DomainFilter
+from providers.wire.endpoint import EndpointKey
+from providers.wire.errors import WireError
+from providers.wire.json_codec import encode_change_set
+from registry_app.clock import fetch_now
+from registry_app.errors import LeaseLost, SecretUnavailable
+from registry_app.guard.asked import AskedChange, Unreadable, read_change_set
+from registry_app.guard.deadline import Deadline, Unavailable
+from registry_app.guard.decisions import Decision, Outcome, store_decisions
+from registry_app.guard.holds import (
+    count_deletes,
+    count_retargets,
+    end_held,
+    fetch_held,
+    fetch_limits,
+    find_holds,
+    store_held,
+)
+from registry_app.guard.judge import Judge
+from registry_app.guard.session import GuardSession, leased_before, settle
+from registry_app.guard.unit import Caller, Judged, Refusal, Unit, UnitKey
+from registry_app.guard.zone import Zone
+from registry_app.mirror.domain_filter import read_known_filter
+from registry_app.models import GuardEndpoint, GuardRule, GuardStep, HeldDelete, Provider, StepStatus
+from registry_app.queries.freeze import fetch_stops, find_send_stops
+from registry_app.queries.guard_endpoint import find_shared_suffixes
+from registry_app.queries.record_set import find_other_below
+from registry_app.reconcile.failure import describe_failure
+from registry_app.writes.session import ProviderBusy, open_session
+from registry_app.writes.step import send_step, store_step
+
+_MODE = GuardEndpoint.Mode
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """What becomes of a change set: what is sent, which units that are, and what is kept of the rest."""
+
+    judged: Judged
+    holds: Mapping[UnitKey, Refusal]
+    held_rows: Mapping[UnitKey, HeldDelete]
+    decisions: Sequence[Decision]
+    change_set: ChangeSet
+    items: Sequence[dict[str, Any]]
+    sent: Sequence[Unit]
+
+
+def apply_changes(endpoint: GuardEndpoint, change_set: ChangeSet, deadline: Deadline) -> None:
+    """Send what passes and read it back. Raises Unavailable where the instance should ask again."""
+    if change_set.is_empty():
+        return
+    try:
+        with (
+            leased_before(endpoint.provider_id, deadline) as leased,
+            open_session(leased, GuardSession, seconds=deadline.left()) as session,
+        ):
+            _apply(session, endpoint, change_set, deadline)
+    except (ProviderError, WireError, SecretUnavailable) as error:
+        said = describe_failure(error)[1]
+        raise Unavailable(f"{endpoint.provider} cannot be read or changed now: {said}") from error
+    except (ProviderBusy, LeaseLost) as error:
+        raise Unavailable(str(error)) from error
+
+
+def _apply(session: GuardSession, endpoint: GuardEndpoint, change_set: ChangeSet, deadline: Deadline) -> None:
+    _raise_if_restored(session.provider)
+    session.resume()
+    keys = {profile.encryption_key for profile in session.profiles if profile.encryption_key}
+    changes, unreadable = read_change_set(change_set, keys)
+    zone = session.read({key.name for key in changes})
+    now = fetch_now()
+    judge = Judge(zone, _build_caller(endpoint, session.provider, now), changes)
+    verdict = _decide(judge, endpoint, zone, change_set, (changes, unreadable), now)
+    if endpoint.mode == _MODE.DRY_RUN:
+        with session.fenced():
+            store_decisions(endpoint, verdict.decisions, now)
+        return
+    if endpoint.refuses_batch and verdict.decisions and endpoint.mode == _MODE.ENFORCE:
+        _store_refusals(session, endpoint, verdict, now)
+        raise Unavailable(
+            f"{len(verdict.decisions)} of the changes are refused or held, so nothing was sent.",
+            todo="See the decisions of the guard endpoint.",
+        )
+    if verdict.change_set.is_empty():
+        _store_refusals(session, endpoint, verdict, now)
+        return
+    _send(session, endpoint, verdict, deadline, now)
+
+
+def _raise_if_restored(provider: Provider) -> None:
+    """A freeze is decided name by name; nothing passes a database that was restored."""
+    for stop in find_send_stops(provider):
+        if stop.code != "frozen":
+            raise Unavailable(stop.happened, todo=stop.todo)
+
+
+def _build_caller(endpoint: GuardEndpoint, provider: Provider, now: datetime) -> Caller:
+    owner = endpoint.instance.owner
+    known = read_known_filter(provider.domain_filter)
+    patterns = DomainFilter(include=tuple(owner.name_patterns))
+    return Caller(
+        owner_id=owner.owner_id,
+        is_managed=known.matches if known is not None else lambda _: True,
+        is_in_patterns=patterns.matches,
+        may_share=partial(_may_share, endpoint),
+        find_hidden=partial(find_other_below, provider, owner),
+        find_stop=fetch_stops(provider, owner.owner_id, now).find,
+        allowed_properties=frozenset(provider.allowed_properties),
+    )
+
+
+def _may_share(endpoint: GuardEndpoint, name: str, owner_id: str) -> bool:
+    """Whether both owners list the name as shared at this provider."""
+    if not _lists(endpoint.shared_names, name):
+        return False
+    return any(_lists(each, name) for each in find_shared_suffixes(endpoint.provider_id, owner_id))
+
+
+def _lists(suffixes: Sequence[str], name: str) -> bool:
+    return bool(suffixes) and DomainFilter(include=tuple(suffixes)).matches(name)
+
+
+def _decide(
+    judge: Judge,
+    endpoint: GuardEndpoint,
+    zone: Zone,
+    change_set: ChangeSet,
+    asked: tuple[Mapping[EndpointKey, AskedChange], Sequence[Unreadable]],
+    now: datetime,
+) -> _Verdict:
+    judged = judge.judge()
+    names = {name for name, _ in judged.units}
+    rows = fetch_held(endpoint, names)
+    holds = find_holds(judged, fetch_limits(endpoint, names, now), rows)
+    enforces = endpoint.mode == _MODE.ENFORCE
+    changes, unreadable = asked
+    decisions = [*_list_decisions(judged, holds, enforces), *_list_unreadable(unreadable, enforces)]
+    if not enforces:
+        every = list(judged.units.values())
+        items = [_build_item(each, each.old is None, each.new is None) for each in changes.values()]
+        return _Verdict(judged, {}, {}, decisions, change_set, items, every)
+    sent = judged.passing - holds.keys()
+    edits = judge.build_edits(judged, sent)
+    parts = {key: found for key in edits if len(found := zone.parts.get(key, [])) > 1}
+    built = build_change_set([(zone.find(key), new) for key, new in edits.items()], parts)
+    items = [_build_item(changes[key], zone.find(key) is None, new is None) for key, new in edits.items()]
+    units = [judged.units[key] for key in sent]
+    return _Verdict(judged, holds, rows, decisions, built, items, units)
+
+
+def _build_item(change: AskedChange, is_create: bool, is_delete: bool) -> dict[str, Any]:  # noqa: FBT001 - the sides that are there
+    action = "create" if is_create else "delete" if is_delete else "update"
+    return {**change.key._asdict(), "action": action, "is_claim": not change.is_record, "outcome": ""}
+
+
+def _list_decisions(
+    judged: Judged,
+    holds: Mapping[UnitKey, Refusal],
+    enforces: bool,  # noqa: FBT001 - a mode
+) -> Iterable[Decision]:
+    refused = Outcome.REFUSED if enforces else Outcome.WOULD_REFUSE
+    held = Outcome.HELD if enforces else Outcome.WOULD_HOLD
+    for found, outcome in ((judged.refusals, refused), (holds, held)):
+        for key, refusal in found.items():
+            yield Decision(outcome, refusal.rule, *key, judged.units[key].describe(), refusal.reason)
+
+
+def _list_unreadable(unreadable: Iterable[Unreadable], enforces: bool) -> Iterable[Decision]:  # noqa: FBT001 - a mode
+    outcome = Outcome.REFUSED if enforces else Outcome.WOULD_REFUSE
+    for each in unreadable:
+        yield Decision(outcome, GuardRule.AMBIGUOUS, each.name, "", "change it", each.reason)
+
+
+def _store_refusals(session: GuardSession, endpoint: GuardEndpoint, verdict: _Verdict, now: datetime) -> None:
+    with session.fenced():
+        _store(endpoint, verdict, now)
+
+
+def _store(endpoint: GuardEndpoint, verdict: _Verdict, now: datetime) -> None:
+    store_decisions(endpoint, verdict.decisions, now)
+    store_held(endpoint, verdict.judged, verdict.holds, verdict.held_rows, now)
+    GuardEndpoint.objects.filter(pk=endpoint.pk, first_changes_at__isnull=True).update(first_changes_at=now)
+
+
+def _send(
+    session: GuardSession, endpoint: GuardEndpoint, verdict: _Verdict, deadline: Deadline, now: datetime
+) -> None:
+    def build() -> GuardStep:
+        _store(endpoint, verdict, now)
+        return GuardStep(
+            guard_endpoint=endpoint,
+            provider=session.provider,
+            slug=endpoint.slug,
+            items=list(verdict.items),
+            deletes=sum(map(count_deletes, verdict.sent)),
+            retargets=sum(map(count_retargets, verdict.sent)),
+        )
+
+    body = encode_change_set(verdict.change_set, capitalized_keys=session.provider.capitalized_changes)
+    step = store_step(session, body, build)
+    try:
+        send_step(session, step)
+    except NothingSent as error:
+        raise Unavailable(f"{session.provider} took nothing: {error}") from error
+    is_answered = step.status == StepStatus.ANSWERED
+    # A provider that reported a failure shows at once what it did all the same. And the instance gets its
+    # answer before its deadline, also where the provider is slow to show a success.
+    seconds = min(session.provider.read_back_seconds, deadline.left() / 2) if is_answered else 0
+    is_shown = settle(session, step, timedelta(seconds=seconds))
+    done = {
+        (item["name"], item["set_identifier"])
+        for item in step.items
+        if item["action"] == "delete" and item["outcome"] == "verified" and not item["is_claim"]
+    }
+    end_held(endpoint, done & verdict.held_rows.keys(), HeldDelete.Status.DELETED)
+    if not (is_shown or is_answered):
+        raise Unavailable(
+            f"{session.provider} did not confirm the changes: {step.answer}",
+            now="Not all of them were made.",
+        )

@@ -1,0 +1,1 @@
+"""The guard over HTTP: the webhook protocol, as ExternalDNS speaks it."""

@@ -1,0 +1,1 @@
+"""Names where what instances want and what is owned do not agree."""
