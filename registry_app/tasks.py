@@ -6,18 +6,25 @@ from celery import shared_task
 
 from registry_app.actor import SYSTEM
 from registry_app.clock import fetch_now
+from registry_app.guard import session as guarding
+from registry_app.guard.purge import purge_guard
+from registry_app.hand_over import advance_hand_over as handing_over
 from registry_app.inventory.approval_change import apply_due_looser_approvals
 from registry_app.loop import finish_run as finishing
 from registry_app.loop import run_loop as looping
 from registry_app.loop.loop_run import purge_loop_runs
 from registry_app.models import SyncRun
 from registry_app.queries.audit_entry import store_checkpoint
+from registry_app.queries.guard_endpoint import list_providers_with_steps_left
+from registry_app.queries.hand_over import due_hand_overs
 from registry_app.queries.loop import due_loops, unfinished_loop_runs
 from registry_app.queries.provider import find_due
 from registry_app.queries.registry_profile import due_resyncs
 from registry_app.queries.transfer import due_transfers
 from registry_app.queries.transfer_items import providers_with_late_arrivals
 from registry_app.reconcile import clock_check
+from registry_app.reconcile import note_instances as noting
+from registry_app.reconcile.contention import check as contending
 from registry_app.reconcile.purge_history import purge_deleted_providers, purge_history
 from registry_app.reconcile.sweep import mark_abandoned_runs, note_duplicate_providers, note_silent_providers
 from registry_app.reconcile.sync import sync_provider
@@ -47,6 +54,8 @@ def tick() -> None:
         reopen_if_applied_late.apply_async((provider_id,), expires=TASK_EXPIRES_SECONDS)
     for profile_id in due_resyncs():
         resync_registry.apply_async((profile_id,), expires=TASK_EXPIRES_SECONDS)
+    for hand_over_id in due_hand_overs():
+        advance_hand_over.apply_async((hand_over_id,), expires=TASK_EXPIRES_SECONDS)
     for loop_id in due_loops():
         run_loop.apply_async((loop_id,), expires=TASK_EXPIRES_SECONDS)
 
@@ -54,8 +63,9 @@ def tick() -> None:
 @shared_task
 def sweep() -> None:
     """Now and then: see whether the database was restored, end the syncs of workers that died, say which
-    providers nobody syncs, which are registered twice and which transfers nobody finishes, and let approval
-    policies hold whose time has come."""
+    providers nobody syncs, which are registered twice and which transfers nobody finishes, let approval
+    policies hold whose time has come, finish what a guard left, and compare what instances want with what is
+    owned."""
     clock_check.note_clock()
     restoring.note_restore_if_any()
     mark_abandoned_runs()
@@ -63,6 +73,10 @@ def sweep() -> None:
     note_duplicate_providers()
     periodic_checks.note_unfinished_transfers()
     apply_due_looser_approvals()
+    for provider_id in list_providers_with_steps_left(fetch_now()):
+        finish_guard_steps.apply_async((provider_id,), expires=TASK_EXPIRES_SECONDS)
+    for provider_id in contending.list_providers_to_check():
+        check_contention.apply_async((provider_id,), expires=TASK_EXPIRES_SECONDS)
 
 
 @shared_task
@@ -83,6 +97,13 @@ def run_transfer(transfer_id: int) -> None:
     """Bring one transfer as far as it goes, if its provider's lease is to be had."""
     if clock_check.note_clock():
         running.run_transfer(transfer_id)
+
+
+@shared_task
+def advance_hand_over(hand_over_id: int) -> None:
+    """Bring one hand-over as far as it goes now."""
+    if clock_check.note_clock():
+        handing_over.advance_hand_over(hand_over_id)
 
 
 @shared_task
@@ -113,6 +134,21 @@ def finish_loop_run(run_id: int) -> None:
 
 
 @shared_task
+def finish_guard_steps(provider_id: int) -> None:
+    """Look what became of the change sets of a guard that stopped."""
+    if clock_check.note_clock():
+        guarding.finish_guard_steps(provider_id)
+
+
+@shared_task
+def check_contention(provider_id: int) -> None:
+    """Compute the contention of one provider again, if anything it rests on changed, and note what is wrong
+    with the instances behind the guard there."""
+    contending.check_contention(provider_id)
+    noting.note_instances(provider_id)
+
+
+@shared_task
 def checkpoint_audit() -> None:
     """Once an hour: write the end of the audit trail to a file outside the database."""
     store_checkpoint()
@@ -123,6 +159,7 @@ def purge() -> None:
     """Once an hour: delete what is older than the retention settings say."""
     purge_history()
     purge_loop_runs()
+    purge_guard()
 
 
 @shared_task
