@@ -11,6 +11,8 @@ from registry_app.admin.accounts import change_own_password
 from registry_app.admin.error_pages import show_broken
 from registry_app.api.problem import answer_outside_a_view
 
+admin.autodiscover()
+
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/password_change/", admin.site.admin_view(change_own_password, cacheable=True)),

@@ -44,6 +44,8 @@ def _address_of(line: Attention) -> str:
     noun, _colon, kind = line.kind.partition(":")
     if line.pk is not None:
         return reverse(f"admin:registry_app_{noun}_change", args=[line.pk])
+    if noun == "helddelete":
+        return f"{reverse('admin:registry_app_helddelete_changelist')}?guard_endpoint={kind}"
     return _list_findings(kind)
 
 

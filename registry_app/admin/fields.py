@@ -13,7 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from registry_app.admin.site import CHECKBOX_CSS, INPUT_CSS, SELECT_CSS, TEXTAREA_CSS
-from registry_app.models import Cluster, Owner, Provider, RegistryProfile
+from registry_app.models import Cluster, GuardEndpoint, Instance, Owner, Provider, RegistryProfile
 from registry_app.queries.owner import find_look_alikes
 
 MOST_SUGGESTED = 50
@@ -25,6 +25,8 @@ NAME_OF: dict[type[Model], str] = {
     Provider: "name",
     Cluster: "name",
     RegistryProfile: "name",
+    Instance: "label",  # of `list_labelled_instances`
+    GuardEndpoint: "slug",
     Group: "name",
 }
 _TEXT_WIDGETS = (forms.TextInput, forms.NumberInput, forms.PasswordInput, forms.DateTimeInput)

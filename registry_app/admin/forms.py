@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern
@@ -254,10 +255,14 @@ class ConfigPage(ListPage[Row], Generic[Row]):
         context = {"read_at": read_at, "back": self.url_of("change", pk)}
         return answer_form(self, request, form, act, title=f"Change {row}", done="Saved.", context=context)
 
+    def rows_to_search(self) -> QuerySet[Any]:
+        """The rows that fields choose among, with the column of `NAME_OF`."""
+        return self.model._default_manager.all()
+
     def search_view(self, request: HttpRequest) -> JsonResponse:
         """The names of the first rows that contain `q`, for the fields that choose one."""
         text = request.GET.get("q", "").strip().replace("\0", "")[:255]
-        names = suggest(self.model._default_manager.all(), NAME_OF[self.model], text)
+        names = suggest(self.rows_to_search(), NAME_OF[self.model], text)
         return JsonResponse({"names": names, "notes": describe_suggestions(self.model, names)})
 
     def remove_view(self, request: HttpRequest, pk: int) -> HttpResponse:

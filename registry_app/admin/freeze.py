@@ -1,6 +1,5 @@
-"""Freezes: nothing is sent while one lasts."""
+"""Freezes and pins: nothing is sent while one lasts."""
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -10,43 +9,52 @@ from django.shortcuts import redirect
 from django.utils.html import format_html
 
 from registry_app.actor import Actor
-from registry_app.admin.fields import MomentField, ThemedForm
 from registry_app.admin.filters import build_row_filter
 from registry_app.admin.forms import answer_form, build_act_view, refuse
+from registry_app.admin.freeze_form import FreezeForm, describe_window
 from registry_app.admin.list_page import ListPage, ago_column, column
-from registry_app.admin.wording import format_ago, format_badge
+from registry_app.admin.wording import NOTHING, format_ago, format_badge
 from registry_app.errors import DnsadminError
 from registry_app.inventory.freeze import delete_freeze, freeze, lift_freeze
-from registry_app.models import Freeze, Grant, Provider
-from registry_app.queries.access import may_act_somewhere, may_administer, may_operate
+from registry_app.models import Freeze, Grant, Owner, Provider
+from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.actor import actor_of
-from registry_app.queries.freeze import FreezeState, compute_freeze_state
+from registry_app.queries.freeze import FreezeState, compute_freeze_state, compute_next_change, may_freeze
 
 _BADGES = {
     FreezeState.PLANNED: format_badge("planned", "Planned"),
     FreezeState.ACTIVE: format_badge("held", "In force"),
+    FreezeState.BETWEEN: format_badge("planned", "Between windows"),
     FreezeState.OVER: format_badge("over", "Over"),
 }
 
 
-class FreezeForm(ThemedForm):
-    provider = forms.ModelChoiceField(Provider.objects.all(), required=False, empty_label="All providers")
-    reason = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}))
-    starts_at = MomentField(label="Starts (UTC)", required=False, help_text="Empty: now.")
-    ends_at = MomentField(label="Ends (UTC)", required=False, help_text="Empty: until it is lifted.")
+_SUBJECTS = {"all providers": "All providers"}
 
 
 @admin.register(Freeze)
 class FreezePageAdmin(ListPage[Freeze]):
-    list_display = ("provider_shown", "state_shown", "starts_shown", "ends_shown", "reason", "created_by")
-    list_filter = (build_row_filter("provider", "provider", Provider),)
-    list_select_related = ("provider",)
+    list_display = (
+        "provider_shown",
+        "kind_shown",
+        "state_shown",
+        "starts_shown",
+        "ends_shown",
+        "reason",
+        "created_by",
+    )
+    list_filter = (
+        build_row_filter("provider", "provider", Provider),
+        build_row_filter("owner", "owner", Owner),
+    )
+    list_select_related = ("provider", "owner")
     page_template = "dnsadmin/freeze.html"
     pages = {"start": "start/", "lift": "<int:pk>/lift/", "remove": "<int:pk>/remove/"}
     empty_text = "There are no freezes."
     starts_shown = ago_column("starts_at", "starts")
     ends_shown = ago_column("ends_at", "ends", never="when lifted")
-    provider_shown = column("frozen", lambda row: str(row.provider or "All providers"))
+    provider_shown = column("frozen", lambda row: _SUBJECTS.get(row.subject, row.subject))
+    kind_shown = column("kind", lambda row: "Pin" if row.kind == Freeze.Kind.PIN else "Freeze")
     state_shown = column("state", lambda row: _BADGES[_state_of(row)])
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Freeze]:
@@ -60,13 +68,18 @@ class FreezePageAdmin(ListPage[Freeze]):
         actor = actor_of(request)
         return {
             "row": row,
-            "may_lift": may_operate(actor, row.provider) if row.provider else may_administer(actor),
+            "may_lift": may_freeze(actor, row),
             "state": _state_of(row),
             "lift_url": self.url_of("lift", row.pk),
             "delete_url": self.url_of("remove", row.pk),
             "facts": [
                 ("Frozen", self.provider_shown(row)),
+                ("Kind", row.get_kind_display()),
+                ("Names", ", ".join(row.names) or NOTHING),
+                ("Suffixes", ", ".join(row.name_suffixes) or NOTHING),
                 ("State", self.state_shown(row)),
+                ("Weekly window", describe_window(row) or NOTHING),
+                ("Next change", _describe_next_change(row)),
                 ("Starts", format_ago(row.starts_at)),
                 ("Ends", self.ends_shown(row)),
                 ("Reason", row.reason),
@@ -80,12 +93,10 @@ class FreezePageAdmin(ListPage[Freeze]):
         form = FreezeForm(request.POST or None, initial=request.GET.dict())
 
         def act(actor: Actor) -> str:
-            values = dict(form.cleaned_data)
-            provider = values.pop("provider")
-            row = freeze(actor, provider_id=provider.pk if provider else None, **values)
+            row = freeze(actor, **form.values())
             return self.url_of("change", row.pk)
 
-        done = "Stored. Nothing is sent while the freeze is in force."
+        done = "Stored. What it is of stays as it is while this is in force."
         return answer_form(self, request, form, act, title="Freeze", submit="Freeze", done=done)
 
     lift_view = build_act_view(lift_freeze, "Lifted: transfers may be sent again.")
@@ -100,6 +111,11 @@ class FreezePageAdmin(ListPage[Freeze]):
             return redirect(self.url_of("change", pk))
         messages.success(request, "Deleted. This freeze will not start.")
         return redirect(self.url_of("changelist"))
+
+
+def _describe_next_change(row: Freeze) -> str:
+    changes_at = compute_next_change(row, row.read_at)  # type: ignore[attr-defined]  # as below
+    return f"{changes_at:%Y-%m-%d %H:%M} UTC" if changes_at else NOTHING
 
 
 def _state_of(row: Freeze) -> FreezeState:

@@ -1,11 +1,14 @@
 """Instances: each running ExternalDNS, and what is known of its flags."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from registry_app.admin.fields import LinesField
 from registry_app.admin.filters import build_row_filter, build_text_filter
@@ -15,6 +18,7 @@ from registry_app.admin.record_set import link_to
 from registry_app.inventory.instance import change_instance, delete_instance, register_instance
 from registry_app.models import Cluster, Instance, Loop, Provider
 from registry_app.queries.dependents import find_instance_dependents
+from registry_app.queries.instance import list_labelled_instances
 from registry_app.queries.named_row import build_prefix_query
 
 DEFAULTS = "ExternalDNS's defaults"
@@ -101,6 +105,9 @@ class InstancePageAdmin(ConfigPage[Instance]):
         rows = super().get_queryset(request).select_related("owner")
         return rows.prefetch_related("cluster", "provider", "registry_profile")
 
+    def rows_to_search(self) -> QuerySet[Instance]:
+        return list_labelled_instances()
+
     def register_initial(self, request: HttpRequest) -> dict[str, Any]:
         return {"policy": Instance._meta.get_field("policy").default, **super().register_initial(request)}
 
@@ -121,7 +128,25 @@ class InstancePageAdmin(ConfigPage[Instance]):
             ("Domain filter", describe_filter(row)),
             ("Managed types", ", ".join(map(str, row.managed_types)) or _UNKNOWN),
             ("Caches claims", describe_cache(row)),
+            ("Guard endpoints", _link_to_guard_endpoints(row)),
         ]
+
+    def page_links(self, request: HttpRequest, row: Instance) -> list[tuple[str, str]]:
+        links = super().page_links(request, row)
+        if not links:
+            return links
+        chosen = {"instance": row.pk} | ({"provider": row.provider_id} if row.provider_id else {})
+        address = reverse("admin:registry_app_guardendpoint_register")
+        return [*links, ("Register a guard endpoint", f"{address}?{urlencode(chosen)}")]
+
+
+def _link_to_guard_endpoints(row: Instance) -> SafeString | str:
+    """Where it talks to the guard."""
+    found = [
+        (reverse("admin:registry_app_guardendpoint_change", args=[pk]), slug)
+        for pk, slug in row.guard_endpoints.values_list("pk", "slug")
+    ]
+    return format_html_join(", ", '<a class="dn-link" href="{}">{}</a>', found) or "None"
 
 
 def describe_instance(row: Instance) -> dict[str, object]:

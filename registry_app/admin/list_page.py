@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from registry_app.admin.site import Row, ThemedAdmin
-from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_look_alike
+from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign, format_look_alike
 from registry_app.models import PROVIDER_SECRETS, Owner
 from registry_app.queries.access import may_read
 from registry_app.queries.actor import actor_of
@@ -120,6 +120,8 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
     sortable_by = ()
     empty_value_display = NOTHING
     page_template: ClassVar[str] = "dnsadmin/page.html"
+    # What the list is called, where that is not the name of the model.
+    list_title: ClassVar[str] = ""
     # Why an unfiltered list shows nothing, and what to do about it.
     empty_text: ClassVar[str] = ""
     # More pages under the address of the list: a route for each name; `NAME_view` answers it.
@@ -167,7 +169,7 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         context = {
-            "title": capfirst(self.opts.verbose_name_plural),
+            "title": self.list_title or capfirst(self.opts.verbose_name_plural),
             "empty_text": partial(self.empty_reason, request),
             "list_links": self.list_links(request),
             **(extra_context or {}),
@@ -218,7 +220,7 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
         return row
 
     def title_of(self, row: Row) -> str:
-        return str(row)
+        return format_foreign(row)
 
     def page_context(self, request: HttpRequest, row: Row) -> dict[str, Any]:
         """What the page of one row shows."""
@@ -233,6 +235,7 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
             "opts": self.opts,
             "title": title,
             "list_url": self.url_of("changelist"),
+            "list_title": self.list_title,
             "is_fullwidth": "1",
             **context,
         }

@@ -214,8 +214,10 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
         everything = urlencode({"kind": "transfer", "owner": row.owner_id})
         reformat = urlencode({"kind": "reformat", "owner": row.owner_id})
         form = reverse("admin:registry_app_transfer_request")
+        hand_over = reverse("admin:registry_app_handover_request")
         return [
             ("Transfer everything of this owner", f"{form}?{everything}"),
+            ("Hand over", f"{hand_over}?{urlencode({'from_owner': row.owner_id})}"),
             ("Re-format its claims", f"{form}?{reformat}"),
             *self._configuration_links(request, row),
         ]

@@ -13,11 +13,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
-from registry_app.admin.fields import AddressInput, SecretField
+from registry_app.admin.fields import AddressInput, LinesField, SecretField
 from registry_app.admin.filters import build_choice_filter
 from registry_app.admin.forms import ConfigForm, ConfigPage, answer_act, build_act_view, read_reason, refuse
 from registry_app.admin.list_page import build_column, column
-from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due
+from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due, format_foreign
 from registry_app.errors import DnsadminError
 from registry_app.inventory.approval_change import cancel_looser_approval, confirm_looser_approval
 from registry_app.inventory.provider import change_provider, delete_provider, register_provider
@@ -59,6 +59,7 @@ _WRITES = (
     "max_transfer_count",
     "max_transfer_percent",
     "write_mode",
+    "allowed_properties",
     "batch_size",
     "read_back_seconds",
     "capitalized_changes",
@@ -83,6 +84,11 @@ class ProviderForm(ConfigForm):
         "deletes it.",
     )
     client_key = SecretField(label="client key (PEM)", lines=True, help_text="Never shown again.")
+    allowed_properties = LinesField(
+        label="allowed provider-specific properties",
+        required=False,
+        help_text="What instances behind the guard may set, such as alias, one per line. Empty: any.",
+    )
 
     sections = (
         ("Where it is", _WHERE),
@@ -258,6 +264,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
             ("Domain filter", _describe_filter(row.domain_filter)),
             ("Holds a snapshot", _describe_limits(row)),
             ("Writes", f"{row.get_write_mode_display()}; {row.effective_batch_size} record sets at a time"),
+            ("Allowed properties", ", ".join(map(format_foreign, row.allowed_properties)) or "any"),
             ("Approval", row.get_approval_policy_display()),
             (
                 "Largest transfer",

@@ -15,9 +15,19 @@ from registry_app.admin.filters import build_choice_filter, build_row_filter, bu
 from registry_app.admin.list_page import OwnerList, column
 from registry_app.admin.transfer_form import sign_selection
 from registry_app.admin.wording import NOTHING, format_badge, format_foreign, format_targets
-from registry_app.models import Cluster, Grant, Owner, OwnershipState, Provider, RecordSet, Transfer
+from registry_app.models import (
+    Cluster,
+    DesiredEndpoint,
+    Grant,
+    Owner,
+    OwnershipState,
+    Provider,
+    RecordSet,
+    Transfer,
+)
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.actor import actor_of
+from registry_app.queries.guard_endpoint import find_desired_set, is_stale, list_who_wants
 from registry_app.queries.named_row import build_prefix_query, build_suffix_query, read_name
 from registry_app.queries.owner import find_look_alikes
 from registry_app.queries.provider import describe_freshness
@@ -28,6 +38,7 @@ _Answer = HttpResponseRedirect | None
 _SHOWN_TYPES = ("A", "AAAA", "CNAME", "TXT", "MX", "NS", "SRV", "PTR", "NAPTR", "DNAME")
 # What older links have for `name_suffix`.
 _OLD_NAME_SUFFIX = "below"
+_MOST_WHO_WANT = 50
 # The parameters of the list that the transfer form takes, too: what a selection says without naming rows.
 _SELECTABLE = frozenset({"owner", "provider", "type", "state", "name_suffix"})
 _OF_STATE = {
@@ -200,12 +211,24 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
             "page": page,
             "look_alikes": find_look_alikes(owner.owner_id for owner in owners if owner),
             "freshness": describe_freshness(row.provider, timezone.now()),
+            "is_guarded": row.provider.guard_endpoints.exists(),
+            "wanted_by": _describe_who_wants(row),
             "acts": [
                 (kind.label, build_transfer_url(kind, selection))
                 for kind in _OF_STATE[OwnershipState(row.state)]
                 if may_request
             ],
         }
+
+
+def _describe_who_wants(row: RecordSet) -> list[tuple[DesiredEndpoint, bool]]:
+    """The desired endpoints with its name and type, each with whether that is stale."""
+    now = timezone.now()
+    shown = []
+    for each in list_who_wants(row)[:_MOST_WHO_WANT]:
+        desired = find_desired_set(each.guard_endpoint)
+        shown.append((each, desired is None or is_stale(desired, now)))
+    return shown
 
 
 def build_transfer_url(kind: str, selection: Selection) -> str:

@@ -22,11 +22,14 @@ _SHOWN_TARGETS = 3
 _LONGEST_TARGET = 80
 
 _WORDS_OF_TONES: Final = {
-    "good": "owned effective ok unchanged stored verified no_op resolved accepted cleared registered",
-    "busy": "running approved sending sent answered",
+    "good": (
+        "owned effective ok unchanged stored verified no_op resolved accepted cleared registered kept "
+        "finished moved serving"
+    ),
+    "busy": "running approved sending sent answered moving released",
     "warn": (
         "unknown overruled ignored orphan missing held abandoned requested stale retarget refused "
-        "open discovered 20"
+        "open discovered would_refuse would_hold paused ended blocked 20"
     ),
     "bad": (
         "conflict conflicting unreadable failing failed needs_operator delete not_replaced "

@@ -16,7 +16,7 @@ _LARGEST_INTEGER = 2**31 - 1
 _MAX_ID = 2**63 - 1
 _MOST_WORDS, _LONGEST_WORD = 50, 20
 _Rows = TypeVar("_Rows", bound=models.Model)
-_ID_OR_NAME = {
+ID_OR_NAME: dict[str, list[dict[str, Any]]] = {
     "oneOf": [
         {"type": "integer", "format": "int64", "minimum": 1, "maximum": _MAX_ID},
         {"type": "string", "minLength": 1},
@@ -107,7 +107,7 @@ class RowIdField(serializers.IntegerField):
         super().__init__(min_value=1, max_value=_MAX_ID, **options)
 
 
-@extend_schema_field(_ID_OR_NAME)
+@extend_schema_field(ID_OR_NAME)
 class ProviderField(serializers.RelatedField[Provider, int | str, Any]):
     """A provider in a body, by id or name."""
 
@@ -118,7 +118,7 @@ class ProviderField(serializers.RelatedField[Provider, int | str, Any]):
         return _find_provider(data)
 
 
-@extend_schema_field(_ID_OR_NAME)
+@extend_schema_field(ID_OR_NAME)
 class ProviderIdField(RowIdField):
     """The id of a provider in a body; its name is accepted, too."""
 

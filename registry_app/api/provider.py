@@ -39,6 +39,7 @@ _SETTINGS = (
     "hold_missing_percent",
     "hold_owners_changed_percent",
     "write_mode",
+    "allowed_properties",
     "batch_size",
     "capitalized_changes",
     "read_back_seconds",
@@ -66,6 +67,7 @@ class ProviderAnswer(RowSerializer[Provider]):
     has_url_query = serializers.BooleanField()
     has_client_key = serializers.BooleanField()
     domain_filter = serializers.DictField()
+    allowed_properties = serializers.ListField(child=serializers.CharField())
     next_visit_at = serializers.DateTimeField(source="next_sync_at", allow_null=True)
     last_visit_at = serializers.DateTimeField(source="last_sync_at", allow_null=True)
     pending_approval_change = serializers.SerializerMethodField(
@@ -130,6 +132,12 @@ class ProviderBody(StrictModelSerializer):
         help_text="What follows the ? of the URL; it may be sent in `url` instead. Never shown again.",
     )
     client_key = SecretField(help_text="PEM. Never shown again.")
+    allowed_properties = serializers.ListField(
+        child=serializers.CharField(max_length=255),
+        required=False,
+        max_length=100,
+        help_text="The provider-specific properties that instances behind the guard may set. Empty: any.",
+    )
 
     class Meta:
         model = Provider

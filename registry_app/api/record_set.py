@@ -164,7 +164,18 @@ class RecordEventAnswer(RowSerializer[RecordEvent]):
 
     class Meta:
         model = RecordEvent
-        fields = ("id", "kind", "at", "before", "after", "writer", "sync_run_id", "transfer_id")
+        fields = (
+            "id",
+            "kind",
+            "at",
+            "before",
+            "after",
+            "writer",
+            "sync_run_id",
+            "transfer_id",
+            "loop_run_id",
+            "guard_endpoint",
+        )
 
 
 @describe(list="List record sets by name, or, under `name_suffix`, by the labels of the name from the right.")

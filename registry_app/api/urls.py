@@ -6,8 +6,15 @@ from rest_framework.routers import SimpleRouter
 from registry_app.api.audit_entry import AuditEntryViews
 from registry_app.api.authentication import RequestThrottle
 from registry_app.api.cluster import ClusterViews
+from registry_app.api.contention import ContentionViews
+from registry_app.api.desired_endpoint import DesiredEndpointViews
 from registry_app.api.finding import FindingViews
 from registry_app.api.freeze import FreezeViews
+from registry_app.api.guard_decision import GuardDecisionViews
+from registry_app.api.guard_endpoint import GuardEndpointViews
+from registry_app.api.guard_step import GuardStepViews
+from registry_app.api.hand_over import HandOverViews
+from registry_app.api.held_delete import HeldDeleteViews
 from registry_app.api.held_snapshot import HeldSnapshotViews
 from registry_app.api.instance import InstanceViews
 from registry_app.api.loop import LoopViews
@@ -32,8 +39,15 @@ _router.register("providers", ProviderViews)
 _router.register("held-snapshots", HeldSnapshotViews)
 _router.register("findings", FindingViews)
 _router.register("transfers", TransferViews)
+_router.register("hand-overs", HandOverViews)
 _router.register("loops", LoopViews)
 _router.register("loop-runs", LoopRunViews)
+_router.register("guard-endpoints", GuardEndpointViews)
+_router.register("desired-endpoints", DesiredEndpointViews)
+_router.register("guard-decisions", GuardDecisionViews)
+_router.register("held-deletes", HeldDeleteViews)
+_router.register("guard-change-sets", GuardStepViews)
+_router.register("contention", ContentionViews)
 _router.register("freezes", FreezeViews)
 _router.register("audit-entries", AuditEntryViews)
 _router.register("tokens", TokenViews)

@@ -10,6 +10,7 @@ from registry_app.errors import InvalidRequest
 from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode
 from registry_app.queries.audit_entry import find_fault_of_checkpoints
 from registry_app.queries.audit_invariants import RESTORE_INVARIANTS, TRAIL_INVARIANTS
+from registry_app.queries.guard_invariants import GUARD_INVARIANTS
 from registry_app.queries.invariant import Invariant, Violation
 from registry_app.queries.mirror_invariants import MIRROR_INVARIANTS
 from registry_app.queries.registry_invariants import REGISTRY_INVARIANTS
@@ -39,6 +40,7 @@ INVARIANTS = (
     *REGISTRY_INVARIANTS,
     *TRANSFER_INVARIANTS,
     *LOOP_INVARIANTS,
+    *GUARD_INVARIANTS,
     *TRAIL_INVARIANTS,
     Invariant("I15", "the audit chain verifies", find_broken_chain),
     Invariant("I15", "no audit entries were cut off", find_cut_off_entries),
