@@ -43,6 +43,7 @@ hypothesis_settings.load_profile("suite")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until the tests are collected: what is imported stays
     empty_only_what_has_rows()
     find_static_files_once()
     settings.SECURE_SSL_REDIRECT = False
@@ -86,6 +87,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> GroupSchedul
 def pytest_collection_finish() -> None:
     """Thousands of tests and all that they import stay: the garbage collector need not look at them again."""
     gc.freeze()
+    gc.enable()
 
 
 def _uses_database(item: pytest.Item) -> bool:

@@ -8,7 +8,23 @@ from django.utils import timezone
 
 from providers.wire.canonical_name import reversed_name
 from registry_app.inventory.owner import INSTANCE_FIELDS
-from registry_app.models import Cluster, Finding, Instance, Owner, OwnershipState, Provider, RecordSet
+from registry_app.models import (
+    Cluster,
+    Contention,
+    DesiredEndpoint,
+    DesiredSet,
+    Finding,
+    GuardDecision,
+    GuardEndpoint,
+    GuardRule,
+    GuardStep,
+    HeldDelete,
+    Instance,
+    Owner,
+    OwnershipState,
+    Provider,
+    RecordSet,
+)
 
 _numbers = itertools.count(1)
 
@@ -79,3 +95,97 @@ def make_finding(**values: Any) -> Finding:
         "last_seen_at": now,
     }
     return Finding.objects.create(**{**defaults, **values})
+
+
+def make_guard_endpoint(
+    instance: Instance | None = None, provider: Provider | None = None, **values: Any
+) -> GuardEndpoint:
+    """A guard endpoint; without an instance or provider, of new ones with the cast's names."""
+    return GuardEndpoint.objects.create(
+        **{
+            "slug": f"guard-{next(_numbers)}",
+            "instance": instance or make_instance(make_owner()),
+            "provider": provider or make_provider(),
+            **values,
+        }
+    )
+
+
+def make_held_delete(row: GuardEndpoint, name: str = "www.example.org", **values: Any) -> HeldDelete:
+    """A delete that the instance asked for just now, and that waits."""
+    now = timezone.now()
+    defaults = {
+        "record_types": ["A"],
+        "rule": GuardRule.DELETE_SHARE,
+        "reason": "It would have deleted or retargeted 9 of the 10 record sets of its owner.",
+        "asked_at": now,
+        "last_asked_at": now,
+    }
+    return HeldDelete.objects.create(guard_endpoint=row, name=name, **{**defaults, **values})
+
+
+def make_guard_decision(row: GuardEndpoint, name: str = "www.example.org", **values: Any) -> GuardDecision:
+    """What the guard refused the instance just now."""
+    now = timezone.now()
+    defaults = {
+        "outcome": GuardDecision.Outcome.REFUSED,
+        "rule": GuardRule.NOT_OWNER,
+        "asked": "delete A",
+        "reason": "It is owned by green-cluster.",
+        "first_at": now,
+        "last_at": now,
+    }
+    return GuardDecision.objects.create(guard_endpoint=row, name=name, **{**defaults, **values})
+
+
+def make_guard_step(row: GuardEndpoint, *names: str, **values: Any) -> GuardStep:
+    """A change set that was sent for the instance, and read back: it deletes an A at each name."""
+    item = {"record_type": "A", "set_identifier": "", "action": "delete", "is_claim": False}
+    defaults = {
+        "slug": row.slug,
+        "status": GuardStep.Status.VERIFIED,
+        "change_set": "{}",
+        "body_digest": "d",
+        "epoch": 1,
+        "stored_at": timezone.now(),
+        "items": [{**item, "name": name, "outcome": "verified"} for name in names],
+        "deletes": len(names),
+    }
+    return GuardStep.objects.create(guard_endpoint=row, provider=row.provider, **{**defaults, **values})
+
+
+def make_contention(provider: Provider, name: str = "www.example.org", **values: Any) -> Contention:
+    """A name that is wanted and not there."""
+    return Contention.objects.create(
+        **{
+            "provider": provider,
+            "kind": Contention.Kind.ABSENT,
+            "name": name,
+            "name_reversed": reversed_name(name),
+            "record_types": ["A"],
+            "advice": "Wait for the next sync.",
+            "since": timezone.now(),
+            "digest": b"d" * 16,
+            **values,
+        }
+    )
+
+
+def make_desired_set(row: GuardEndpoint, *names: str, **values: Any) -> DesiredSet:
+    """What the instance posted last, just now: an A for each name."""
+    now = timezone.now()
+    at = values.get("last_seen_at", now)
+    for name in names:
+        DesiredEndpoint.objects.create(
+            guard_endpoint=row,
+            name=name,
+            name_reversed=reversed_name(name),
+            record_type="A",
+            targets=["192.0.2.1"],
+            ttl=300,
+            resource="ingress/shop/www",
+            first_seen_at=at,
+            changed_at=at,
+        )
+    defaults = {"digest": "d", "endpoint_count": len(names), "first_seen_at": at, "last_seen_at": at}
+    return DesiredSet.objects.create(guard_endpoint=row, **{**defaults, "interval_seconds": 60, **values})

@@ -24,6 +24,10 @@ def _find_group(path: str) -> str:
     text = (_ROOT / path).read_text(encoding="utf-8")
     if "forks: Forks" in text:
         return "tests that fork a worker and kill it"
+    if "import Way, walk" in text:
+        return "tests of migrations"
     if path.startswith("tests/journeys/") and "tmp_path" not in text:
         return "journeys by browser" if "mark.browser" in text else "journeys by program"
+    if 'scope="module"' in text:
+        return path
     return ""

@@ -21,7 +21,7 @@ def dnsadmin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDnsadm
     state = tmp_path_factory.mktemp("journey") / "state"
     # A journey makes the second person it needs: that nobody is two people for a day is shown elsewhere.
     settings = {"DNSADMIN_LEASE_SECONDS": "6", "DNSADMIN_ACCOUNT_SETTLES_HOURS": "0"}
-    with running_dnsadmin(state, **settings) as system:
+    with running_dnsadmin(state, settings) as system:
         yield system
 
 

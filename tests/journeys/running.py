@@ -18,10 +18,12 @@ import psycopg
 import redis
 import requests
 
+from dnsadmin.env import STATE_DIR
 from dnsadmin.free_port import find_free_port
 from providers.backends.zone_file import ZoneFileBackend
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
+from tests.migrated_database import copy_migrated_database
 from tests.waiting import wait_until
 
 START_SECONDS = 120.0
@@ -138,8 +140,17 @@ class RunningDnsadmin:
 
 
 @contextmanager
-def running_dnsadmin(state_dir: Path, **settings: str) -> Iterator[RunningDnsadmin]:
-    """Start everything in an empty folder, wait for the first syncs, stop it at the end."""
+def running_dnsadmin(
+    state_dir: Path, settings: Mapping[str, str], *, is_migrated: bool = False
+) -> Iterator[RunningDnsadmin]:
+    """Start everything in an empty folder, wait for the first syncs, stop it at the end.
+
+    `is_migrated`: with a database that is migrated already, but for which nothing was started: migrating
+    takes longer than all else together.
+    """
+    if is_migrated and "DATABASE_URL" not in os.environ:
+        state_dir.mkdir(mode=0o700)
+        copy_migrated_database(STATE_DIR, state_dir / "dnsadmin.sqlite3")
     with _database() as database:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("DNSADMIN_")},
@@ -172,7 +183,9 @@ def _database() -> Iterator[dict[str, str]]:
     name = f"journey_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
         redis_url = _claim_redis(connection)
-        connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        # That an empty database is migrated by the start is shown on SQLite.
+        template = os.environ.get("DNSADMIN_TEST_TEMPLATE", "template1")
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
         try:
             yield {"DATABASE_URL": urlunsplit(parts._replace(path=f"/{name}")), "REDIS_URL": redis_url}
         finally:

@@ -15,7 +15,7 @@ def test_the_next_worker_ends_what_a_killed_one_began(tmp_path: Path, crash_at: 
         "DNSADMIN_CRASH_ONCE": str(tmp_path / "crashed"),
         "DNSADMIN_LEASE_SECONDS": "4",
     }
-    with running_dnsadmin(tmp_path / "state", **settings) as dnsadmin:
+    with running_dnsadmin(tmp_path / "state", settings, is_migrated=True) as dnsadmin:
         # A lease lasts as long as a request may; a look waits as long as a slow provider may take.
         limits = {"deadline_seconds": 3, "read_back_seconds": 2}
         dnsadmin.change(f"providers/{dnsadmin.provider_id('public-dns')}/", limits)

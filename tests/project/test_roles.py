@@ -26,11 +26,11 @@ def test_the_web_role_listens_where_it_is_told(monkeypatch: pytest.MonkeyPatch) 
     assert command[command.index("--host") + 1] == "0.0.0.0"
 
 
-@pytest.mark.parametrize("arguments", [[], ["guard"], ["web", "worker"]])
+@pytest.mark.parametrize("arguments", [[], ["gate"], ["web", "worker"]])
 def test_a_role_that_does_not_exist_is_a_usage_error(arguments: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "dnsadmin.roles", *arguments], capture_output=True, text=True, check=False
     )
 
     assert done.returncode == 2
-    assert "web|worker|beat|migrate" in done.stderr
+    assert "web|guard|worker|beat|migrate" in done.stderr

@@ -15,7 +15,7 @@ from dnsadmin.samples.zones import EDGE_PREFIX, SHOP_PREFIX, build_sample_zones
 from providers.registries.claim import DEFAULT_PROFILE, ClaimVerdict, OwnershipState, Pairing, TxtProfile
 from providers.registries.pairing import pair
 
-pytestmark = pytest.mark.deep
+pytestmark = [pytest.mark.deep, pytest.mark.one_database]
 
 KEY = b"k" * 32
 

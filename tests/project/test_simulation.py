@@ -11,6 +11,8 @@ import pytest
 
 from bench.simulate_fleet import Scenario, build_fleet, compute_needed_workers
 from bench.simulate_timeline import Process, Timeline
+from dnsadmin.env import STATE_DIR
+from tests.migrated_database import copy_migrated_database
 
 pytestmark = pytest.mark.one_database
 _SCHEDULE = {"tick": 3.0, "sweep": 15.0}
@@ -67,7 +69,9 @@ def test_what_a_process_raises_ends_the_simulation() -> None:
 @pytest.mark.deep
 def test_workers_are_as_busy_as_calculated(tmp_path: Path) -> None:
     results = tmp_path / "simulation.json"
+    copy_migrated_database(STATE_DIR, tmp_path / "migrated.sqlite3")
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    environment["MIGRATED"] = str(tmp_path / "migrated.sqlite3")
     chosen = {"PROVIDERS": "60", "WORKERS": "2", "INTERVAL": "60", "MINUTES": "3", "CHANGED": "0"}
 
     subprocess.run(

@@ -1,6 +1,7 @@
 """Buttons: each asks one mutation of the app, says what came of it, and is no link."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
@@ -139,6 +140,64 @@ def test_a_freeze_that_starts_on_a_later_day_is_not_shown_as_in_force_and_can_be
     assert "Planned" in in_list
     assert "In force" not in in_list + page
     assert "Lift the freeze" not in page
+    assert not Freeze.objects.exists()
+
+
+def test_names_of_an_owner_are_pinned_every_weekend() -> None:
+    provider = make_fresh_provider()
+    make_owner("blue-cluster")
+    client = sign_in(make_administrator())
+    form = {
+        "kind": "pin",
+        "provider": provider.pk,
+        "owner": "blue-cluster",
+        "names": "www.example.org\napi.example.org",
+        "name_suffixes": ".shop.example.org",
+        "reason": "Weekend.",
+        "window_use": "inside",
+        "weekdays": ["fri"],
+        "window_start": "16:00",
+        "window_length": "64:00",
+        "time_zone": "Europe/Berlin",
+    }
+
+    client.post(address("freeze_start"), form)
+    row = Freeze.objects.get()
+    page = read_text(client.get(address("freeze_change", row.pk)))
+    in_list = read_text(client.get(address("freeze_changelist"), {"owner_name": "blue-cluster"}))
+    of_provider = read_text(client.get(address("provider_change", provider.pk)))
+
+    assert (row.kind, row.names) == ("pin", ["www.example.org", "api.example.org"])
+    assert row.window is not None
+    assert (row.window["minutes"], row.window["time_zone"]) == (64 * 60, "Europe/Berlin")
+    assert "Inside its weekly window: Friday 16:00, 64:00 h (Europe/Berlin)" in page
+    named = "www.example.org, api.example.org, *.shop.example.org of blue-cluster at"
+    assert all(named in shown for shown in (page, in_list, of_provider))
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"weekdays": []}, "weekdays"),
+        ({"window_start": ""}, "window_start"),
+        ({"window_length": ""}, "window_length"),
+        ({"window_length": "0:00"}, "window_length"),
+        ({"window_length": "168:01"}, "window_length"),
+        ({"time_zone": "Berlin"}, "time_zone"),
+        ({"names": "www..example.org"}, "names"),
+    ],
+)
+def test_a_weekly_window_that_is_not_whole_is_refused_beside_its_field(
+    values: dict[str, Any], field: str
+) -> None:
+    client = sign_in(make_administrator())
+    window = {"weekdays": ["fri"], "window_start": "16:00", "window_length": "64:00", "time_zone": "UTC"}
+    form = {"reason": "Weekend.", "window_use": "outside", **window, **values}
+
+    response = client.post(address("freeze_start"), form)
+
+    assert response.status_code == 422
+    assert list(response.context["form"].errors) == [field]
     assert not Freeze.objects.exists()
 
 

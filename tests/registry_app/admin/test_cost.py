@@ -21,20 +21,20 @@ def _count_statements(client: Client, url: str) -> int:
     return len(captured)
 
 
-@pytest.mark.parametrize("noun", NOUNS)
-def test_a_list_of_thirty_costs_what_a_list_of_three_costs(noun: str) -> None:
+def test_a_list_of_thirty_costs_what_a_list_of_three_costs() -> None:
     root = make_administrator()
     client = sign_in(root)
+    addresses = {noun: address(f"{noun}_changelist") for noun in NOUNS}
     for number in range(3):
         make_one_of_each(number, root)
-    few = _count_statements(client, address(f"{noun}_changelist"))
+    few = {noun: _count_statements(client, url) for noun, url in addresses.items()}
     for number in range(3, 30):
         make_one_of_each(number, root)
 
-    many = _count_statements(client, address(f"{noun}_changelist"))
+    many = {noun: _count_statements(client, url) for noun, url in addresses.items()}
 
     assert many == few
-    assert many <= 16
+    assert {noun: count for noun, count in many.items() if count > 16} == {}
 
 
 def test_the_dashboard_costs_the_same_with_many_rows() -> None:
@@ -71,6 +71,7 @@ def test_no_list_loads_a_secret() -> None:
         "secret_access_key",
         "session_token",
         "secret_hash",
+        "password_hash",
     )
     assert not [column for column in columns if column.endswith(tuple(f'."{name}"' for name in names))]
 

@@ -30,7 +30,7 @@ def test_a_hostile_record_set_is_escaped_in_its_list_and_on_its_page() -> None:
         owner=owner,
         targets=[SCRIPT, OVERRIDE, "{{ 7|add:7 }}"],
         resource=SCRIPT,
-        set_identifier=SCRIPT,
+        set_identifier=f"{SCRIPT}{OVERRIDE}",
         provider_specific=[{"name": SCRIPT, "value": SCRIPT}],
     )
     make_claim(

@@ -16,6 +16,7 @@ from registry_app.models import (
     DeclaredEndpoint,
     Freeze,
     Grant,
+    HandOver,
     HeldSnapshot,
     Loop,
     LoopRun,
@@ -32,7 +33,13 @@ from registry_app.models import (
 )
 from tests.factories import (
     make_cluster,
+    make_contention,
+    make_desired_set,
     make_finding,
+    make_guard_decision,
+    make_guard_endpoint,
+    make_guard_step,
+    make_held_delete,
     make_owner,
     make_provider,
     make_record_set,
@@ -43,7 +50,15 @@ from tests.factories import (
 NOUNS = (
     "recordset",
     "owner",
+    "instance",
     "cluster",
+    "guardendpoint",
+    "handover",
+    "desiredendpoint",
+    "guarddecision",
+    "helddelete",
+    "guardstep",
+    "contention",
     "registryprofile",
     "provider",
     "finding",
@@ -60,6 +75,9 @@ NOUNS = (
 FORMS = (
     "owner_register",
     "cluster_register",
+    "guardendpoint_register",
+    "helddelete_release",
+    "helddelete_keep",
     "registryprofile_register",
     "provider_register",
     "freeze_start",
@@ -67,6 +85,7 @@ FORMS = (
     "grant_give",
     "apitoken_issue",
     "transfer_request",
+    "handover_request",
 )
 
 
@@ -172,6 +191,24 @@ def make_transfer(provider: Provider, source: Owner, target: Owner, **values: An
     return transfer
 
 
+def make_hand_over(provider: Provider, source: Owner, target: Owner, *names: str, **values: Any) -> HandOver:
+    """A stored hand-over of these names, or of one, that waits for approval."""
+    now = timezone.now()
+    defaults: dict[str, Any] = {
+        "reason": "It moves.",
+        "allowed_verdicts": ["no_op", "retarget"],
+        "approval_policy": Provider.ApprovalPolicy.NONE,
+        "ends_at": now + timedelta(days=1),
+        "requested_by_name": "alice",
+    }
+    row = HandOver.objects.create(
+        provider=provider, from_owner=source, to_owner=target, **{**defaults, **values}
+    )
+    for name in names or ("www.example.org",):
+        row.items.create(name=name, changed_at=now)
+    return row
+
+
 def make_loop_run(provider: Provider, owner: Owner) -> LoopRun:
     """A loop of `owner` with one declared endpoint, and a run that made it."""
     now = timezone.now()
@@ -214,7 +251,13 @@ def make_one_of_each(number: int, user: User) -> None:
     provider = make_fresh_provider(f"zone-{number}")
     blue, green = make_owner(f"blue-{number}"), make_owner(f"green-{number}")
     cluster = make_cluster(f"cluster-{number}")
-    set_instance(blue, cluster=cluster)
+    instance = set_instance(blue, cluster=cluster)
+    guard = make_guard_endpoint(instance, provider, username="blue", password_hash="h")
+    make_desired_set(guard, f"www-{number}.example.org")
+    make_guard_decision(guard)
+    make_held_delete(guard)
+    make_guard_step(guard, f"www-{number}.example.org")
+    make_contention(provider, f"www-{number}.example.org")
     RegistryProfile.objects.create(name=f"profile-{number}", encryption_key="k" * 32)
     row = make_claimed(provider, blue, f"www-{number}.example.org")
     run = SyncRun.objects.create(
@@ -235,6 +278,7 @@ def make_one_of_each(number: int, user: User) -> None:
     )
     Freeze.objects.create(provider=provider, reason="Change stop.", starts_at=now, created_by="alice")
     make_loop_run(provider, green)
+    make_hand_over(provider, blue, green)
     transfer = make_transfer(provider, blue, green)
     TransferStep.objects.create(
         transfer=transfer, phase="write", batch=0, change_set="{}", body_digest="d", epoch=1, stored_at=now

@@ -10,11 +10,17 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from registry_app.actor import Actor
+from registry_app.hand_over.request_hand_over import HandOverRequest, request_hand_over
+from registry_app.hand_over.waves import Waves
 from registry_app.inventory.declared import declare_endpoint
 from registry_app.models import (
     ApprovalChange,
+    GuardEndpoint,
+    HandOver,
     HeldSnapshot,
     Loop,
+    Owner,
     Provider,
     RegistryProfile,
     SyncRun,
@@ -22,7 +28,20 @@ from registry_app.models import (
 )
 from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
-from tests.factories import make_administrator, make_cluster, make_finding, make_instance, make_provider
+from tests.factories import (
+    make_administrator,
+    make_cluster,
+    make_desired_set,
+    make_finding,
+    make_guard_decision,
+    make_guard_endpoint,
+    make_guard_step,
+    make_held_delete,
+    make_instance,
+    make_provider,
+    make_record_set,
+    set_instance,
+)
 from tests.reference_server import ReferenceProvider
 from tests.registry_app.api.client import API, CheckingClient, make_client, make_token
 from tests.registry_app.api.documented import document
@@ -65,6 +84,19 @@ _TRANSFER = {
     "reason": "Green takes it over.",
 }
 _REASON = {"reason": "As agreed."}
+_HAND_OVER = {
+    "provider": "blue-zone",
+    "from_owner": "old-cluster",
+    "to_owner": "new-cluster",
+    "ends_at": (timezone.now() + timedelta(days=2)).isoformat(),
+    "names": ["moves-0.example.org"],
+    "reason": "The new one takes it over.",
+}
+_HANDED_OVER = {
+    "asked_hand_over": ("moves-1.example.org",),
+    "hand_over": ("moves-2.example.org", "moves-3.example.org"),
+    "paused_hand_over": ("moves-4.example.org",),
+}
 _ENDPOINT = {"name": "new.example.org", "record_type": "A", "targets": ["192.0.2.9"]}
 
 # What each operation accepts in `open_busy_world`. One that is missing here is asked with an empty body.
@@ -105,12 +137,34 @@ WRITES: dict[str, Write] = {
     "POST /transfers/{public_id}/decide/": Write(
         {"decision": "keep_as_is", "reason": "Looked at."}, {"public_id": "undecided"}
     ),
+    "POST /hand-overs/": Write(_HAND_OVER),
+    "POST /hand-overs/preview/": Write(_HAND_OVER),
+    "POST /hand-overs/{public_id}/approve/": Write(
+        {"fingerprint": "{hand_over_fingerprint}"}, {"public_id": "asked_hand_over"}
+    ),
+    "POST /hand-overs/{public_id}/reject/": Write(_REASON, {"public_id": "asked_hand_over"}),
+    "POST /hand-overs/{public_id}/cancel/": Write(_REASON, {"public_id": "hand_over"}),
+    "POST /hand-overs/{public_id}/pause/": Write(_REASON, {"public_id": "hand_over"}),
+    "POST /hand-overs/{public_id}/resume/": Write(_REASON, {"public_id": "paused_hand_over"}),
+    "POST /hand-overs/{public_id}/next-wave/": Write(_REASON, {"public_id": "hand_over"}),
     "POST /loops/": Write({"owner": "red-cluster", "provider": "blue-zone", "is_enabled": False}),
     "PATCH /loops/{id}/": Write({"interval_seconds": 120}, {"id": "loop"}, "/loops/{id}/"),
     "PUT /loops/{id}/endpoints/": Write({"endpoints": [_ENDPOINT]}, {"id": "loop"}, "/loops/{id}/endpoints/"),
     "POST /loops/{id}/endpoints/": Write(_ENDPOINT, {"id": "loop"}),
     "DELETE /loops/{id}/endpoints/{endpoint_pk}/": Write(None, {"id": "loop", "endpoint_pk": "endpoint"}),
     "POST /loops/{id}/run/": Write({}, {"id": "loop"}),
+    "POST /guard-endpoints/": Write(
+        {"slug": "red", "provider": "blue-zone", "instance": "{instance}", "networks": ["192.0.2.0/24"]}
+    ),
+    "PATCH /guard-endpoints/{id}/": Write({"slug": "second"}, {"id": "guard"}, "/guard-endpoints/{id}/"),
+    "POST /guard-endpoints/{id}/mode/": Write({"mode": "paused", **_REASON}, {"id": "guard"}),
+    "POST /guard-endpoints/{id}/credential/": Write({"username": "red.cluster"}, {"id": "guard"}),
+    "DELETE /guard-endpoints/{id}/credential/": Write(None, {"id": "guard"}),
+    "POST /held-deletes/release/": Write({"ids": "{held_deletes}", **_REASON}),
+    "POST /held-deletes/keep/": Write(
+        {"guard_endpoint": "guarded", "name_suffix": "kept.example.org", "expected_count": 1, **_REASON}
+    ),
+    "DELETE /guard-endpoints/{id}/": Write(None, {"id": "guard"}, "/guard-endpoints/{id}/"),
     "POST /freezes/": Write({"provider": None, "reason": "Change freeze."}),
     "POST /freezes/{id}/lift/": Write(_REASON, {"id": "freeze"}),
     "DELETE /owners/{id}/": Write(None, {"id": "owner"}, "/owners/{id}/"),
@@ -171,6 +225,7 @@ def open_busy_world() -> Iterator[BusyWorld]:
         ids: dict[str, Any] = {"provider": world.provider.pk}
         ids.update(_make_transfers(world.provider))
         ids.update(_make_rows(world.provider))
+        ids.update(_make_hand_overs(world.provider))
         token, _ = make_token(root)
         ids["token"] = token.pk
         world.reference.history.clear()
@@ -222,6 +277,7 @@ def _make_rows(provider: Provider) -> dict[str, Any]:
     return {
         "owner": red.pk,
         "instance": make_instance(red).pk,
+        **_make_guarded(provider),
         "restored": _make_restored().pk,
         "loop": loop.pk,
         "endpoint": endpoint.pk,
@@ -233,6 +289,46 @@ def _make_rows(provider: Provider) -> dict[str, Any]:
         "planned": planned.pk,
         "spare": make_provider("spare-zone", url="http://127.0.0.1:7").pk,
     }
+
+
+def _make_hand_overs(provider: Provider) -> dict[str, Any]:
+    """One that waits for an approval, one that runs and one that is paused, between guarded owners."""
+    old, new = register_owner("old-cluster"), register_owner("new-cluster")
+    for owner in (old, new):
+        instance = set_instance(owner, provider=provider)
+        make_guard_endpoint(instance, provider, slug=owner.owner_id, mode=GuardEndpoint.Mode.ENFORCE)
+    for number in range(6):
+        make_record_set(provider, f"moves-{number}.example.org", owner=old)
+    frank = make_actor(make_administrator("frank"))
+    rows = {key: _request_hand_over(frank, provider, old, new, *names) for key, names in _HANDED_OVER.items()}
+    HandOver.objects.filter(pk=rows["hand_over"].pk).update(status=HandOver.Status.RUNNING)
+    HandOver.objects.filter(pk=rows["paused_hand_over"].pk).update(status=HandOver.Status.PAUSED)
+    ids = {key: row.public_id for key, row in rows.items()}
+    return {**ids, "hand_over_fingerprint": rows["asked_hand_over"].fingerprint}
+
+
+def _request_hand_over(actor: Actor, provider: Provider, old: Owner, new: Owner, *names: str) -> HandOver:
+    request = HandOverRequest(
+        provider=provider,
+        from_owner=old,
+        to_owner=new,
+        ends_at=timezone.now() + timedelta(days=2),
+        reason="It moves.",
+        names=names,
+        waves=Waves("number", 1),
+    )
+    return request_hand_over(actor, request)
+
+
+def _make_guarded(provider: Provider) -> dict[str, Any]:
+    """The guard endpoint of an instance that posted, with a credential; two of its deletes are held."""
+    instance = make_instance(register_owner("guarded"))
+    row = make_guard_endpoint(instance, provider, slug="guarded", username="guarded", password_hash="h")
+    make_desired_set(row, "www.example.org")
+    make_guard_decision(row)
+    make_guard_step(row, "www.example.org")
+    make_held_delete(row, "www.kept.example.org")
+    return {"guard": row.pk, "held_deletes": [make_held_delete(row, "www.example.org").pk]}
 
 
 def _make_restored() -> Provider:

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.deep, pytest.mark.django_db]
 
 _CONTACTING = re.compile(r"/connection-tests/|/plan/$")
 # What is another for every request: ids, moments, secrets.
-_VOLATILE = re.compile(r"^(id|number|group|public_id|token|plan_fingerprint|undo_of)$|_at$|_ids?$")
+_VOLATILE = re.compile(r"^(id|number|group|public_id|token|password|plan_fingerprint|undo_of)$|_at$|_ids?$")
 
 
 def test_a_dry_run_of_any_operation_changes_no_table_and_contacts_nobody() -> None:

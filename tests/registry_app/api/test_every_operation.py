@@ -12,7 +12,12 @@ from tests.depth import deep_after
 from tests.factories import (
     make_administrator,
     make_cluster,
+    make_desired_set,
     make_finding,
+    make_guard_decision,
+    make_guard_endpoint,
+    make_guard_step,
+    make_held_delete,
     make_instance,
     make_owner,
     make_provider,
@@ -80,6 +85,7 @@ def test_an_unknown_field_is_refused_everywhere() -> None:
     }
     rows["instances"] = make_instance(rows["owners"])
     rows["loops"] = Loop.objects.create(owner=rows["owners"], provider=rows["providers"])
+    rows["guard-endpoints"] = make_guard_endpoint(rows["instances"], rows["providers"])
     client = make_client(make_administrator())
     for method, path in _operations():
         if method not in {"post", "patch"}:
@@ -105,17 +111,24 @@ def test_no_secret_is_in_any_answer() -> None:
     owner = make_owner(registry_profile=profile)
     make_record_set(provider, owner=owner)
     make_finding(provider=provider)
+    guarded = make_guard_endpoint(owner.instances.get(), provider)
+    make_desired_set(guarded, "www.example.org")
+    make_guard_decision(guarded)
+    make_guard_step(guarded, "www.example.org")
+    make_held_delete(guarded)
+    issued = read(client.post(f"{API}/guard-endpoints/{guarded.pk}/credential/"))["password"]
+    guarded.refresh_from_db()
     client.post(f"{API}/tokens/", {"name": "ci", "scopes": ["read"]})
 
     answers = [
         client.get(_fill(path, number))
         for method, path in _operations()
-        for number in (1, provider.pk, token.pk)
+        for number in (1, provider.pk, token.pk, guarded.pk)
         if method == "get"
     ]
 
     assert sum(answer.status_code == 200 for answer in answers) > 30
-    hidden = (_SECRET, text.rsplit("_", 1)[1], token.secret_hash)
+    hidden = (_SECRET, text.rsplit("_", 1)[1], token.secret_hash, issued, guarded.password_hash)
     assert not [answer for answer in answers if any(secret in answer.content.decode() for secret in hidden)]
 
 

@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
+from django.utils import timezone
 
 from providers.stores.aws_sd_registry import write_description
 from providers.wire.endpoint import Endpoint, EndpointKey
-from registry_app.models import LoopRun, LoopStep, Provider
+from registry_app.models import Freeze, LoopRun, LoopStep, Provider
 from tests.faults import write_faults
 from tests.reference_server import make_record
 from tests.registry_app.loop.test_killed_workers import tick
@@ -124,6 +125,22 @@ def test_an_intent_of_what_nobody_wants_any_more_goes() -> None:
         again = run(parking.world, [wanted(OLD)])
 
         assert (ended.status, again.status) == (STATUS.VERIFIED, STATUS.UNCHANGED), ended.reason
+        assert parking.owners() == {key(OLD): [PARKED]}
+
+
+def test_an_intent_at_a_frozen_name_stays_until_the_freeze_is_over() -> None:
+    with open_stored("configmap", OLD) as parking:
+        parking.world.reference.faults.plan(POST, write_faults.error_before_applying())
+        run(parking.world, [wanted(WWW), wanted(OLD)])
+        freeze = Freeze.objects.create(names=[WWW], reason="Change stop.", starts_at=timezone.now())
+
+        frozen = run(parking.world, [wanted(OLD)])
+        left = parking.owners()
+        freeze.delete()
+        run(parking.world, [wanted(OLD)])
+
+        assert frozen.status == STATUS.UNCHANGED
+        assert left == {key(OLD): [PARKED], key(WWW): [PARKED]}
         assert parking.owners() == {key(OLD): [PARKED]}
 
 

@@ -76,11 +76,12 @@ def test_writing_at_a_registered_provider_is_an_administrators_and_is_noted() ->
     assert Provider.objects.get().lease_holder == ""
 
 
-def test_nothing_is_written_in_a_freeze() -> None:
+@pytest.mark.parametrize("names", [[], ["www.example.org"]])
+def test_nothing_is_written_in_a_freeze_also_if_it_is_of_some_names(names: list[str]) -> None:
     root = make_administrator()
     with ReferenceProvider(make_zone(count=3)) as zone:
         provider = make_provider("blue-zone", url=zone.url)
-        freeze(make_actor(root), provider_id=provider.pk, reason="A change stop.", ends_at=None)
+        freeze(make_actor(root), provider_id=provider.pk, reason="A change stop.", names=names)
         asked = ("dnsadmin_providers", "conformance", "blue-zone", "--write", "example.org")
 
         code, text = run_command(*asked, "--as", root.username)

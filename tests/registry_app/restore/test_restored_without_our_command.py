@@ -21,7 +21,7 @@ from registry_app.models import (
     SyncRun,
     Transfer,
 )
-from registry_app.outside_copy import fetch_knowledge, store_copy
+from registry_app.outside_copy import fetch_knowledge, find_copy_ahead, store_copy
 from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot
 from registry_app.reconcile.request_sync import request_sync
 from registry_app.reconcile.sync import sync_provider
@@ -256,3 +256,10 @@ def _lose(which: str) -> None:
     told = settings.CACHES["default"]
     with redis.Redis.from_url(told["LOCATION"]) as client:
         client.delete(*client.scan_iter(match=f"{told['KEY_PREFIX']}:outside-copy:*"))
+
+
+def test_asking_whether_a_new_database_was_restored_writes_nothing() -> None:
+    Generation.objects.all().delete()
+
+    assert find_copy_ahead() is None
+    assert not Generation.objects.exists()

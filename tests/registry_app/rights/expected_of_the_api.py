@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from registry_app.models import Provider
 from tests.registry_app.rights.callers import WHOLE, Caller
-from tests.registry_app.rights.objects import Side
+from tests.registry_app.rights.objects import Side, clear_hand_overs, enforce_both
 
 Rule = Callable[[Caller, Side], bool]
 
@@ -65,6 +65,10 @@ def operates_its_name(caller: Caller, side: Side) -> bool:
     return caller.covers("operate", side.key, side.owner.owner_id, [side.name])
 
 
+def operates_its_guarded_name(caller: Caller, side: Side) -> bool:
+    return caller.covers("operate", side.key, side.guard.instance.owner.owner_id, [side.name])
+
+
 def on_both_sides(action: str, *scopes: str) -> Rule:
     def rule(caller: Caller, side: Side) -> bool:
         owners = (side.owner.owner_id, side.target.owner_id)
@@ -73,6 +77,16 @@ def on_both_sides(action: str, *scopes: str) -> Rule:
         )
 
     rule.__name__ = action
+    return rule
+
+
+def steers(*scopes: str) -> Rule:
+    """Requests or operates on both sides."""
+
+    def rule(caller: Caller, side: Side) -> bool:
+        return any(on_both_sides(action, *scopes)(caller, side) for action in ("request", "operate"))
+
+    rule.__name__ = "request"
     return rule
 
 
@@ -110,6 +124,21 @@ def of_transfer(status: str) -> Callable[[Side], Mapping[str, Any]]:
     return lambda side: {"public_id": side.transfers[status].public_id}
 
 
+def of_hand_over(status: str) -> Callable[[Side], Mapping[str, Any]]:
+    return lambda side: {"public_id": side.hand_overs[status].public_id}
+
+
+def hand_over_of(side: Side) -> dict[str, Any]:
+    return {
+        "provider": side.key,
+        "from_owner": side.owner.owner_id,
+        "to_owner": side.target.owner_id,
+        "names": [side.name],
+        "ends_at": (timezone.now() + timedelta(days=1)).isoformat(),
+        "reason": "It moves.",
+    }
+
+
 def endpoint_of(side: Side) -> dict[str, Any]:
     return {"name": side.name, "record_type": "A", "targets": ["192.0.2.77"]}
 
@@ -132,11 +161,12 @@ _ACTIONS = {
     "operates_all": "operate",
     "operates_everywhere": "operate",
     "operates_its_name": "operate",
+    "operates_its_guarded_name": "operate",
     "requests_its_name": "request",
     "runs_its_name": "request",
     **{action: action for action in ("request", "approve", "operate")},
 }
-_BY_PUBLIC_ID = ("transfers", "loop-runs")
+_BY_PUBLIC_ID = ("transfers", "loop-runs", "hand-overs")
 _KIND_OF_ID = {"owners": "owner", "providers": "provider"}
 _PLACE_OF_NOUN: dict[str, Callable[[Side], Mapping[str, Any]]] = {
     "record-sets": of("record"),
@@ -149,9 +179,16 @@ _PLACE_OF_NOUN: dict[str, Callable[[Side], Mapping[str, Any]]] = {
     "findings": of("name_finding"),
     "freezes": of("freeze"),
     "loops": of("loop"),
+    "guard-endpoints": of("guard"),
+    "desired-endpoints": of("desired"),
+    "guard-decisions": of("decision"),
+    "guard-change-sets": of("guard_step"),
+    "held-deletes": of("held_delete"),
+    "contention": of("contention"),
     "sync-runs": of("sync_run"),
     "loop-runs": of("run", "public_id"),
     "transfers": of_transfer("verified"),
+    "hand-overs": of_hand_over("running"),
 }
 
 READ: dict[tuple[str, str], Operation] = {
@@ -164,6 +201,12 @@ READ: dict[tuple[str, str], Operation] = {
     ("get", "transfers/<transfer:public_id>/"): Operation(
         reads, _PLACE_OF_NOUN["transfers"], is_written=False
     ),
+    **{
+        ("get", f"hand-overs/<transfer:public_id>/{part}"): Operation(
+            reads, of_hand_over("running"), is_written=False
+        )
+        for part in ("", "items/")
+    },
     ("get", "loop-runs/<uuid:public_id>/"): Operation(reads, of("run", "public_id"), is_written=False),
     ("get", "record-sets/<int:pk>/events/"): Operation(reads, of("record"), is_written=False),
     ("get", "transfers/<transfer:public_id>/items/"): Operation(
@@ -249,6 +292,31 @@ ACTS: dict[tuple[str, str], Operation] = {
         of_transfer("needs_operator"),
         lambda _: {"decision": "keep_as_is", "reason": "It stays."},
     ),
+    ("post", "hand-overs/"): Operation(on_both_sides("request"), body=hand_over_of, before=clear_hand_overs),
+    ("post", "hand-overs/preview/"): Operation(
+        on_both_sides("request"), body=hand_over_of, before=clear_hand_overs, is_written=False
+    ),
+    ("post", "hand-overs/<transfer:public_id>/approve/"): Operation(
+        on_both_sides("approve"),
+        of_hand_over("requested"),
+        lambda side: {"fingerprint": side.hand_overs["requested"].fingerprint},
+        before=enforce_both,
+    ),
+    ("post", "hand-overs/<transfer:public_id>/reject/"): Operation(
+        on_both_sides("approve"), of_hand_over("requested"), _reason
+    ),
+    ("post", "hand-overs/<transfer:public_id>/cancel/"): Operation(
+        steers("plan"), of_hand_over("running"), _reason
+    ),
+    ("post", "hand-overs/<transfer:public_id>/pause/"): Operation(
+        steers("plan"), of_hand_over("running"), _reason
+    ),
+    ("post", "hand-overs/<transfer:public_id>/resume/"): Operation(
+        steers("apply"), of_hand_over("paused"), _reason
+    ),
+    ("post", "hand-overs/<transfer:public_id>/next-wave/"): Operation(
+        steers("apply"), of_hand_over("running"), _reason
+    ),
     ("post", "loops/"): Operation(
         administers, body=lambda side: {"owner": side.target.owner_id, "provider": side.key}
     ),
@@ -268,6 +336,28 @@ ACTS: dict[tuple[str, str], Operation] = {
     ),
     ("post", "loops/<int:pk>/plan/"): Operation(requests_its_name, of("loop"), is_written=False),
     ("post", "loops/<int:pk>/run/"): Operation(runs_its_name, of("loop")),
+    ("post", "guard-endpoints/"): Operation(
+        administers,
+        body=lambda side: {
+            "slug": f"new-of-{side.key}",
+            "provider": side.key,
+            "instance": side.spare_instance.pk,
+        },
+    ),
+    ("patch", "guard-endpoints/<int:pk>/"): Operation(
+        administers, of("guard"), lambda _: {"deadline_seconds": 20}, needs_version_of="guard-endpoints"
+    ),
+    ("post", "guard-endpoints/<int:pk>/mode/"): Operation(
+        administers, of("guard"), lambda _: {"mode": "paused"}
+    ),
+    ("post", "guard-endpoints/<int:pk>/credential/"): Operation(administers, of("guard")),
+    ("delete", "guard-endpoints/<int:pk>/credential/"): Operation(administers, of("guard")),
+    **{
+        ("post", f"held-deletes/{act}/"): Operation(
+            operates_its_guarded_name, body=lambda side: {"ids": [side.held_delete.pk]}
+        )
+        for act in ("release", "keep")
+    },
     ("post", "freezes/"): Operation(
         operates_all, body=lambda side: {"provider": side.provider.pk, "reason": "Change stop."}
     ),
@@ -275,7 +365,15 @@ ACTS: dict[tuple[str, str], Operation] = {
         ("delete", f"{noun}/<{_KIND_OF_ID.get(noun, 'int')}:pk>/"): Operation(
             administers, _PLACE_OF_NOUN[noun], needs_version_of="any", may_conflict=True
         )
-        for noun in ("owners", "instances", "clusters", "registry-profiles", "providers", "loops")
+        for noun in (
+            "owners",
+            "instances",
+            "clusters",
+            "registry-profiles",
+            "providers",
+            "loops",
+            "guard-endpoints",
+        )
     },
     ("delete", "freezes/<int:pk>/"): Operation(operates_all, of("freeze")),
     ("post", "transfers/<transfer:public_id>/undo/preview/"): Operation(
@@ -294,6 +392,12 @@ MORE_ACTS: dict[tuple[str, str, str], Operation] = {
     ("post", "providers/accept-all-restored/", "where several wait"): Operation(
         operates_everywhere, body=_reason, before=are_all_restored
     ),
+    **{
+        ("post", f"held-deletes/{act}/", "of a whole guard endpoint"): Operation(
+            operates_its_guarded_name, body=lambda side: {"guard_endpoint": side.guard.slug}
+        )
+        for act in ("release", "keep")
+    },
     ("post", "freezes/", "of all providers"): Operation(administers, body=_reason),
     ("put", "loops/<int:pk>/endpoints/", "emptied"): Operation(
         runs_its_name, of("loop"), lambda _: {"endpoints": []}, needs_version_of="endpoints"

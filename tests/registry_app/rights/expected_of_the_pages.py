@@ -2,8 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
+from django.utils import timezone
+
+from registry_app.admin.hand_over_form import sign_draft as sign_hand_over
 from registry_app.admin.transfer_form import Draft, sign_draft
 from registry_app.models import Owner
 from registry_app.transfer.plan.transfer_request import Selection
@@ -20,11 +24,13 @@ from tests.registry_app.rights.expected_of_the_api import (
     on_both_sides,
     operates_all,
     operates_everywhere,
+    operates_its_guarded_name,
     operates_its_name,
     requests_its_name,
     runs_its_name,
+    steers,
 )
-from tests.registry_app.rights.objects import Side
+from tests.registry_app.rights.objects import Side, clear_hand_overs, enforce_both
 
 Place = Callable[[Side], Mapping[str, Any]]
 
@@ -80,8 +86,14 @@ def of_transfer(status: str, **more: str) -> Place:
 
 _NOUNS: dict[str, Place] = {
     "cluster": by_object("cluster"),
+    "contention": by_object("contention"),
+    "desiredendpoint": by_object("desired"),
+    "guarddecision": by_object("decision"),
+    "guardstep": by_object("guard_step"),
+    "helddelete": by_object("held_delete"),
     "finding": by_object("name_finding"),
     "freeze": by_object("freeze"),
+    "guardendpoint": by_object("guard"),
     "heldsnapshot": by_object("held"),
     "instance": by_object("instance"),
     "loop": by_object("loop"),
@@ -92,6 +104,7 @@ _NOUNS: dict[str, Place] = {
     "registryprofile": by_object("profile"),
     "syncrun": by_object("sync_run"),
     "transfer": lambda side: {"object_id": side.transfers["verified"].pk},
+    "handover": lambda side: {"object_id": side.hand_overs["running"].pk},
     "auditentry": lambda _: {"object_id": 1},
     "grant": lambda _: {"object_id": 1},
     "apitoken": by_object("token"),
@@ -100,7 +113,7 @@ _NOUNS: dict[str, Place] = {
 _DJANGO = ("auth_user", "auth_group", "axes_accessattempt", "axes_accesslog", "axes_accessfailurelog")
 _DJANGO_VIEWS = ("changelist", "add", "change", "delete", "history", "password_change")
 
-_SEARCHED = ("cluster", "owner", "provider", "registryprofile")
+_SEARCHED = ("cluster", "guardendpoint", "instance", "owner", "provider", "registryprofile")
 _REMOVED = {
     "cluster": "cluster",
     "instance": "instance",
@@ -108,6 +121,7 @@ _REMOVED = {
     "provider": "provider",
     "registryprofile": "profile",
     "loop": "loop",
+    "guardendpoint": "guard",
 }
 _FORMS: dict[str, Page] = {
     "cluster_register": Page(administers),
@@ -116,6 +130,10 @@ _FORMS: dict[str, Page] = {
     "owner_edit": Page(administers, of("owner")),
     "instance_register": Page(administers),
     "instance_edit": Page(administers, of("instance")),
+    "guardendpoint_register": Page(administers),
+    "guardendpoint_edit": Page(administers, of("guard")),
+    "helddelete_release": Page(acts_somewhere("operate")),
+    "helddelete_keep": Page(acts_somewhere("operate")),
     "provider_register": Page(administers),
     "provider_edit": Page(administers, of("provider")),
     "provider_directory": Page(is_staff),
@@ -129,6 +147,7 @@ _FORMS: dict[str, Page] = {
     "freeze_start": Page(acts_somewhere("operate")),
     "finding_acknowledge": Page(is_staff, of("name_finding")),
     "transfer_request": Page(is_staff),
+    "handover_request": Page(acts_somewhere("request")),
     "transfer_undo": Page(is_staff, of_transfer("verified")),
     "owner_decommission": Page(administers, of("owner")),
     **{f"{noun}_search": Page(is_staff) for noun in _SEARCHED},
@@ -195,6 +214,24 @@ def _draft_of(side: Side) -> Draft:
     )
 
 
+def _draft_of_hand_over(side: Side) -> dict[str, Any]:
+    return {
+        "provider": side.provider.pk,
+        "from_owner": side.owner.pk,
+        "to_owner": side.target.pk,
+        "names": [side.name],
+        "name_suffix": "",
+        "namespace": "",
+        "waves_by": "",
+        "wave_size": None,
+        "wave_values": [],
+        "verdicts": "both",
+        "ends_at": (timezone.now() + timedelta(days=1)).isoformat(),
+        "reason": "It moves.",
+        "ticket": "",
+    }
+
+
 BUTTONS: dict[str, Button] = {
     **{
         f"{noun}_edit": Button(administers, of(name), is_edit=True)
@@ -202,6 +239,7 @@ BUTTONS: dict[str, Button] = {
             "cluster": "cluster",
             "instance": "instance",
             "owner": "owner",
+            "guardendpoint": "guard",
             "provider": "provider",
             "registryprofile": "profile",
         }.items()
@@ -225,10 +263,38 @@ BUTTONS: dict[str, Button] = {
         administers,
         form=lambda side: {"owner": side.owner.pk, "name": f"new of {side.key}", "policy": "unknown"},
     ),
+    "guardendpoint_register": Button(
+        administers,
+        form=lambda side: {
+            "slug": f"new-of-{side.key}",
+            "provider": side.provider.pk,
+            "instance": side.spare_instance.pk,
+            "mode": "observe",
+            "deadline_seconds": 15,
+            "max_body_bytes": 1_000_000,
+            "delete_percent": 30,
+            "most_deletes": 500,
+            "window_seconds": 3_600,
+        },
+    ),
+    "guardendpoint_mode": Button(administers, of("guard"), lambda _: {"mode": "paused"}),
+    **{
+        f"helddelete_{act}": Button(
+            operates_its_guarded_name, form=lambda side: {"ids": side.held_delete.pk, "reason": "So."}
+        )
+        for act in ("release", "keep")
+    },
+    "guardendpoint_issue": Button(administers, of("guard")),
+    "guardendpoint_unissue": Button(administers, of("guard")),
     "owner_decommission": Button(administers, of("owner")),
     "transfer_request": Button(
         on_both_sides("request"),
         form=lambda side: {"step": "request", "draft": sign_draft(_draft_of(side))},
+    ),
+    "handover_request": Button(
+        on_both_sides("request"),
+        form=lambda side: {"step": "request", "draft": sign_hand_over(_draft_of_hand_over(side))},
+        before=clear_hand_overs,
     ),
     "provider_sync": Button(operates_all, of("provider")),
     "provider_test": Button(operates_all, of("provider"), is_written=False),
@@ -288,4 +354,21 @@ ACTS_ON_TRANSFERS: dict[str, Button] = {
         lambda side: {"reason": "So.", "fingerprint": side.transfers["requested"].plan_fingerprint},
     )
     for act, (status, action) in _ACTS_ON_TRANSFERS.items()
+}
+
+
+def _act_on_hand_over(act: str, status: str, rule: Rule) -> Button:
+    return Button(
+        rule,
+        lambda side: {"pk": side.hand_overs[status].pk, "action": act},
+        lambda side: {"reason": "So.", "fingerprint": side.hand_overs[status].fingerprint},
+        before=enforce_both,
+    )
+
+
+ACTS_ON_HAND_OVERS: dict[str, Button] = {
+    "approve": _act_on_hand_over("approve", "requested", on_both_sides("approve")),
+    "reject": _act_on_hand_over("reject", "requested", on_both_sides("approve")),
+    **{act: _act_on_hand_over(act, "running", steers()) for act in ("cancel", "pause", "next_wave")},
+    "resume": _act_on_hand_over("resume", "paused", steers()),
 }

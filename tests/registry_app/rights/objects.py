@@ -7,14 +7,23 @@ from typing import Any
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
+from registry_app.hand_over.request_hand_over import ALLOWED
+from registry_app.hand_over.request_hand_over import compute_stored_fingerprint as compute_of_hand_over
 from registry_app.mirror.place import name_place
 from registry_app.models import (
     ApiToken,
     ApprovalChange,
     Cluster,
+    Contention,
+    DesiredEndpoint,
     Finding,
     Freeze,
     Grant,
+    GuardDecision,
+    GuardEndpoint,
+    GuardStep,
+    HandOver,
+    HeldDelete,
     HeldSnapshot,
     Instance,
     Loop,
@@ -33,7 +42,13 @@ from registry_app.transfer.plan.provider_plan import compute_stored_fingerprint
 from tests.factories import (
     make_administrator,
     make_cluster,
+    make_contention,
+    make_desired_set,
     make_finding,
+    make_guard_decision,
+    make_guard_endpoint,
+    make_guard_step,
+    make_held_delete,
     make_instance,
     make_owner,
     make_user,
@@ -52,6 +67,13 @@ class Side:
     name: str
     cluster: Cluster
     instance: Instance
+    spare_instance: Instance
+    guard: GuardEndpoint
+    desired: DesiredEndpoint
+    decision: GuardDecision
+    guard_step: GuardStep
+    held_delete: HeldDelete
+    contention: Contention
     profile: RegistryProfile
     record: RecordSet
     fresh: RecordSet
@@ -62,6 +84,7 @@ class Side:
     loop: Loop
     run: LoopRun
     transfers: dict[str, Transfer]
+    hand_overs: dict[str, HandOver]
     step: TransferStep
     sync_run: SyncRun
     token: ApiToken
@@ -114,6 +137,10 @@ def make_side(key: str, owner: Owner, target: Owner, name: str) -> Side:
         public_id=key.ljust(16, "0"), secret_hash="h", name=f"{key} token", user=make_user(f"{key} user")
     )
     team = Group.objects.create(name=f"{key} team")
+    # Of an owner of its own: an owner with several instances says nothing about them itself.
+    guarded = make_owner(f"{key}-guarded")
+    guard = make_guard_endpoint(make_instance(guarded), provider, slug=key, username=key, password_hash="h")
+    make_desired_set(guard, name)
     return Side(
         key=key,
         provider=provider,
@@ -122,6 +149,13 @@ def make_side(key: str, owner: Owner, target: Owner, name: str) -> Side:
         name=name,
         cluster=cluster,
         instance=make_instance(owner),
+        spare_instance=make_instance(guarded, "spare"),
+        guard=guard,
+        desired=guard.desired_endpoints.get(),
+        decision=make_guard_decision(guard, name),
+        guard_step=make_guard_step(guard, name),
+        held_delete=make_held_delete(guard, name),
+        contention=make_contention(provider, name),
         profile=profile,
         record=record,
         fresh=make_claimed(provider, owner, name, record_type="AAAA"),
@@ -137,6 +171,10 @@ def make_side(key: str, owner: Owner, target: Owner, name: str) -> Side:
         loop=run.loop,
         run=run,
         transfers=transfers,
+        hand_overs={
+            status: _make_hand_over(provider, owner, target, name, status)
+            for status in ("requested", "running", "paused")
+        },
         step=step,
         sync_run=SyncRun.objects.create(
             provider=provider, trigger="schedule", status="stored", epoch=1, started_at=now
@@ -180,3 +218,40 @@ def _make_transfer(provider: Provider, owner: Owner, target: Owner, name: str, s
     Transfer.objects.filter(pk=transfer.pk).update(plan_fingerprint=digest, approved_fingerprint=digest)
     transfer.refresh_from_db()
     return transfer
+
+
+def _make_hand_over(provider: Provider, owner: Owner, target: Owner, name: str, status: str) -> HandOver:
+    now = timezone.now()
+    requester = make_administrator(f"requester of {provider.name} hand-over {status}")
+    row = HandOver.objects.create(
+        provider=provider,
+        from_owner=owner,
+        to_owner=target,
+        status=status,
+        reason="It moves.",
+        allowed_verdicts=sorted(ALLOWED),
+        approval_policy=Provider.ApprovalPolicy.NONE,
+        wave_count=2,
+        ends_at=now + timedelta(days=1),
+        requested_by=requester,
+        requested_by_issuer=requester,
+        requested_by_name=requester.username,
+    )
+    row.items.create(name=name, changed_at=now)
+    HandOver.objects.filter(pk=row.pk).update(fingerprint=compute_of_hand_over(row))
+    row.refresh_from_db()
+    return row
+
+
+def enforce_both(side: Side) -> None:
+    """Both owners of the side are behind the guard, which enforces."""
+    taker = make_instance(side.target, f"{side.key} taker", provider=side.provider)
+    for instance in (side.instance, taker):
+        about = {"slug": f"{side.key}-{instance.pk}", "username": "u", "password_hash": "h"}
+        make_guard_endpoint(instance, side.provider, mode=GuardEndpoint.Mode.ENFORCE, **about)
+
+
+def clear_hand_overs(side: Side) -> None:
+    """As `enforce_both`, and no name is part of a hand-over."""
+    enforce_both(side)
+    HandOver.objects.filter(provider=side.provider).delete()

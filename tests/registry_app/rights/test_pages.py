@@ -16,6 +16,7 @@ from registry_app.audit import record_audit
 from registry_app.models import AuditEntry
 from tests.registry_app.rights.callers import Caller, list_cells, make_callers
 from tests.registry_app.rights.expected_of_the_pages import (
+    ACTS_ON_HAND_OVERS,
     ACTS_ON_TRANSFERS,
     BUTTONS,
     PAGES,
@@ -27,10 +28,21 @@ from tests.registry_app.rights.objects import Side, make_sides
 from tests.registry_app.rights.writes import rolled_back
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quiet"), pytest.mark.one_database]
-_BUTTONS = {f"registry_app_{name}" for name in BUTTONS} | {"registry_app_transfer_act"}
+_BUTTONS = {f"registry_app_{name}" for name in BUTTONS} | {
+    "registry_app_transfer_act",
+    "registry_app_handover_act",
+}
 _WHO_LOOKS = {"nobody", "not of the staff", "a reader", "operate narrowed by all", "administrator"}
 # Fields that are typed one a line.
-_LINES = ("managed_types", "name_patterns", "domain_include", "domain_exclude")
+_LINES = (
+    "networks",
+    "shared_names",
+    "allowed_properties",
+    "managed_types",
+    "name_patterns",
+    "domain_include",
+    "domain_exclude",
+)
 _ReadForm = Callable[[str], dict[str, Any]]
 
 
@@ -62,7 +74,11 @@ def test_everybody_presses_exactly_the_buttons_that_are_for_them() -> None:
     root = next(caller.session for caller in callers if caller.name == "administrator")
     assert root is not None
     read_form = cache(partial(_read_form, root))
-    buttons = [*BUTTONS.items(), *(("transfer_act", button) for button in ACTS_ON_TRANSFERS.values())]
+    buttons = [
+        *BUTTONS.items(),
+        *(("transfer_act", button) for button in ACTS_ON_TRANSFERS.values()),
+        *(("handover_act", button) for button in ACTS_ON_HAND_OVERS.values()),
+    ]
     wrong = [
         f"{caller.name}: {name} {button.place(side).get('action', '')} ({side.key}): {reported}"
         for name, button in buttons

@@ -8,10 +8,14 @@ from django.contrib.auth.models import User
 from django.test import override_settings
 
 from registry_app.actor import SYSTEM, Actor
+from registry_app.guard.answers import answer_changes
+from registry_app.guard.deadline import Deadline
+from registry_app.guard.session import finish_guard_steps
 from registry_app.inventory.purge_audit import purge_audit
 from registry_app.loop.finish_run import finish_loop_run
 from registry_app.loop.run_loop import run_loop
 from registry_app.models import SyncRun, Transfer
+from registry_app.queries.guard_endpoint import find_guard_endpoint
 from registry_app.reconcile.sync import sync_provider
 from registry_app.resync.resync_registry import resync_registry
 from registry_app.transfer.decisions import (
@@ -63,6 +67,12 @@ def _purge_audit(file: str) -> None:
         purge_audit(SYSTEM, Path(file))
 
 
+def _guard_changes(slug: str, body: str) -> None:
+    endpoint = find_guard_endpoint(slug)
+    assert endpoint is not None
+    answer_changes(endpoint, body.encode(), Deadline(60))
+
+
 def _actor(user_id: int) -> Actor:
     return make_actor(User.objects.get(pk=user_id))
 
@@ -82,6 +92,8 @@ ACTS: dict[str, Callable[..., object]] = {
     "run_loop": run_loop,
     "finish_loop_run": finish_loop_run,
     "resync_registry": resync_registry,
+    "guard_changes": _guard_changes,
+    "finish_guard_steps": finish_guard_steps,
     "pass_on": pass_on,
     "finish_passing_on": finish,
 }

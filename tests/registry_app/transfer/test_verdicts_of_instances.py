@@ -7,7 +7,10 @@ import pytest
 from providers.wire.endpoint import EndpointKey
 from registry_app.models import Transfer, TransferItem
 from registry_app.queries.instance import InstanceFacts
-from registry_app.transfer.plan.verdicts import InstanceVerdicts, Verdict
+from registry_app.queries.loop import DeclaredSet
+from registry_app.transfer.plan.verdicts import InstanceVerdicts
+from registry_app.transfer.plan.verdicts_by_facts import Verdict
+from tests.reference_server import make_record
 
 pytestmark = pytest.mark.one_database
 
@@ -112,15 +115,20 @@ def test_replicas_and_instances_with_other_filters_want_what_the_owner_wants() -
 
 def test_a_loop_counts_beside_the_instances_in_clusters() -> None:
     loop = InstanceFacts("default", "dnsadmin's loop", policy="sync", provider_id=HERE, is_loop=True)
-    as_it_is = Verdict(NO_OP, "The loop of default declares it with the same values.")
+    current = make_record(WWW.name)
+    declared = DeclaredSet("sync", frozenset({"A"}), {WWW: current})
     settings_of_the_loop = replace(EAST, cluster="", profile="7")
 
-    alone = InstanceVerdicts("default", (loop, settings_of_the_loop), HERE, intent="same", stated_by="alice")
-    beside = InstanceVerdicts("default", (loop, EAST), HERE, intent="same", stated_by="alice")
+    def judge(*instances: InstanceFacts) -> Verdict:
+        found = InstanceVerdicts(
+            "default", instances, HERE, intent="same", stated_by="alice", declared=declared
+        )
+        return found.judge_record(WWW, current)
 
-    assert alone.judge(WWW, as_it_is) == as_it_is
-    assert beside.judge(WWW, as_it_is).value == UNKNOWN
-    assert "declares it with the same values" in beside.judge(WWW, as_it_is).reason
+    as_it_is = "The loop of default declares it with the same values."
+    assert judge(loop, settings_of_the_loop) == Verdict(NO_OP, as_it_is)
+    assert judge(loop, EAST).value == UNKNOWN
+    assert as_it_is in judge(loop, EAST).reason
 
 
 @pytest.mark.deep
