@@ -12,7 +12,7 @@ WORKERS := $$((2 * $$(getconf _NPROCESSORS_ONLN)))
 # Without its bytecode every process that a test starts would compile the whole product again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run web worker beat migrate test test-deep test-services check format bench simulate measure clean
+.PHONY: help run web guard worker beat migrate test test-deep test-services check format bench simulate measure clean
 
 help:
 	@echo "make run            everything on this machine, at http://127.0.0.1:$${PORT:-8000}/ (SAMPLE=0: start empty)"
@@ -23,7 +23,7 @@ help:
 	@echo "make bench          figures, each with its floor and bar (SIZE=1000000, ONLY=\"sync transfer\", DATABASE_URL)"
 	@echo "make simulate       10,000 providers by number of workers (WORKERS=\"16 32\", PROVIDERS, INTERVAL, MINUTES, SEED)"
 	@echo "make measure        the size of the code, and how many files a sync and a transfer pass through"
-	@echo "make web | worker | beat | migrate   one role, settings from the environment"
+	@echo "make web | guard | worker | beat | migrate   one role, settings from the environment"
 
 .venv/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later with venv is needed (Debian: python3 python3-venv)."; exit 1; }
@@ -42,7 +42,7 @@ help:
 run: .venv/product
 	@exec $(BIN)/python -m dnsadmin.supervisor
 
-web worker beat migrate: .venv/product
+web guard worker beat migrate: .venv/product
 	@exec $(BIN)/python -m dnsadmin.roles $@
 
 .PHONY: prepared

@@ -3,16 +3,20 @@
 SIZE: how many record sets (100,000). ROUNDS: how often each figure is measured (3, and 1 from a million on);
 the line shows the round with the median ratio. ONLY: names of figures, or beginnings of names, separated by
 spaces. DATABASE_URL: a PostgreSQL database that may be emptied, in place of a fresh SQLite file.
+
+A fleet of instances behind one guard is measured by itself: `python -m bench.guard_fleet`.
 """
 
 import os
 import sys
 from collections.abc import Callable, Sequence
 
-from bench import fleet, plan, rfc2136, route53, serve, sync, transfer
+from bench import fleet, guard, plan, rfc2136, route53, serve, sync, transfer
 from bench.figures import Report, format_header
 
 _SMALL = 100_000
+# As many as ExternalDNS reads in a body of its default size.
+_ENDPOINTS = 60_000
 _MILLION = 1_000_000
 
 _Measure = Callable[[Report, int], None]
@@ -21,6 +25,7 @@ _Measure = Callable[[Report, int], None]
 def list_measurements(size: int) -> list[tuple[Sequence[str], _Measure]]:
     """The names of figures with what measures them."""
     small = min(size, _SMALL)
+    endpoints = min(size, _ENDPOINTS)
     return [
         (sync.NAMES, lambda report, rounds: sync.measure_syncs(size, report, rounds)),
         (transfer.NAMES, transfer.measure_transfer),
@@ -28,6 +33,8 @@ def list_measurements(size: int) -> list[tuple[Sequence[str], _Measure]]:
         (plan.NAMES, lambda report, rounds: plan.measure_plan(small, report, rounds)),
         (serve.NAMES, lambda report, rounds: serve.measure_serve(small, report, rounds)),
         (rfc2136.NAMES, rfc2136.measure_rfc2136_read),
+        (guard.GET_NAMES, lambda report, rounds: guard.measure_get(endpoints, report, rounds)),
+        (guard.POST_NAMES, lambda report, rounds: guard.measure_post(small, report, rounds)),
         (route53.NAMES, route53.measure_route53_read),
     ]
 

@@ -26,22 +26,26 @@ def write_body(
     """`count` record sets with their claims, a few unmanaged; those in `changed` have another target."""
     lines: list[str] = []
     for number in range(count):
-        name = f"app-{number:07d}.team-{number % OWNERS}.example.org"
-        last = last_octet if number in changed else 1
-        address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{last}"
-        lines.append(f'{{"dnsName":"{name}","targets":["{address}"],"recordType":"A","recordTTL":300}}')
-        if unmanaged_every and number % unmanaged_every == 0:
-            continue
-        labels = (
-            f"heritage=external-dns,external-dns/owner=cluster-{number % owners},"
-            f"external-dns/resource=ingress/shop/app-{number:07d}"
-        )
-        lines.append(
-            f'{{"dnsName":"a-{name}","targets":["\\"{labels}\\""],"recordType":"TXT","recordTTL":300}}'
-        )
+        is_claimed = not unmanaged_every or number % unmanaged_every != 0
+        both = make_elements(number, last_octet if number in changed else 1, owners=owners)
+        lines += both if is_claimed else both[:1]
     if shuffled:
         random.Random(7).shuffle(lines)
     path.write_text("[" + ",".join(lines) + "]", encoding="utf-8")
+
+
+def make_elements(number: int, last_octet: int, *, owners: int = OWNERS) -> list[str]:
+    """A record set, and its claim."""
+    name = f"app-{number:07d}.team-{number % OWNERS}.example.org"
+    address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{last_octet}"
+    labels = (
+        f"heritage=external-dns,external-dns/owner=cluster-{number % owners},"
+        f"external-dns/resource=ingress/shop/app-{number:07d}"
+    )
+    return [
+        f'{{"dnsName":"{name}","targets":["{address}"],"recordType":"A","recordTTL":300}}',
+        f'{{"dnsName":"a-{name}","targets":["\\"{labels}\\""],"recordType":"TXT","recordTTL":300}}',
+    ]
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 Settings are environment variables. PROVIDERS (10,000) with 10,000 record sets each on average, WORKERS
 ("16 24 32 64"), INTERVAL of a sync in seconds (300), MINUTES that are measured after one of warm-up (3),
 SEED (1), CHANGED: the share of syncs that find 1 % of the record sets changed (0.05). DATABASE_URL: a
-PostgreSQL database that may be emptied, in place of fresh SQLite files. RESULTS: where the file goes
+PostgreSQL database that may be emptied, in place of fresh SQLite files. MIGRATED: a migrated SQLite file
+that is copied: migrating one takes longer than a small simulation. RESULTS: where the file goes
 (bench/simulation.json).
 """
 
@@ -65,6 +66,8 @@ def read_scenario() -> Scenario:
 def run_all(counts: Sequence[int], scenario: Scenario, *, at_once: int) -> Iterator[Result]:
     """One simulation for each number of workers, in this order, each in a fresh copy of one folder."""
     with product_folder() as prepared:
+        if migrated := os.environ.get("MIGRATED"):
+            shutil.copyfile(migrated, prepared / "dnsadmin.sqlite3")
         run_apart(prepare, prepared)
         for begin in range(0, len(counts), at_once):
             with ExitStack() as folders:
