@@ -186,6 +186,7 @@ class ConfigPage(ListPage[Row], Generic[Row]):
     delete: ClassVar[Callable[..., None]]
     find_dependents: ClassVar[Callable[..., list[str]]]
     pages = {"register": "register/", "edit": "<int:pk>/edit/", "remove": "<int:pk>/remove/"}
+    form_page = "register"
 
     def get_urls(self) -> list[URLPattern]:
         # Rows that have no name of their own are chosen by no field: nothing searches for them.

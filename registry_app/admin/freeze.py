@@ -50,6 +50,7 @@ class FreezePageAdmin(ListPage[Freeze]):
     list_select_related = ("provider", "owner")
     page_template = "dnsadmin/freeze.html"
     pages = {"start": "start/", "lift": "<int:pk>/lift/", "remove": "<int:pk>/remove/"}
+    form_page = "start"
     empty_text = "There are no freezes."
     starts_shown = ago_column("starts_at", "starts")
     ends_shown = ago_column("ends_at", "ends", never="when lifted")

@@ -39,6 +39,7 @@ class GrantPageAdmin(ListPage[Grant]):
     list_select_related = ("group", "provider", "owner")
     page_template = "dnsadmin/grant.html"
     pages = {"give": "give/", "take": "<int:pk>/take/"}
+    form_page = "give"
     empty_text = "There are no grants yet. Only administrators can change anything. Everybody can read."
     action_shown = column("may", lambda row: row.get_action_display())
     provider_shown = column("provider", lambda row: str(row.provider or "any"))

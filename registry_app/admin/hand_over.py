@@ -71,6 +71,7 @@ class HandOverPageAdmin(OwnerList[HandOver]):
     )
     page_template = "dnsadmin/hand_over.html"
     pages = {"request": "request/", "act": "<int:pk>/<str:action>/act/"}
+    form_page = "request"
     empty_text = (
         "There are no hand-overs yet. Choose “New hand-over” to give names of one owner to another, each as "
         "soon as the other wants it."

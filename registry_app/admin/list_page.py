@@ -11,6 +11,7 @@ from django.core.paginator import Paginator
 from django.db import models
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.functional import cached_property
@@ -126,6 +127,8 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
     empty_text: ClassVar[str] = ""
     # More pages under the address of the list: a route for each name; `NAME_view` answers it.
     pages: ClassVar[Mapping[str, str]] = {}
+    # Which of them has the form of a new row.
+    form_page: ClassVar[str] = ""
 
     # --- who
 
@@ -200,6 +203,16 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
 
     def url_of(self, name: str, *args: Any) -> str:
         return reverse(f"admin:{self.url_name(name)}", args=args)
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The address that people know from Django leads to the form of ours."""
+        if request.method != "GET":
+            raise PermissionDenied
+        if not self.form_page:
+            raise Http404
+        return redirect(self.url_of(self.form_page))
 
     def change_view(
         self,

@@ -53,6 +53,7 @@ class ApiTokenPageAdmin(ListPage[ApiToken]):
     list_select_related = ("user",)
     page_template = "dnsadmin/token.html"
     pages = {"issue": "issue/", "revoke": "<int:pk>/revoke/"}
+    form_page = "issue"
     empty_text = "You have no API tokens."
     expires_shown = ago_column("expires_at", "expires")
     used_shown = ago_column("last_used_at", "last use")

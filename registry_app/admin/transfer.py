@@ -117,6 +117,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
         "step": "<int:pk>/steps/<int:step_pk>/<str:part>/",
         "act": "<int:pk>/<str:action>/act/",
     }
+    form_page = "request"
     empty_text = "There are no transfers yet. Select record sets in their list, or choose “New transfer”."
     id_shown = number_column("transfer")
     status_shown = badge_column("status", "status")

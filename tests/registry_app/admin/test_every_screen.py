@@ -45,6 +45,19 @@ def test_a_form_opens() -> None:
         assert "csrfmiddlewaretoken" in read_text(response), name
 
 
+def test_the_address_where_django_adds_a_row_leads_to_the_form() -> None:
+    client = sign_in(make_administrator())
+    for noun in NOUNS:
+        response = client.get(address(f"{noun}_add"))
+
+        if response.status_code == 302:
+            assert client.get(response.headers["Location"]).status_code == 200, noun
+        else:
+            assert response.status_code == 404, noun
+            # Held deletes have forms, for rows that are there.
+            assert noun == "helddelete" or not any(name.startswith(f"{noun}_") for name in FORMS), noun
+
+
 def test_nobody_who_is_not_signed_in_sees_anything() -> None:
     for name in (*(f"{noun}_changelist" for noun in NOUNS), *FORMS):
         response = Client().get(address(name))
