@@ -172,7 +172,7 @@ class HeldDeletePageAdmin(ListPage[HeldDelete]):
             "The instance may not delete these record sets. They stay until somebody releases them, or the "
             "instance wants them again."
         )
-        return self._decide(request, "Keep", (_Status.HELD,), keep_held_deletes, intro)
+        return self._decide(request, "Keep", HeldDelete.KEEPABLE, keep_held_deletes, intro)
 
     def _decide(
         self,
@@ -225,7 +225,7 @@ class HeldDeletePageAdmin(ListPage[HeldDelete]):
         query = urlencode({"ids": row.pk})
         acts = [
             ("Release", "release", row.status in HeldDelete.STOPPING),
-            ("Keep", "keep", row.status == _Status.HELD),
+            ("Keep", "keep", row.status in HeldDelete.KEEPABLE),
         ]
         return {
             "row": row,

@@ -125,8 +125,8 @@ class HeldDeleteViews(AskedViews):
 
     @post_action(HeldDeletesBody, DecidedDeletesAnswer, detail=False)
     def keep(self, body: dict[str, Any]) -> Response:
-        """Do not let instances delete what is held. It stays until it is released, or wanted again. All or
-        none: 409 if one of `ids` does not wait any more."""
+        """Do not let instances delete what is held, or was released and is still there. It stays until it is
+        released, or wanted again. All or none: 409 if one of `ids` does not wait any more."""
         return self._decide(keep_held_deletes, body)
 
     def _decide(self, decide: Callable[..., DecidedDeletes], body: dict[str, Any]) -> Response:

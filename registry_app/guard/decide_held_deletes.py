@@ -64,9 +64,10 @@ def release_held_deletes(actor: Actor, selection: HeldSelection, *, reason: str 
 
 
 def keep_held_deletes(actor: Actor, selection: HeldSelection, *, reason: str = "") -> DecidedDeletes:
-    """Do not let the instance delete them: they wait no more, and stay until somebody releases them or the
-    instance wants them again. Raises as `release_held_deletes`."""
-    return _decide(actor, selection, (Status.HELD,), Status.KEPT, reason)
+    """Do not let the instance delete them, also those that were released and are not deleted yet: they wait
+    no more, and stay until somebody releases them or the instance wants them again. Raises as
+    `release_held_deletes`."""
+    return _decide(actor, selection, HeldDelete.KEEPABLE, Status.KEPT, reason)
 
 
 def list_selected(selection: HeldSelection, statuses: Collection[str]) -> "QuerySet[HeldDelete]":

@@ -46,7 +46,9 @@ class GuardDecisionActs(DnsadminCommand):
         for act in (decisions, held):
             act.add_argument("--rule", choices=GuardRule.values, metavar="RULE", help="Such as delete_share.")
         release = add_act(acts, "release", "Let the instance delete what is held or kept, at its next sync.")
-        keep = add_act(acts, "keep", "Do not let the instance delete what is held.")
+        keep = add_act(
+            acts, "keep", "Do not let the instance delete what is held, or released and still there."
+        )
         for act in (release, keep):
             act.add_argument("slug", metavar="SLUG", nargs="?", help="With --all or --name-suffix.")
             act.add_argument("--all", action="store_true", help="All that wait at the guard endpoint.")

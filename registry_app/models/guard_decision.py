@@ -151,6 +151,8 @@ class HeldDelete(models.Model):
 
     # The record sets stay as they are.
     STOPPING = (Status.HELD, Status.KEPT)
+    # A person may still say that they stay: the instance did not delete what was released.
+    KEEPABLE = (Status.HELD, Status.RELEASED)
 
     guard_endpoint = models.ForeignKey(GuardEndpoint, on_delete=models.CASCADE, related_name="held_deletes")
     name = models.CharField(max_length=253)

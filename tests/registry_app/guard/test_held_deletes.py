@@ -7,11 +7,18 @@ import pytest
 
 from providers.wire.endpoint import Endpoint
 from registry_app.clock import fetch_now
+from registry_app.guard.decide_held_deletes import (
+    HeldSelection,
+    keep_held_deletes,
+    release_held_deletes,
+)
 from registry_app.models import GuardDecision, GuardEndpoint, GuardRule, HeldDelete
 from tests.external_dns.instance import Instance, Outcome
 from tests.external_dns.settings import Settings
+from tests.factories import make_administrator
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.guard.serving import Guarded, guarded
+from tests.registry_app.transfer.world import make_actor
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ENFORCE = GuardEndpoint.Mode.ENFORCE
@@ -78,6 +85,23 @@ def test_a_released_delete_happens_and_a_kept_one_does_not(tmp_path: Path) -> No
     assert "app-00000.example.org" not in left
     assert {"app-00001.example.org", "a-app-00001.example.org"} <= left
     assert sorted(HeldDelete.objects.values_list("status", flat=True)) == [STATUS.DELETED, STATUS.KEPT]
+
+
+def test_what_was_released_by_mistake_can_be_kept_until_the_instance_deletes_it(tmp_path: Path) -> None:
+    zone, root = make_zone("blue-cluster", 20), make_actor(make_administrator())
+    with guarded(tmp_path, zone, mode=ENFORCE) as guard:
+        _known(guard, most_deletes=1)
+        before = guard.reference.zone_bytes()
+        selection = HeldSelection(guard_endpoint=guard.endpoint)
+        with Instance(Settings(guard.url, "blue-cluster"), _records(zone)[2:]) as instance:
+            instance.run_once()
+            release_held_deletes(root, selection, reason="The shop is closed.")
+            kept = keep_held_deletes(root, selection, reason="It is not.")
+            result = instance.run_once()
+
+        assert guard.reference.zone_bytes() == before
+    assert (kept.count, result.outcome) == (2, Outcome.QUIET)
+    assert set(HeldDelete.objects.values_list("status", flat=True)) == {STATUS.KEPT}
 
 
 def test_a_held_delete_ends_when_the_instance_wants_the_name_again(tmp_path: Path) -> None:
