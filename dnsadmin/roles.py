@@ -14,9 +14,12 @@ from typing import Final
 
 from dnsadmin.env import BASE_DIR, STATE_DIR, BadSetting, MissingSecret, env, fetch_port
 from dnsadmin.prepare import make_private
+from dnsadmin.usable_cores import count_usable_cores
 
 ROLES = ("web", "guard", "worker", "beat", "migrate")
 GUARD_PORT = 8888
+# Beyond these the database is what requests wait for.
+_MOST_WEB_PROCESSES = 8
 
 # Plain HTTP on loopback, to providers on loopback too. What the environment says comes first.
 ASSUMED: Final = {
@@ -30,8 +33,8 @@ def build_role_command(role: str) -> list[str]:
     """The command line of one role, settings taken from the environment.
 
     `DNSADMIN_LISTEN` (127.0.0.1), `PORT` (8000), `DNSADMIN_WEB_THREADS` (8) and `DNSADMIN_WEB_PROCESSES`
-    (1) shape the web role, `DNSADMIN_GUARD_LISTEN` (127.0.0.1) and `DNSADMIN_GUARD_PORT` (8888) the guard,
-    `DNSADMIN_WORKER_PROCESSES` (4) the worker.
+    (one for each processor that it may use, at most 8) shape the web role, `DNSADMIN_GUARD_LISTEN`
+    (127.0.0.1) and `DNSADMIN_GUARD_PORT` (8888) the guard, `DNSADMIN_WORKER_PROCESSES` (4) the worker.
     """
     python = sys.executable
     if role == "web":
@@ -39,7 +42,7 @@ def build_role_command(role: str) -> list[str]:
             *(python, "-m", "dnsadmin.web"),
             *("--host", env.str("DNSADMIN_LISTEN", default="127.0.0.1")),
             *("--port", str(fetch_port("PORT"))),
-            *("--workers", str(env.int("DNSADMIN_WEB_PROCESSES", default=1))),
+            *("--workers", str(env.int("DNSADMIN_WEB_PROCESSES", default=_count_web_processes()))),
             *("--blocking-threads", str(env.int("DNSADMIN_WEB_THREADS", default=8))),
             *("--log-level", "warning", "--no-ws", "--workers-kill-timeout", "10"),
         ]
@@ -59,6 +62,11 @@ def build_role_command(role: str) -> list[str]:
     if role == "migrate":
         return [python, str(BASE_DIR / "manage.py"), "migrate", "--no-input", "--verbosity", "0"]
     raise ValueError(f"There is no role {role!r}; the roles are {', '.join(ROLES)}.")
+
+
+def _count_web_processes() -> int:
+    """One process uses one processor: Python runs one thread of it at a time."""
+    return min(count_usable_cores(), _MOST_WEB_PROCESSES)
 
 
 def main(arguments: list[str]) -> int:
