@@ -14,9 +14,15 @@ from django.utils.safestring import SafeString
 
 from registry_app.admin.filters import RowFilter, build_choice_filter, build_row_filter, build_text_filter
 from registry_app.admin.list_page import ListPage, ago_column, badge_column, column
-from registry_app.admin.record_set import link_to
 from registry_app.admin.transfer_form import sign_selection
-from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign, format_targets
+from registry_app.admin.wording import (
+    NOTHING,
+    format_ago,
+    format_badge,
+    format_foreign,
+    format_targets,
+    link_to,
+)
 from registry_app.models import Contention, ContentionCheck, ContentionOwner, Grant, Owner, Provider, Transfer
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.actor import actor_of

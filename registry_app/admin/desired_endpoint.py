@@ -13,8 +13,7 @@ from django.utils.safestring import SafeString
 from registry_app.admin.filters import build_choice_filter, build_row_filter, build_text_filter
 from registry_app.admin.guard_endpoint import format_freshness, link_to_guard_endpoint, link_to_instance
 from registry_app.admin.list_page import ListPage, ago_column, column
-from registry_app.admin.record_set import link_to
-from registry_app.admin.wording import NOTHING, format_foreign, format_json, format_targets
+from registry_app.admin.wording import NOTHING, format_foreign, format_json, format_targets, link_to
 from registry_app.models import DesiredEndpoint, GuardEndpoint, Owner, Provider
 from registry_app.queries.guard_endpoint import list_desired_endpoints
 from registry_app.queries.named_row import build_suffix_query

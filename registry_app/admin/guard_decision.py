@@ -11,8 +11,7 @@ from django.utils.safestring import SafeString
 from registry_app.admin.filters import build_choice_filter, build_row_filter, build_text_filter
 from registry_app.admin.guard_endpoint import link_to_guard_endpoint, link_to_instance
 from registry_app.admin.list_page import ListPage, ago_column, badge_column, column
-from registry_app.admin.record_set import link_to
-from registry_app.admin.wording import format_ago, format_foreign
+from registry_app.admin.wording import format_ago, format_foreign, link_to
 from registry_app.models import GuardDecision, GuardEndpoint, GuardRule, HeldDelete, Owner, Provider
 from registry_app.queries.guard_decision import list_guard_decisions
 from registry_app.queries.guard_endpoint import build_below_query

@@ -17,8 +17,7 @@ from registry_app.admin.forms import ConfigForm, ConfigPage, build_act_view, rea
 from registry_app.admin.guard_counts import describe_counts, describe_held, describe_rules, list_links_of
 from registry_app.admin.guard_flags import build_flags, build_values
 from registry_app.admin.list_page import badge_column, column
-from registry_app.admin.record_set import link_to
-from registry_app.admin.wording import NOTHING, format_ago, format_badge
+from registry_app.admin.wording import NOTHING, format_ago, format_badge, link_to
 from registry_app.errors import DnsadminError
 from registry_app.inventory.guard_endpoint import (
     change_guard_endpoint,

@@ -10,8 +10,7 @@ from django.utils.safestring import SafeString
 from registry_app.admin.filters import build_choice_filter, build_row_filter
 from registry_app.admin.guard_endpoint import link_to_guard_endpoint
 from registry_app.admin.list_page import ListPage, ago_column, column, number_column
-from registry_app.admin.record_set import link_to
-from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
+from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign, link_to
 from registry_app.models import GuardEndpoint, GuardStep, Provider
 from registry_app.queries.guard_decision import list_guard_steps
 from registry_app.queries.transfer import SHOWN_CHARACTERS

@@ -14,7 +14,7 @@ from registry_app.admin.fields import LinesField
 from registry_app.admin.filters import build_row_filter, build_text_filter
 from registry_app.admin.forms import ConfigForm, ConfigPage
 from registry_app.admin.list_page import column
-from registry_app.admin.record_set import link_to
+from registry_app.admin.wording import link_to
 from registry_app.inventory.instance import change_instance, delete_instance, register_instance
 from registry_app.models import Cluster, Instance, Loop, Provider
 from registry_app.queries.dependents import find_instance_dependents

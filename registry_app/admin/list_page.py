@@ -19,6 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from registry_app.admin.site import Row, ThemedAdmin
+from registry_app.admin.table import Table
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign, format_look_alike
 from registry_app.models import PROVIDER_SECRETS, Owner
 from registry_app.queries.access import may_read
@@ -102,6 +103,7 @@ class FilteredList(ChangeList):
         super().get_results(request)
         # The theme shows both beside the title where they differ; ours are counted up to a limit only.
         self.full_result_count = self.result_count
+        self.table = Table(self)
 
 
 class ListPage(ThemedAdmin[Row], Generic[Row]):

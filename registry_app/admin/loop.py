@@ -19,8 +19,7 @@ from registry_app.admin.fields import LinesField, ThemedForm
 from registry_app.admin.filters import build_row_filter
 from registry_app.admin.forms import ConfigForm, ConfigPage, answer_form, build_act_view, read_posted, refuse
 from registry_app.admin.list_page import column
-from registry_app.admin.record_set import link_to
-from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due
+from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_due, link_to
 from registry_app.errors import DnsadminError, NotAllowed
 from registry_app.inventory.declared import declare_endpoint, withdraw_endpoint
 from registry_app.inventory.loop import change_loop, delete_loop, register_loop

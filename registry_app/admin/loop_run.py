@@ -7,8 +7,7 @@ from django.http import HttpRequest
 
 from registry_app.admin.filters import build_choice_filter, build_row_filter
 from registry_app.admin.list_page import ListPage, ago_column, badge_column, build_column, number_column
-from registry_app.admin.record_set import link_to
-from registry_app.admin.wording import NOTHING, describe_trigger, format_ago
+from registry_app.admin.wording import NOTHING, describe_trigger, format_ago, link_to
 from registry_app.loop.step_changes import parse_items
 from registry_app.models import Loop, LoopRun, Provider
 from registry_app.queries.transfer import SHOWN_CHARACTERS

@@ -14,9 +14,8 @@ from django.utils.safestring import SafeString
 from registry_app.admin.filters import build_choice_filter, build_row_filter, build_text_filter
 from registry_app.admin.list_page import OwnerList, column
 from registry_app.admin.transfer_form import sign_selection
-from registry_app.admin.wording import NOTHING, format_badge, format_foreign, format_targets
+from registry_app.admin.wording import NOTHING, format_badge, format_foreign, format_targets, link_to
 from registry_app.models import (
-    Cluster,
     DesiredEndpoint,
     Grant,
     Owner,
@@ -235,9 +234,3 @@ def build_transfer_url(kind: str, selection: Selection) -> str:
     """The address of the form for a transfer of `selection`."""
     query = urlencode({"kind": kind, "picked": sign_selection(selection)})
     return f"{reverse('admin:registry_app_transfer_request')}?{query}"
-
-
-def link_to(row: Owner | Provider | Cluster) -> SafeString:
-    """A link to the page of an owner, a provider or a cluster."""
-    address = reverse(f"admin:registry_app_{row._meta.model_name}_change", args=[row.pk])
-    return format_html('<a class="dn-link" href="{}">{}</a>', address, row)

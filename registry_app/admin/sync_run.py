@@ -7,9 +7,14 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from registry_app.admin.filters import build_choice_filter, build_row_filter
-from registry_app.admin.list_page import ListPage, ago_column, badge_column, build_column, number_column
-from registry_app.admin.record_set import link_to
-from registry_app.admin.wording import NOTHING, describe_trigger, format_ago
+from registry_app.admin.list_page import (
+    ListPage,
+    ago_column,
+    badge_column,
+    build_column,
+    number_column,
+)
+from registry_app.admin.wording import NOTHING, describe_trigger, format_ago, link_to
 from registry_app.models import Provider, SyncRun
 
 
@@ -52,7 +57,7 @@ class SyncRunPageAdmin(ListPage[SyncRun]):
     @admin.display(description="took")
     def took_shown(self, row: SyncRun) -> str:
         parts = [part for part in (row.fetch_milliseconds, row.store_milliseconds) if part is not None]
-        return f"{sum(parts)} ms" if parts else NOTHING
+        return f"{sum(parts)}\N{NO-BREAK SPACE}ms" if parts else NOTHING
 
     def page_context(self, request: HttpRequest, row: SyncRun) -> dict[str, Any]:
         counts = ("seen", "created", "changed", "vanished", "returned", "purged", "set_aside", "claims")

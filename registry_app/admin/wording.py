@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from django import template
 from django.contrib.admin.views.main import PAGE_VAR, ChangeList
+from django.db import models
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -55,6 +57,12 @@ def format_look_alike(look_alikes: Mapping[str, str], owner_id: str) -> SafeStri
     """The mark of an unregistered owner id that looks like a registered one."""
     original = look_alikes.get(owner_id)
     return "" if original is None else format_badge("conflict", f"looks like {original}, is not registered")
+
+
+def link_to(row: models.Model) -> SafeString:
+    """A link to the page of a row."""
+    address = reverse(f"admin:registry_app_{row._meta.model_name}_change", args=[row.pk])
+    return format_html('<a class="dn-link" href="{}">{}</a>', address, row)
 
 
 def format_ago(at: datetime | None, *, never: str = "never") -> SafeString:

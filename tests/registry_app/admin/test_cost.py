@@ -8,8 +8,15 @@ from django.urls import reverse
 
 from registry_app.admin.list_page import CappedPaginator
 from registry_app.models import RecordSet
-from tests.factories import make_administrator, make_record_set
-from tests.registry_app.admin.world import NOUNS, address, make_fresh_provider, make_one_of_each, sign_in
+from tests.factories import make_administrator, make_owner, make_record_set
+from tests.registry_app.admin.world import (
+    NOUNS,
+    address,
+    make_fresh_provider,
+    make_one_of_each,
+    read_text,
+    sign_in,
+)
 
 pytestmark = [pytest.mark.one_database, pytest.mark.deep, pytest.mark.django_db]
 
@@ -74,6 +81,17 @@ def test_no_list_loads_a_secret() -> None:
         "password_hash",
     )
     assert not [column for column in columns if column.endswith(tuple(f'."{name}"' for name in names))]
+
+
+def test_a_page_of_a_hundred_rows_is_small() -> None:
+    provider, owner = make_fresh_provider(), make_owner("blue-cluster")
+    for number in range(100):
+        make_record_set(provider, f"www-{number:04}.team-blue.example.org", owner=owner)
+
+    response = sign_in(make_administrator()).get(address("recordset_changelist"))
+
+    assert read_text(response).count('<bdi class="dn-name">') == 100
+    assert len(response.content) < 120_000
 
 
 class _ShortPaginator(CappedPaginator):
