@@ -225,6 +225,7 @@ SPECTACULAR_SETTINGS = {
     # Several nouns have a kind, a state or a status; without these their names in the schema are hashes.
     "ENUM_NAME_OVERRIDES": {
         "ApprovalPolicyEnum": "registry_app.models.provider.Provider.ApprovalPolicy",
+        "ConsentSide": "registry_app.models.consent.Consented.Side",
         "FindingKind": "registry_app.models.finding.Finding.Kind",
         "FindingState": "registry_app.models.finding.Finding.State",
         "FreezeKind": "registry_app.models.freeze.Freeze.Kind",

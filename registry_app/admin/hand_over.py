@@ -23,6 +23,7 @@ from registry_app.admin.list_page import (
     column,
     number_column,
 )
+from registry_app.admin.transfer import CONSENTED
 from registry_app.errors import DnsadminError
 from registry_app.hand_over.decide_hand_over import (
     approve_hand_over,
@@ -35,6 +36,7 @@ from registry_app.hand_over.decide_hand_over import (
 from registry_app.models import Grant, HandOver, HandOverItem, Owner, Provider
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.actor import actor_of
+from registry_app.queries.consent import build_consent_lines, describe_waiting
 from registry_app.queries.hand_over import count_items, hand_overs_for_display, list_allowed_actions
 from registry_app.queries.hand_over_items import fetch_item_facts, list_items
 
@@ -125,6 +127,8 @@ class HandOverPageAdmin(OwnerList[HandOver]):
             "filters": typed,
             "query": urlencode({name: value for name, value in typed.items() if value}),
             "states": [(state.value, state.label) for state in _STATE],
+            "waiting": describe_waiting(row),
+            "consents": build_consent_lines(row),
             "waves": range(1, row.wave_count + 1) if row.wave_count <= _NAMES_A_PAGE else (),
             "actions": [
                 (action, self.url_of("act", row.pk, action.action))
@@ -143,14 +147,17 @@ class HandOverPageAdmin(OwnerList[HandOver]):
         if action not in _ACTS:
             raise Http404("There is no such action.")
         act, done = _ACTS[action]
-        name = "fingerprint" if action == "approve" else "reason"
+        names = ("fingerprint", "side") if action == "approve" else ("reason",)
         try:
-            act(actor_of(request), row.public_id, **{name: read_posted(request, name)})
+            moved = act(
+                actor_of(request), row.public_id, **{name: read_posted(request, name) for name in names}
+            )
         except DnsadminError as error:
             status = refuse(request, error)
             context = self.page_context(request, self.find_row(request, pk))
             return self.show(request, self.page_template, self.title_of(row), context, status=status)
-        messages.success(request, done)
+        is_waiting = action == "approve" and moved.status == HandOver.Status.REQUESTED
+        messages.success(request, CONSENTED if is_waiting else done)
         return redirect(self.url_of("change", row.pk))
 
 

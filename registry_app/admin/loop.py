@@ -216,7 +216,7 @@ class LoopPageAdmin(ConfigPage[Loop]):
 def _describe_approval(row: Loop) -> str:
     """Which approval its runs need."""
     runs = "An administrator registered it. Its runs need no approval"
-    if row.provider.approval_policy != Provider.ApprovalPolicy.OTHER_PERSON:
+    if row.provider.approval_policy == Provider.ApprovalPolicy.NONE:
         return f"{runs}. A run beyond the thresholds needs the confirmation of one person."
     first = LoopConfirmation.objects.filter(owner=row.owner_id, provider=row.provider_id).first()
     waiting = f" {first.name} confirmed a run; another person must confirm it too." if first else ""

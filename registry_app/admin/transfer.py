@@ -31,6 +31,7 @@ from registry_app.errors import DnsadminError
 from registry_app.models import Grant, Owner, Provider, Transfer
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.actor import actor_of
+from registry_app.queries.consent import build_consent_lines
 from registry_app.queries.transfer import (
     SHOWN_CHARACTERS,
     allowed_actions,
@@ -46,6 +47,7 @@ from registry_app.transfer.decisions import (
 )
 
 ITEMS_A_PAGE = 100
+CONSENTED = "You consented. The other side has to consent, too."
 _SHOWN_STEPS = 50
 _ACTS: Final[Mapping[str, tuple[Callable[..., Transfer], str]]] = {
     "approve": (approve_transfer, "Approved. It is sent as soon as a worker is free."),
@@ -64,10 +66,11 @@ _ACTS: Final[Mapping[str, tuple[Callable[..., Transfer], str]]] = {
 
 
 class ActForm(ThemedForm):
-    """The reason for an act on a transfer; an approval carries the plan it is for."""
+    """The reason for an act on a transfer; an approval carries the plan it is for, and perhaps the side."""
 
     reason = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 2}))
     fingerprint = forms.CharField(required=False, max_length=64)
+    side = forms.CharField(required=False, max_length=5)
 
 
 def _build_number_query(text: str) -> Q:
@@ -177,6 +180,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
             "steps": steps_for_display(row)[:_SHOWN_STEPS],
             "step_count": row.steps.count(),
             "shown_characters": SHOWN_CHARACTERS,
+            "consents": build_consent_lines(row),
             "actions": [
                 (action, self.url_of("act", row.pk, action.action))
                 for action in allowed_actions(actor_of(request), row)
@@ -215,9 +219,9 @@ class TransferPageAdmin(OwnerList[Transfer]):
         act, done = _ACTS[action]
         form = ActForm(request.POST)
         values = form.cleaned_data if form.is_valid() else {}
-        field = "fingerprint" if action == "approve" else "reason"
+        fields = ("fingerprint", "side") if action == "approve" else ("reason",)
         try:
-            moved = act(actor_of(request), row.public_id, **{field: values.get(field, "")})
+            moved = act(actor_of(request), row.public_id, **{name: values.get(name, "") for name in fields})
         except DnsadminError as error:
             status = refuse(request, error)
             context = self.page_context(request, self.find_row(request, pk))
@@ -225,5 +229,6 @@ class TransferPageAdmin(OwnerList[Transfer]):
             return self.show(
                 request, self.page_template, self.title_of(row), {**context, **typed}, status=status
             )
-        messages.success(request, done)
+        is_waiting = action == "approve" and moved.status == Transfer.Status.REQUESTED
+        messages.success(request, CONSENTED if is_waiting else done)
         return redirect(self.url_of("change", moved.pk))

@@ -125,7 +125,9 @@ class HandOverViews(NounViewSet):
 
     @post_action(HandOverApprovalBody, HandOverDetail)
     def approve(self, body: dict[str, Any], public_id: UUID | int) -> None:
-        """Approve exactly what you reviewed. Names move from now on, each when the new owner wants it."""
+        """Approve exactly what you reviewed. Names move from now on, each when the new owner wants it. Under
+        the policy `both_sides` this is the consent for one side, and names move after the second one, of
+        another person."""
         approve_hand_over(self.actor, public_id, **body)
 
     @post_action(ReasonBody, HandOverDetail)

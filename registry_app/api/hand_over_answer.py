@@ -5,9 +5,10 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from registry_app.api.fields import OwnerIdField, ProviderField, ProviderReference, RowSerializer
+from registry_app.api.fields import OwnerIdField, ProviderField, ProviderReference
 from registry_app.api.request import StrictSerializer
-from registry_app.api.transfer_answer import AllowedActionAnswer
+from registry_app.api.transfer_answer import AllowedActionAnswer, ConsentsAnswer
+from registry_app.api.transfer_request import build_side_field
 from registry_app.hand_over.request_hand_over import ALLOWED, HandOverPlan, HandOverRequest
 from registry_app.hand_over.waves import DIVISIONS, Waves
 from registry_app.models import HandOver, HandOverItem, Owner
@@ -95,6 +96,7 @@ class HandOverApprovalBody(StrictSerializer):
     fingerprint = serializers.CharField(
         max_length=_FINGERPRINT_LENGTH, help_text="`fingerprint` of the hand-over you reviewed."
     )
+    side = build_side_field()
 
 
 class PlannedNameAnswer(serializers.Serializer[Any]):
@@ -126,7 +128,7 @@ def build_preview_answer(plan: HandOverPlan, limit: int) -> dict[str, Any]:
     }
 
 
-class HandOverAnswer(RowSerializer[HandOver]):
+class HandOverAnswer(ConsentsAnswer):
     """A hand-over, and how far its names are."""
 
     id = serializers.UUIDField(source="public_id")
@@ -162,6 +164,8 @@ class HandOverAnswer(RowSerializer[HandOver]):
             "requested_by",
             "approved_by",
             "approved_at",
+            "consents",
+            "consents_missing",
             "created_at",
             "updated_at",
             "ends_at",

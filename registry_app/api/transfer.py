@@ -151,7 +151,8 @@ class TransferViews(NounViewSet):
 
     @post_action(ApprovalBody, TransferDetail)
     def approve(self, body: dict[str, Any], public_id: UUID | int) -> None:
-        """Approve exactly the plan you reviewed. A worker sends it."""
+        """Approve exactly the plan you reviewed. A worker sends it. Under the policy `both_sides` this is the
+        consent for one side, and a worker sends it after the second one, of another person."""
         approve_transfer(self.actor, public_id, **body)
 
     @post_action(ReasonBody, TransferDetail)

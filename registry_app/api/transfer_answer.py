@@ -15,12 +15,43 @@ from registry_app.api.fields import (
 from registry_app.api.transfer_request import (
     AddedAnswer,
 )
-from registry_app.models import Transfer, TransferItem, TransferStep
+from registry_app.models import Consented, Transfer, TransferItem, TransferStep
 from registry_app.queries.actor import actor_of
+from registry_app.queries.consent import list_consents, list_missing_sides
 from registry_app.queries.transfer import allowed_actions, progress
 
 
-class TransferAnswer(RowSerializer[Transfer]):
+class ConsentAnswer(serializers.Serializer[Any]):
+    """A consent that was given under the policy `both_sides`."""
+
+    side = serializers.ChoiceField(
+        choices=Consented.Side.choices, help_text="`giver`: for the current owner; `taker`: for the new one."
+    )
+    by = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
+class ConsentsAnswer(RowSerializer[Any]):
+    """What a transfer and a hand-over show of consents."""
+
+    consents = serializers.SerializerMethodField(
+        help_text="The consents under the policy `both_sides`, the first one first. The second is the "
+        "approval: `approved_by` and `approved_at` are the same."
+    )
+    consents_missing = serializers.SerializerMethodField(
+        help_text="The sides that it waits for: nobody consented for them yet."
+    )
+
+    @extend_schema_field(ConsentAnswer(many=True))
+    def get_consents(self, row: Any) -> Any:
+        return ConsentAnswer(list_consents(row), many=True).data
+
+    @extend_schema_field(serializers.ListField(child=serializers.ChoiceField(choices=Consented.Side.choices)))
+    def get_consents_missing(self, row: Any) -> Any:
+        return list_missing_sides(row)
+
+
+class TransferAnswer(ConsentsAnswer):
     """A transfer and its state."""
 
     id = serializers.UUIDField(source="public_id")
@@ -55,6 +86,8 @@ class TransferAnswer(RowSerializer[Transfer]):
             "requested_by",
             "approved_by",
             "approved_at",
+            "consents",
+            "consents_missing",
             "item_count",
             "created_at",
             "updated_at",
@@ -71,6 +104,7 @@ class AllowedActionAnswer(serializers.Serializer[Any]):
     label = serializers.CharField()  # type: ignore[assignment]  # the name of the member, not the field's own label
     consequence = serializers.CharField()
     needs_reason = serializers.BooleanField()
+    side = serializers.CharField(help_text="`side` of the body of `approve/`; empty: leave it out.")
 
 
 class ProgressAnswer(serializers.Serializer[Any]):

@@ -14,7 +14,7 @@ from registry_app.api.fields import (
     RowIdField,
 )
 from registry_app.api.request import StrictSerializer
-from registry_app.models import Transfer
+from registry_app.models import Consented, Transfer
 from registry_app.transfer.plan.provider_plan import ProviderPlan
 from registry_app.transfer.plan.transfer_request import MOST_NAMED, Selection, TransferRequest
 
@@ -101,12 +101,23 @@ class TransferBody(StrictSerializer):
         return found
 
 
+def build_side_field() -> serializers.ChoiceField:
+    """For whom an approval is, where each side consents by itself."""
+    return serializers.ChoiceField(
+        choices=Consented.Side.choices,
+        required=False,
+        help_text="For whom you consent, under the policy `both_sides`: `giver`, the current owner, or "
+        "`taker`, the new one. Needed only if you may consent for both. Under other policies leave it out.",
+    )
+
+
 class ApprovalBody(StrictSerializer):
     """Approval of what was seen."""
 
     fingerprint = serializers.CharField(
         max_length=_FINGERPRINT_LENGTH, help_text="`plan_fingerprint` of the transfer you reviewed."
     )
+    side = build_side_field()
 
 
 class UndoPreviewBody(StrictSerializer):

@@ -15,16 +15,17 @@ from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import SYSTEM, Actor
 from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
-from registry_app.errors import DnsadminError, NotAllowed, RefusedBySafety, StateMoved
+from registry_app.errors import DnsadminError, RefusedBySafety, StateMoved
 from registry_app.hand_over.decide_hand_over import end_hand_over
 from registry_app.hand_over.hand_over_row import find_hand_over
 from registry_app.hand_over.preconditions import raise_if_not_guarded
-from registry_app.models import Grant, HandOver, HandOverItem, Provider, RecordSet, Transfer
-from registry_app.queries.access import may_act
-from registry_app.queries.actor import fetch_person, find_same_people
+from registry_app.hand_over.rights import raise_if_rights_ended
+from registry_app.models import HandOver, HandOverItem, Provider, RecordSet, Transfer
+from registry_app.queries.actor import fetch_person
+from registry_app.queries.approval_policy import needs_both_sides
 from registry_app.queries.freeze import find_send_stops
-from registry_app.queries.hand_over import needs_other_person
 from registry_app.queries.hand_over_items import Wanted, fetch_live, fetch_wanted
+from registry_app.queries.sides import other_side
 from registry_app.transfer.decisions import approve_transfer
 from registry_app.transfer.plan.preview import preview_transfer
 from registry_app.transfer.plan.provider_plan import ProviderPlan
@@ -40,6 +41,7 @@ _PAUSE = timedelta(seconds=15)
 _MOST_AT_ONCE = 500
 # What the reason of a hand-over begins with while names are blocked.
 _BLOCKED = "Blocked: "
+_NO_POLICY = Provider.ApprovalPolicy.NONE
 _UNDECIDED = (_STATE.WAITING, _STATE.BLOCKED)
 
 
@@ -149,20 +151,7 @@ def _raise_if_not_now(row: HandOver, names: Collection[str]) -> None:
         raise_if_not_guarded(row.provider, owner)
     for stop in find_send_stops(row.provider):
         raise RefusedBySafety(stop.happened, todo=stop.todo, code=stop.code)
-    if row.provider.approval_policy == Provider.ApprovalPolicy.NONE:
-        return
-    approver = fetch_person(row.approved_by_id, row.approved_by_name)
-    same = find_same_people(row, approver) if needs_other_person(row) else ""
-    owners = (row.from_owner, row.to_owner)
-    if same or not all(
-        may_act(approver, Grant.Action.APPROVE, provider=row.provider, owner=owner, names=names)
-        for owner in owners
-    ):
-        raise NotAllowed(
-            same or f"{row.approved_by_name or 'Nobody'} approved it and may not approve it any more.",
-            todo="Cancel the hand-over and request it again.",
-            code="approval_ended",
-        )
+    raise_if_rights_ended(row, names)
 
 
 def _note_blocked(row: HandOver) -> None:
@@ -233,10 +222,16 @@ def _find_problems(row: HandOver, plan: ProviderPlan) -> dict[str, str]:
 
 
 def _approve(row: HandOver, transfer: Transfer) -> None:
-    """Approve it for who approved the hand-over. What is refused in this moment does not stay open."""
+    """Approve it for who approved the hand-over, or consented to it. What is refused in this moment does not
+    stay open."""
     approver = fetch_person(row.approved_by_id, row.approved_by_name)
+    people: list[tuple[Actor, str | None]] = [(approver, None)]
+    if needs_both_sides(transfer):
+        first = fetch_person(row.consent_by_id, row.consent_by_name)
+        people = [(first, row.consent_side), (approver, other_side(row.consent_side))]
     try:
-        approve_transfer(approver, transfer.public_id, fingerprint=transfer.plan_fingerprint)
+        for person, side in people:
+            approve_transfer(person, transfer.public_id, fingerprint=transfer.plan_fingerprint, side=side)
     except DnsadminError as error:
         _logger.warning("hand_over.not_approved", hand_over=row.pk, transfer=transfer.pk, error=str(error))
         with suppress(StateMoved):
@@ -263,6 +258,8 @@ def _build_request(row: HandOver, items: Iterable[HandOverItem]) -> TransferRequ
         target_owner_id=row.to_owner.owner_id,
         reason=f"Hand-over {row.pk}: {row.reason}",
         ticket=row.ticket,
+        # What both sides agreed to stays theirs, whatever the provider asks for by now.
+        least_policy=Provider.ApprovalPolicy.BOTH_SIDES if needs_both_sides(row) else _NO_POLICY,
     )
 
 

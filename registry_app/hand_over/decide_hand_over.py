@@ -11,15 +11,19 @@ from registry_app.errors import InvalidRequest, NotAllowed, RefusedBySafety, Sta
 from registry_app.hand_over.hand_over_row import advance_row, find_hand_over
 from registry_app.hand_over.preconditions import raise_if_never_finished, raise_if_not_guarded
 from registry_app.hand_over.request_hand_over import compute_stored_fingerprint
-from registry_app.models import Grant, HandOver, HandOverItem, Provider, Transfer
+from registry_app.models import Grant, HandOver, HandOverItem, Transfer
 from registry_app.queries.actor import find_same_people
-from registry_app.queries.freeze import find_send_stops
-from registry_app.queries.hand_over import (
-    may_act_on_hand_over,
-    may_cancel_hand_over,
-    may_steer_hand_over,
-    needs_other_person,
+from registry_app.queries.approval_policy import find_policy, needs_both_sides, needs_other_person
+from registry_app.queries.consent import (
+    ChosenSide,
+    build_consent,
+    choose_side,
+    describe_side,
+    raise_if_side_without_sides,
 )
+from registry_app.queries.freeze import find_send_stops
+from registry_app.queries.hand_over import may_cancel_hand_over, may_steer_hand_over
+from registry_app.queries.sides import may_act_on_both, may_take_part
 from registry_app.transfer.transfer_row import advance as advance_transfer
 
 _STATUS = HandOver.Status
@@ -27,14 +31,45 @@ _STATUS = HandOver.Status
 _UNSENT = (Transfer.Status.REQUESTED, Transfer.Status.APPROVED)
 
 
-def approve_hand_over(actor: Actor, public_id: UUID | str | int, *, fingerprint: str) -> HandOver:
+def approve_hand_over(
+    actor: Actor, public_id: UUID | str | int, *, fingerprint: str, side: str | None = None
+) -> HandOver:
     """Let it run: each name moves when the new owner wants it, and no other approval is asked for.
 
-    Raises NotFound, NotAllowed, RefusedBySafety, StateMoved (another plan, too late, somebody was first).
+    If both sides must agree, this is the consent for one of them (`side`; without it, for the only one for
+    which the actor may consent), and the second consent, of another person, lets it run. Raises NotFound,
+    NotAllowed, InvalidRequest (the side must be said), RefusedBySafety, StateMoved (another plan, too late,
+    somebody was first).
     """
     row = find_hand_over(public_id)
-    _raise_if_may_not_approve(actor, row)
-    # The stored rows are what will move, so they must be what was reviewed.
+    chosen = _choose_side(actor, row, side)
+    _raise_if_not_as_reviewed(row, fingerprint)
+    for stop in find_send_stops(row.provider):
+        raise RefusedBySafety(stop.happened, todo=stop.todo, code=stop.code)
+    for owner in (row.from_owner, row.to_owner):
+        raise_if_not_guarded(row.provider, owner)
+    raise_if_never_finished(row.provider, row.to_owner)
+    if chosen is not None and not chosen.is_last:
+        return _store_consent(actor, row, chosen)
+    return advance_row(
+        actor,
+        row,
+        [_STATUS.REQUESTED],
+        _STATUS.RUNNING,
+        action="hand_over.approved",
+        about=f"Consented for {describe_side(row, chosen.side)}." if chosen else "",
+        expected={"consent_at": row.consent_at},
+        # The stricter policy, if the provider requires more by now: the database then checks it, too.
+        approval_policy=find_policy(row),
+        approved_by_id=actor.user_id,
+        approved_by_issuer_id=actor.answerer_id,
+        approved_by_name=actor.name[:200],
+        approved_at=fetch_now(),
+    )
+
+
+def _raise_if_not_as_reviewed(row: HandOver, fingerprint: str) -> None:
+    """Raise StateMoved unless the stored rows, which will move, are what was reviewed, in time."""
     if fingerprint != row.fingerprint or fingerprint != compute_stored_fingerprint(row):
         raise StateMoved(
             "The hand-over is not the one that was reviewed.",
@@ -43,24 +78,29 @@ def approve_hand_over(actor: Actor, public_id: UUID | str | int, *, fingerprint:
         )
     if row.ends_at <= fetch_now():
         raise StateMoved("Its end is over.", todo="Request it again with a later end.")
-    for stop in find_send_stops(row.provider):
-        raise RefusedBySafety(stop.happened, todo=stop.todo, code=stop.code)
-    for owner in (row.from_owner, row.to_owner):
-        raise_if_not_guarded(row.provider, owner)
-    raise_if_never_finished(row.provider, row.to_owner)
-    # The stricter policy, if the provider requires more by now: the database then checks it, too.
-    other_person = Provider.ApprovalPolicy.OTHER_PERSON
+
+
+def _choose_side(actor: Actor, row: HandOver, asked: str | None) -> ChosenSide | None:
+    """The side `actor` consents for; None where one approval is for both. Raises as `approve_hand_over`."""
+    if needs_both_sides(row):
+        return choose_side(actor, row, asked)
+    raise_if_side_without_sides(row, asked)
+    _raise_if_may_not_approve(actor, row)
+    return None
+
+
+def _store_consent(actor: Actor, row: HandOver, chosen: ChosenSide) -> HandOver:
+    """The first of two consents, or one in place of a first one that ended: it stays requested."""
     return advance_row(
         actor,
         row,
         [_STATUS.REQUESTED],
-        _STATUS.RUNNING,
-        action="hand_over.approved",
-        approval_policy=other_person if needs_other_person(row) else row.approval_policy,
-        approved_by_id=actor.user_id,
-        approved_by_issuer_id=actor.answerer_id,
-        approved_by_name=actor.name[:200],
-        approved_at=fetch_now(),
+        _STATUS.REQUESTED,
+        action="hand_over.consented",
+        about=f"Consented for {describe_side(row, chosen.side)}.",
+        expected={"consent_at": row.consent_at},
+        approval_policy=find_policy(row),
+        **build_consent(actor, chosen.side),
     )
 
 
@@ -68,13 +108,13 @@ def _raise_if_may_not_approve(actor: Actor, row: HandOver) -> None:
     same = find_same_people(row, actor) if needs_other_person(row) else ""
     if same:
         raise NotAllowed(same, todo="Ask another person who may approve.", code="other_person_needed")
-    _raise_if_not(actor, is_allowed=may_act_on_hand_over(actor, Grant.Action.APPROVE, row))
+    _raise_if_not(actor, is_allowed=may_act_on_both(actor, Grant.Action.APPROVE, row))
 
 
 def reject_hand_over(actor: Actor, public_id: UUID | str | int, *, reason: str) -> HandOver:
     """End one that waits for approval. Raises NotFound, NotAllowed, InvalidRequest, StateMoved."""
     row = find_hand_over(public_id)
-    _raise_if_not(actor, is_allowed=may_act_on_hand_over(actor, Grant.Action.APPROVE, row))
+    _raise_if_not(actor, is_allowed=may_take_part(actor, Grant.Action.APPROVE, row))
     if not reason.strip():
         raise InvalidRequest("The rejection has no reason.", fields={"reason": ["Say why."]})
     return advance_row(actor, row, [_STATUS.REQUESTED], _STATUS.REJECTED, reason=reason)

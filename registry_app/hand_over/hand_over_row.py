@@ -1,6 +1,6 @@
 """A hand-over's row: found by its id, moved to another status by compare-and-swap."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -31,25 +31,28 @@ def advance_row(
     *,
     action: str = "",
     reason: str = "",
+    about: str = "",
+    expected: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> HandOver:
-    """Move it from one of `before` to another status, with one audit entry. Raises StateMoved if its status
-    or wave is another one by now."""
+    """Move it from one of `before` to another status, with one audit entry, whose reason is `about` where the
+    row itself has none. Raises StateMoved if its status
+    or wave, or an `expected` column, is another one by now."""
     now = fetch_now()
     if after not in HandOver.UNFINISHED_STATUSES:
         fields["finished_at"] = now
     with transaction.atomic():
-        same = HandOver.objects.filter(pk=row.pk, status=row.status, wave=row.wave)
+        same = HandOver.objects.filter(pk=row.pk, status=row.status, wave=row.wave, **(expected or {}))
         moved = row.status in before and same.update(
             status=after, status_reason=reason.strip(), updated_at=now, next_run_at=None, **fields
         )
         if not moved:
-            raise _moved(row)
+            raise _moved(row, before)
         record_audit(
             actor,
             action or f"hand_over.{after}",
             row,
-            reason=reason.strip(),
+            reason=reason.strip() or about,
             before={"status": row.status, "wave": row.wave},
             after={"status": after, "wave": fields.get("wave", row.wave)},
         )
@@ -57,11 +60,12 @@ def advance_row(
     return row
 
 
-def _moved(row: HandOver) -> StateMoved:
+def _moved(row: HandOver, before: Collection[str]) -> StateMoved:
     was = HandOver.objects.filter(pk=row.pk).values_list("status", flat=True).first()
     label = HandOver.Status(was).label.lower() if was else "gone"
+    now = "changed a moment ago" if was in before else f"is {label} now"
     return StateMoved(
-        f"Hand-over #{row.pk} is {label} now.",
+        f"Hand-over #{row.pk} {now}.",
         now="This request changed nothing.",
         todo="Open the hand-over again: another person or a worker changed it first.",
     )

@@ -189,13 +189,21 @@ def _raise_if_invalid(request: HandOverRequest) -> None:
 
 
 def _raise_if_may_not(actor: Actor, request: HandOverRequest, names: Iterable[str]) -> None:
-    listed = list(names)
-    for owner in (request.from_owner, request.to_owner):
-        if not may_act(actor, Grant.Action.REQUEST, provider=request.provider, owner=owner, names=listed):
-            raise NotAllowed(
-                f"{actor.name or 'Nobody'} may not request transfers of all these names for {owner}.",
-                todo="Ask somebody who may, or select fewer names.",
-            )
+    """Raise NotAllowed unless `actor` may request it for both owners or, where both sides agree, for one."""
+    listed, provider = list(names), request.provider
+    owners = (request.from_owner, request.to_owner)
+    denied = [
+        owner.owner_id
+        for owner in owners
+        if not may_act(actor, Grant.Action.REQUEST, provider=provider, owner=owner, names=listed)
+    ]
+    is_one_enough = provider.approval_policy == Provider.ApprovalPolicy.BOTH_SIDES
+    if len(denied) > is_one_enough:
+        raise NotAllowed(
+            f"{actor.name or 'Nobody'} may not request transfers of all these names for "
+            f"{' or '.join(denied) if is_one_enough else denied[0]}.",
+            todo="Ask somebody who may, or select fewer names.",
+        )
 
 
 def _find_names(request: HandOverRequest) -> dict[str, str]:

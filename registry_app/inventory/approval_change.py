@@ -31,11 +31,14 @@ _STATUS = ApprovalChange.Status
 def request_looser_approval(actor: Actor, provider: Provider, policy: str) -> ApprovalChange:
     """Store a requested looser policy; the provider's policy stays as it is. Inside the caller's transaction.
 
-    A pending request of the same policy stays as it is. Raises StateMoved if somebody was first.
+    A pending request of the same policy stays as it is, and one of another policy ends. Raises StateMoved if
+    somebody was first.
     """
     pending = find_pending_change(provider.pk)
     if pending is not None and pending.to_policy == policy:
         return pending
+    if pending is not None:
+        drop_pending_change(actor, pending, "Another policy is asked for.")
     now = fetch_now()
     waits = None if has_other_administrator(actor) else now + settings.DNSADMIN_LOOSER_POLICY_WAITS
     try:

@@ -22,12 +22,14 @@ from registry_app.inventory.rows import (
 )
 from registry_app.models import Grant, Provider
 from registry_app.models.encrypted_field import find_secret_names
-from registry_app.queries.approval_change import find_pending_change, find_stricter_namesake, is_looser
+from registry_app.queries.approval_change import find_pending_change, find_stricter_namesake
+from registry_app.queries.approval_policy import is_looser, pick_strictest
 from registry_app.queries.dependents import find_provider_dependents
 from registry_app.reconcile.sweep import note_duplicate_providers
 
 # What decides whether a provider is registered twice, and how a finding names it.
 _OF_DUPLICATES = frozenset({"url", "is_enabled", "name"})
+_DEFAULT_POLICY = Provider.ApprovalPolicy.OTHER_PERSON
 _CREDENTIALS = ("secret", "client_key", "url_query", "username")
 
 
@@ -40,7 +42,7 @@ def register_provider(actor: Actor, values: Mapping[str, Any]) -> Provider:
     """
     raise_if_not_administrator(actor, "providers")
     wanted = split_address({"url": "", **values})
-    _raise_if_looser_than_namesake(wanted["url"], wanted.get("approval_policy", ""))
+    _raise_if_looser_than_namesake(wanted["url"], wanted.get("approval_policy") or _DEFAULT_POLICY)
     with transaction.atomic():
         row = create_row(actor, Provider, wanted, action="provider.registered")
         note_duplicate_providers()
@@ -66,7 +68,7 @@ def change_provider(
     stored = fetch_row(Provider, provider_id)
     values = _read_changes(stored, changes)
     policy = values.get("approval_policy")
-    wants_looser = policy is not None and is_looser(stored.approval_policy, policy)
+    wants_looser = _is_policy(policy) and is_looser(stored.approval_policy, str(policy))
     if wants_looser:
         del values["approval_policy"]
     with transaction.atomic():
@@ -110,8 +112,10 @@ def _read_changes(stored: Provider, changes: Mapping[str, Any]) -> dict[str, Any
     values = split_address(changes)
     if "url" not in values:
         return values
-    if values["url"] != stored.url and stored.approval_policy == Provider.ApprovalPolicy.NONE:
-        policy = values.get("approval_policy", stored.approval_policy)
+    if values["url"] != stored.url:
+        # A looser policy does not hold yet.
+        wanted = values.get("approval_policy", stored.approval_policy)
+        policy = pick_strictest(stored.approval_policy, wanted) if _is_policy(wanted) else wanted
         _raise_if_looser_than_namesake(values["url"], policy, besides=stored.pk)
     if parse_provider_url(stored.url).origin == parse_provider_url(values["url"]).origin:
         return values
@@ -120,16 +124,21 @@ def _read_changes(stored: Provider, changes: Mapping[str, Any]) -> dict[str, Any
 
 def _raise_if_looser_than_namesake(url: str, policy: str, *, besides: int | None = None) -> None:
     """Raise RefusedBySafety if the same address under another name would require less approval."""
-    if policy != Provider.ApprovalPolicy.NONE:
-        return
-    if name := find_stricter_namesake(url, besides=besides):
+    if not _is_policy(policy):
+        return  # its field is refused
+    if found := find_stricter_namesake(url, policy, besides=besides):
+        name, label = found[0], Provider.ApprovalPolicy(found[1]).label
         raise RefusedBySafety(
-            f"The provider {name} at this address requires, or required until it was deleted, the "
-            "approval of another person. Under a second name it would require none.",
-            todo="Set the approval of this one to another person, too. You can request a looser policy "
+            f"The provider {name} at this address requires, or required until it was deleted, more approval: "
+            f"{label}. Under a second name it would require less.",
+            todo=f"Set the approval of this one to “{label}”, too. You can request a looser policy "
             "afterwards.",
             code="looser_than_namesake",
         )
+
+
+def _is_policy(value: object) -> bool:
+    return value in Provider.ApprovalPolicy.values
 
 
 def _end_provider(row: Provider) -> None:

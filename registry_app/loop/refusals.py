@@ -128,7 +128,8 @@ def raise_if_other_person_is_missing(request: LoopRequest, run: LoopRun, plan: L
     """Raise RefusedBySafety unless another person confirmed this very plan within a day.
 
     A first confirmation is stored for the run that the other person requests; it is for one run."""
-    if request.provider.approval_policy != Provider.ApprovalPolicy.OTHER_PERSON:
+    # A loop has one side only: both sides agree where two people do.
+    if request.provider.approval_policy == Provider.ApprovalPolicy.NONE:
         return
     actor = request.on_behalf_of
     if actor is None or not actor.people or actor.user_id is None or actor.answerer_id is None:

@@ -11,9 +11,15 @@ from registry_app.errors import InvalidRequest, NotFound
 from registry_app.hand_over.request_hand_over import ALLOWED, HandOverPlan, HandOverRequest
 from registry_app.hand_over.waves import DIVISIONS, Waves
 from registry_app.management.dnsadmin_command import add_act, find_provider
-from registry_app.management.transfer import read_transfer_id
+from registry_app.management.transfer import (
+    add_side,
+    build_consents_report,
+    describe_consents,
+    describe_who_approves,
+    read_transfer_id,
+)
 from registry_app.models import HandOver, HandOverItem, Owner, Provider
-from registry_app.queries.hand_over import count_items, needs_other_person
+from registry_app.queries.hand_over import count_items
 from registry_app.queries.hand_over_items import ItemFacts
 
 _ID_HELP: Final = "The id that `request` prints, or the number that the web admin shows."
@@ -52,6 +58,7 @@ def add_subcommands(parser: CommandParser) -> None:
     _add_id(approve)
     _add_person(approve)
     approve.add_argument("--fingerprint", required=True, help="fingerprint, as `show` has it.")
+    add_side(approve)
     reject = add_act(acts, "reject", "Reject a request.")
     _add_id(reject)
     _add_person(reject)
@@ -185,6 +192,7 @@ def build_report(row: HandOver, facts: Sequence[ItemFacts] | None = None) -> dic
         "ticket": row.ticket,
         "requested_by": row.requested_by_name,
         "approved_by": row.approved_by_name,
+        **build_consents_report(row),
         "ends_at": row.ends_at,
         "finished_at": row.finished_at,
     }
@@ -220,6 +228,7 @@ def describe_hand_over(row: HandOver, facts: Sequence[ItemFacts] = ()) -> list[s
         f"#{row.pk}  {row.public_id}  {row.from_owner} to {row.to_owner} at {row.provider}: {row.status}",
         f"  wave {row.wave} of {row.wave_count}; {counts}; ends {row.ends_at:%Y-%m-%d %H:%M} UTC",
         f"  fingerprint {row.fingerprint}",
+        *describe_consents(row),
     ]
     if row.status_reason:
         lines.append(f"  {row.status_reason}")
@@ -233,7 +242,7 @@ def describe_next_step(row: HandOver) -> list[str]:
     """How to continue with a hand-over that waits for approval, in lines."""
     if row.status != HandOver.Status.REQUESTED:
         return []
-    who = "another person" if needs_other_person(row) else "somebody who may approve"
+    who = describe_who_approves(row)
     return [
         f"  Nothing moves yet: #{row.pk} waits for {who}.",
         f"  To see it: dnsadmin_hand_over show {row.pk}",

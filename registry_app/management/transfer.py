@@ -6,8 +6,10 @@ from django.core.management.base import CommandParser
 
 from registry_app.errors import InvalidRequest
 from registry_app.management.dnsadmin_command import add_act, find_provider
-from registry_app.models import Transfer, TransferItem
-from registry_app.queries.transfer import needs_other_person, progress
+from registry_app.models import Consented, HandOver, Transfer, TransferItem
+from registry_app.queries.approval_policy import needs_both_sides, needs_other_person
+from registry_app.queries.consent import describe_side, list_consents, list_missing_sides
+from registry_app.queries.transfer import progress
 from registry_app.transfer.plan.provider_plan import PlannedItem, ProviderPlan, Refusal
 from registry_app.transfer.plan.transfer_request import Selection, TransferRequest
 
@@ -34,6 +36,7 @@ def add_subcommands(parser: CommandParser) -> None:
     _add_transfer(approve)
     _add_person(approve)
     approve.add_argument("--fingerprint", required=True, help="plan_fingerprint, as `show` has it.")
+    add_side(approve)
     for name, text in (("reject", "Reject a request."), ("cancel", "Cancel what was not sent yet.")):
         act = add_act(acts, name, text)
         _add_transfer(act)
@@ -44,6 +47,15 @@ def add_subcommands(parser: CommandParser) -> None:
     resume = add_act(acts, "resume", "Continue transfers that were interrupted, by reading the provider.")
     resume.add_argument(
         "transfers", nargs="*", type=read_transfer_id, metavar="ID", help="Default: all that are due."
+    )
+
+
+def add_side(approve: CommandParser) -> None:
+    """For whom an approval is, where each side consents by itself."""
+    approve.add_argument(
+        "--side",
+        choices=Consented.Side.values,
+        help="Where both sides must agree: for whom you consent. Needed only if you may for both.",
     )
 
 
@@ -176,6 +188,7 @@ def build_transfer_report(transfer: Transfer, *, with_items: bool = False) -> di
         "ticket": transfer.ticket,
         "requested_by": transfer.requested_by_name,
         "approved_by": transfer.approved_by_name,
+        **build_consents_report(transfer),
         "expires_at": transfer.expires_at,
     }
     if with_items:
@@ -187,6 +200,23 @@ def build_transfer_report(transfer: Transfer, *, with_items: bool = False) -> di
     return report
 
 
+def build_consents_report(row: Transfer | HandOver) -> dict[str, Any]:
+    """Who consented for which side, and which sides are missing, as JSON values."""
+    return {
+        "consents": [{"side": each.side, "by": each.by, "at": each.at} for each in list_consents(row)],
+        "consents_missing": list_missing_sides(row),
+    }
+
+
+def describe_consents(row: Transfer | HandOver) -> list[str]:
+    """The same in lines; none where one approval is for both sides."""
+    given = [
+        f"  {describe_side(row, each.side)}: {each.by} consented at {each.at:%Y-%m-%d %H:%M} UTC"
+        for each in list_consents(row)
+    ]
+    return given + [f"  {describe_side(row, side)}: nobody consented yet" for side in list_missing_sides(row)]
+
+
 def describe_transfer(transfer: Transfer, *, with_items: bool = False) -> list[str]:
     """A transfer in lines."""
     lines = [
@@ -196,6 +226,7 @@ def describe_transfer(transfer: Transfer, *, with_items: bool = False) -> list[s
         ),
         f"  {progress(transfer).summary}",
         f"  plan_fingerprint {transfer.plan_fingerprint}",
+        *describe_consents(transfer),
     ]
     if transfer.status_reason:
         lines.append(f"  {transfer.status_reason}")
@@ -206,11 +237,18 @@ def describe_transfer(transfer: Transfer, *, with_items: bool = False) -> list[s
     return lines
 
 
+def describe_who_approves(row: Transfer | HandOver) -> str:
+    """Whom something that was requested waits for."""
+    if needs_both_sides(row):
+        return "the consents of two people, one for each side"
+    return "another person" if needs_other_person(row) else "somebody who may approve"
+
+
 def describe_next_step(transfer: Transfer) -> list[str]:
     """How to continue with a transfer that waits for approval, in lines."""
     if transfer.status != Transfer.Status.REQUESTED:
         return []
-    who = "another person" if needs_other_person(transfer) else "somebody who may approve"
+    who = describe_who_approves(transfer)
     approve = f"dnsadmin_transfer approve {transfer.pk} --as USER --fingerprint {transfer.plan_fingerprint}"
     return [
         f"  Nothing was sent: #{transfer.pk} waits for {who}.",

@@ -5,6 +5,7 @@ from registry_app.models.approval_change import ApprovalChange
 from registry_app.models.audit_entry import AuditCheckpoint, AuditEntry, AuditTail
 from registry_app.models.claim import Claim
 from registry_app.models.cluster import Cluster
+from registry_app.models.consent import Consented
 from registry_app.models.contention import Contention, ContentionCheck, ContentionOwner
 from registry_app.models.encrypted_field import EncryptedTextField
 from registry_app.models.finding import Finding
@@ -51,6 +52,7 @@ __all__ = [
     "AuditTail",
     "Claim",
     "Cluster",
+    "Consented",
     "Contention",
     "ContentionCheck",
     "ContentionOwner",

@@ -6,12 +6,13 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
+from registry_app.models.consent import Consented, build_consent_constraints
 from registry_app.models.owner import Owner
 from registry_app.models.provider import Provider
 from registry_app.models.transfer import Transfer
 
 
-class HandOver(models.Model):
+class HandOver(Consented):
     """Names of one provider that move from `from_owner` to `to_owner`, each when the new owner wants it.
 
     Nothing is locked while it waits. `fingerprint` binds an approval to the names, the owners and the
@@ -86,6 +87,7 @@ class HandOver(models.Model):
                 | Q(requested_by__isnull=True)
                 | ~Q(approved_by=F("requested_by")),
             ),
+            *build_consent_constraints("hand_over"),
         ]
 
     def __str__(self) -> str:

@@ -36,8 +36,10 @@ class Provider(models.Model):
         HELD = "held", "Snapshot held"
 
     class ApprovalPolicy(models.TextChoices):
+        # From the loosest to the strictest (`queries.approval_policy`).
         NONE = "none", "No approval"
         OTHER_PERSON = "other_person", "Another person approves"
+        BOTH_SIDES = "both_sides", "Both sides agree"
 
     class WriteMode(models.TextChoices):
         """How the provider takes a change set, as far as anybody knows."""

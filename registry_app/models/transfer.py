@@ -6,13 +6,14 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
+from registry_app.models.consent import Consented, build_consent_constraints
 from registry_app.models.owner import Owner
 from registry_app.models.provider import Provider
 from registry_app.models.registry_profile import RegistryProfile
 from registry_app.models.step import Step
 
 
-class Transfer(models.Model):
+class Transfer(Consented):
     """A reviewed change of claims at one provider.
 
     A request over several providers makes one transfer each, with the same `group`: approval, lease,
@@ -162,6 +163,7 @@ class Transfer(models.Model):
                 condition=~Q(status__in=["approved", "sending", "sent", "verified"])
                 | Q(approved_fingerprint=F("plan_fingerprint")),
             ),
+            *build_consent_constraints("transfer"),
         ]
 
     def __str__(self) -> str:

@@ -62,13 +62,19 @@ def find_same_people(transfer: Transfer | HandOver, actor: Actor) -> str:
         )
     if actor.user_id == transfer.requested_by_id:
         return "A transfer cannot be approved by the person who requested it."
-    if common := requesters & actor.people:
+    return find_shared_person(requesters, actor, "the request or of the approval")
+
+
+def find_shared_person(people: frozenset[int], actor: Actor, tokens_of: str) -> str:
+    """Why `actor` is not another person than the `people` behind something earlier, in one sentence; empty if
+    they are. `tokens_of` says what the tokens in question were used for."""
+    if common := people & actor.people:
         return (
-            f"{_name(common)} issued the token of the request or of the approval and is also the "
-            "other person. One person must not do both."
+            f"{_name(common)} issued the token of {tokens_of} and is also the other person. One person must "
+            "not do both."
         )
-    if common := (fetch_account_makers(requesters) & actor.people) | (
-        fetch_account_makers(actor.people) & requesters
+    if common := (fetch_account_makers(people) & actor.people) | (
+        fetch_account_makers(actor.people) & people
     ):
         hours = settings.DNSADMIN_ACCOUNT_SETTLES // timedelta(hours=1)
         return (

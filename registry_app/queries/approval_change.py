@@ -8,20 +8,16 @@ from registry_app.actor import Actor
 from registry_app.models import PROVIDER_SECRETS, ApprovalChange, AuditEntry, Provider
 from registry_app.queries.access import may_administer
 from registry_app.queries.actor import fetch_account_makers, is_account_settled, people_of
+from registry_app.queries.approval_policy import is_looser, pick_strictest
 from registry_app.queries.provider import compute_place, find_namesakes
 
-_NONE, _OTHER = Provider.ApprovalPolicy.NONE, Provider.ApprovalPolicy.OTHER_PERSON
+_OTHER = Provider.ApprovalPolicy.OTHER_PERSON
 # Rows come with what is pending of them as `pending_approval_changes`, a list of none or one.
 PENDING_APPROVAL_CHANGES = Prefetch(
     "approval_changes",
     queryset=ApprovalChange.objects.filter(status=ApprovalChange.Status.PENDING),
     to_attr="pending_approval_changes",
 )
-
-
-def is_looser(before: str, after: str) -> bool:
-    """Whether `after` asks for less than `before`."""
-    return (before, after) == (_OTHER, _NONE)
 
 
 def find_pending_change(provider_id: int) -> ApprovalChange | None:
@@ -50,23 +46,34 @@ def find_reason_not_to_confirm(actor: Actor, change: ApprovalChange) -> str:
     return ""
 
 
-def find_stricter_namesake(url: str, *, besides: int | None = None) -> str:
-    """The provider at this very address that asks, or asked before it was deleted, for another person's
-    approval; empty if there is none."""
+def find_stricter_namesake(url: str, policy: str, *, besides: int | None = None) -> tuple[str, str] | None:
+    """The provider at this very address that asks, or asked before it was deleted, for more than `policy`,
+    and its policy; None if there is none. A deleted one asked for another person at least."""
     for other in find_namesakes(url, besides=besides):
-        if other.approval_policy == _OTHER:
-            return other.name
+        if is_looser(other.approval_policy, policy):
+            return other.name, other.approval_policy
+    deleted = _list_deleted_namesakes(url, besides)
+    policies = dict(Provider.with_deleted.filter(pk__in=list(deleted)).values_list("pk", "approval_policy"))
+    for pk, name in deleted.items():
+        asked = pick_strictest(_OTHER, policies.get(pk, _OTHER))
+        if is_looser(asked, policy):
+            return name, asked
+    return None
+
+
+def _list_deleted_namesakes(url: str, besides: int | None) -> dict[int, str]:
+    """By primary key, what the audit trail calls those that were at this address."""
     entries = AuditEntry.objects.filter(
         action__in=("provider.registered", "provider.changed"), after__url__startswith=_begin_of(url)
     ).exclude(object_id=str(besides or ""))
     place = compute_place(url)
     labels = {
-        int(object_id): label
+        int(object_id): str(label)
         for object_id, label, spelled in entries.values_list("object_id", "object_label", "after__url")
         if object_id.isdigit() and compute_place(str(spelled)) == place
     }
     existing = set(Provider.objects.filter(pk__in=list(labels)[:1000]).values_list("pk", flat=True))
-    return str(next((label for pk, label in labels.items() if pk not in existing), ""))
+    return {pk: label for pk, label in list(labels.items())[:1000] if pk not in existing}
 
 
 def _begin_of(url: str) -> str:

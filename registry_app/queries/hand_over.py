@@ -7,10 +7,12 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
-from registry_app.models import PROVIDER_SECRETS, Grant, HandOver, HandOverItem, Provider
-from registry_app.queries.access import may_act
+from registry_app.models import PROVIDER_SECRETS, Grant, HandOver, HandOverItem
 from registry_app.queries.actor import find_same_people
+from registry_app.queries.approval_policy import needs_both_sides, needs_other_person
+from registry_app.queries.consent import describe_choice, list_sides_to_consent
 from registry_app.queries.provider import build_free_query
+from registry_app.queries.sides import may_act_on_both, may_take_part
 
 _ROWS = 500
 _OVER = (HandOverItem.State.SERVING, HandOverItem.State.GONE)
@@ -81,31 +83,21 @@ def _find(provider_id: int, names: Collection[str], statuses: Collection[str]) -
 @dataclass(frozen=True)
 class HandOverAction:
     """Something this actor may do now: approve, reject, cancel, pause, resume or next_wave. `consequence`
-    says in plain words what follows from it."""
+    says in plain words what follows from it. `side` is for whom an approval is, where each side consents by
+    itself: giver or taker."""
 
     action: str
     label: str
     consequence: str
     needs_reason: bool = False
-
-
-def needs_other_person(row: HandOver) -> bool:
-    """Whether another person must approve: by the policy at the request, or by today's."""
-    policies = (row.approval_policy, row.provider.approval_policy)
-    return Provider.ApprovalPolicy.OTHER_PERSON in policies
-
-
-def may_act_on_hand_over(actor: Actor, action: Grant.Action, row: HandOver) -> bool:
-    """Whether `actor` has `action` over all names of the hand-over, for both owners."""
-    names = list(row.items.order_by().values_list("name", flat=True))
-    owners = (row.from_owner, row.to_owner)
-    return all(may_act(actor, action, provider=row.provider, owner=owner, names=names) for owner in owners)
+    side: str = ""
 
 
 def may_steer_hand_over(actor: Actor, row: HandOver) -> bool:
     """Whether `actor` may pause it, resume it and begin its next wave: whoever may request or operate."""
-    actions = (Grant.Action.REQUEST, Grant.Action.OPERATE)
-    return any(may_act_on_hand_over(actor, action, row) for action in actions)
+    return may_take_part(actor, Grant.Action.REQUEST, row) or may_act_on_both(
+        actor, Grant.Action.OPERATE, row
+    )
 
 
 def may_cancel_hand_over(actor: Actor, row: HandOver) -> bool:
@@ -129,17 +121,33 @@ def list_allowed_actions(actor: Actor, row: HandOver) -> list[HandOverAction]:
 
 
 def _list_approval(actor: Actor, row: HandOver) -> list[HandOverAction]:
-    if not may_act_on_hand_over(actor, Grant.Action.APPROVE, row):
+    if not may_take_part(actor, Grant.Action.APPROVE, row):
         return []
     reject = HandOverAction("reject", "Reject", "The hand-over ends. Nothing moved.", needs_reason=True)
-    is_same = needs_other_person(row) and find_same_people(row, actor)
-    if is_same or row.ends_at <= fetch_now():
+    if row.ends_at <= fetch_now():
         return [reject]
-    text = (
+    if needs_both_sides(row):
+        return [*_list_consents(actor, row), reject]
+    if needs_other_person(row) and find_same_people(row, actor):
+        return [reject]
+    return [HandOverAction("approve", "Approve", _describe_moving(row)), reject]
+
+
+def _list_consents(actor: Actor, row: HandOver) -> list[HandOverAction]:
+    """One for each side for which `actor` may consent."""
+    found = []
+    for side in list_sides_to_consent(actor, row):
+        label, condition = describe_choice(row, side)
+        text = f"{condition} With both: {_describe_moving(row)}"
+        found.append(HandOverAction("approve", label, text, side=side))
+    return found
+
+
+def _describe_moving(row: HandOver) -> str:
+    return (
         f"Each name moves to {row.to_owner.owner_id} as soon as its instance wants it, without another "
         f"approval. Deletes of {row.from_owner.owner_id} are held until then."
     )
-    return [HandOverAction("approve", "Approve", text), reject]
 
 
 def _list_steering(row: HandOver) -> list[HandOverAction]:

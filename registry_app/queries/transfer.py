@@ -1,7 +1,7 @@
 """What is true of transfers, who may act on them, and what their pages show."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
@@ -12,10 +12,12 @@ from django.db.models.functions import Cast, Length, Substr
 
 from registry_app.actor import Actor
 from registry_app.clock import fetch_now
-from registry_app.models import PROVIDER_SECRETS, Grant, Owner, Provider, Transfer, TransferItem, TransferStep
-from registry_app.queries.access import may_act
+from registry_app.models import PROVIDER_SECRETS, Grant, Transfer, TransferItem, TransferStep
 from registry_app.queries.actor import find_same_people
+from registry_app.queries.approval_policy import needs_both_sides, needs_other_person
+from registry_app.queries.consent import describe_choice, describe_waiting, list_sides_to_consent
 from registry_app.queries.provider import build_due_query, build_free_query
+from registry_app.queries.sides import may_act_on_both, may_take_part
 from registry_app.queries.transfer_items import find_left_to_undo
 
 _STATUS = Transfer.Status
@@ -37,13 +39,15 @@ _SHOWN_FIRST = (TransferStep.Status.NEEDS_OPERATOR, TransferStep.Status.UNKNOWN)
 class AllowedAction:
     """Something this actor may do now. `consequence` says in plain words what follows from it.
 
-    `action` is approve, reject, cancel, undo, or a decision: look_again, send_again, keep_as_is.
+    `action` is approve, reject, cancel, undo, or a decision: look_again, send_again, keep_as_is. `side` is
+    for whom an approval is, where each side consents by itself: giver or taker.
     """
 
     action: str
     label: str
     consequence: str
     needs_reason: bool = True
+    side: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,17 +98,11 @@ def allowed_actions(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     if status == _STATUS.APPROVED:
         return _list_cancel(actor, transfer)
     if status == _STATUS.NEEDS_OPERATOR:
-        may_decide = may_act_on_transfer(actor, Grant.Action.OPERATE, transfer)
+        may_decide = may_act_on_both(actor, Grant.Action.OPERATE, transfer)
         return list(DECISIONS.values()) if may_decide else []
     if status in UNDOABLE:
         return _list_undo(actor, transfer)
     return []
-
-
-def needs_other_person(transfer: Transfer) -> bool:
-    """Whether another person must approve: by the policy at the request, or by today's."""
-    policies = (transfer.approval_policy, transfer.provider.approval_policy)
-    return Provider.ApprovalPolicy.OTHER_PERSON in policies
 
 
 def due_transfers() -> list[int]:
@@ -136,6 +134,8 @@ def progress(transfer: Transfer) -> Progress:
 
 def _summarize(transfer: Transfer, verified: int, total: int) -> str:
     if transfer.status == _STATUS.REQUESTED:
+        if waiting := describe_waiting(transfer):
+            return f"{waiting} Nothing was sent."
         needs_other = needs_other_person(transfer)
         return f"Waits for {'another person' if needs_other else 'somebody'} to approve it. Nothing was sent."
     if transfer.status == _STATUS.APPROVED:
@@ -146,20 +146,34 @@ def _summarize(transfer: Transfer, verified: int, total: int) -> str:
 
 
 def _list_approval(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
-    if not may_act_on_transfer(actor, Grant.Action.APPROVE, transfer):
+    if not may_take_part(actor, Grant.Action.APPROVE, transfer):
         return []
     reject = AllowedAction("reject", "Reject", "The transfer ends. Nothing was sent.")
-    is_same = needs_other_person(transfer) and find_same_people(transfer, actor)
-    if is_same or transfer.expires_at <= fetch_now():
+    if transfer.expires_at <= fetch_now():
         return [reject]
-    approve = AllowedAction(
-        "approve",
-        "Approve",
-        f"The claims of {_count(transfer.item_count)} are written at {transfer.provider.name} as "
-        "shown, if everything is still as reviewed. Otherwise nothing is sent.",
-        needs_reason=False,
-    )
+    if needs_both_sides(transfer):
+        return [*_list_consents(actor, transfer), reject]
+    if needs_other_person(transfer) and find_same_people(transfer, actor):
+        return [reject]
+    approve = AllowedAction("approve", "Approve", _describe_writing(transfer), needs_reason=False)
     return [approve, reject]
+
+
+def _list_consents(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
+    """One for each side for which `actor` may consent."""
+    found = []
+    for side in list_sides_to_consent(actor, transfer):
+        label, condition = describe_choice(transfer, side)
+        text = f"{condition} With both: {_describe_writing(transfer)}"
+        found.append(AllowedAction("approve", label, text, needs_reason=False, side=side))
+    return found
+
+
+def _describe_writing(transfer: Transfer) -> str:
+    return (
+        f"The claims of {_count(transfer.item_count)} are written at {transfer.provider.name} as "
+        "shown, if everything is still as reviewed. Otherwise nothing is sent."
+    )
 
 
 def _list_cancel(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
@@ -170,7 +184,8 @@ def _list_cancel(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
 
 def _list_undo(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     left = find_left_to_undo(transfer).count()
-    if not left or not may_act_on_transfer(actor, Grant.Action.REQUEST, transfer):
+    policy = transfer.provider.approval_policy  # the undo is a new transfer
+    if not left or not may_take_part(actor, Grant.Action.REQUEST, transfer, policy):
         return []
     consequence = (
         f"This requests a new transfer that restores the claims of {_count(left)} byte for byte, "
@@ -183,42 +198,6 @@ def _count(number: int) -> str:
     return "1 record set" if number == 1 else f"{number} record sets"
 
 
-def find_denied_side(
-    actor: Actor,
-    action: Grant.Action,
-    provider: Provider,
-    sides: Iterable[tuple[str, str]],
-    target_owner: Owner | None,
-) -> str | None:
-    """A description of the first side on which `actor` lacks `action`; None if none is lacking.
-
-    `sides` are (owner ids as they are now, comma between two, or empty; record name) of every item; without
-    any of them nothing is allowed. A release, re-format or clean-up has no target side.
-    """
-    names_of: dict[str, set[str]] = defaultdict(set)
-    all_names: set[str] = set()
-    for owner_ids, name in sides:
-        all_names.add(name)
-        for owner_id in owner_ids.split(","):
-            names_of[owner_id].add(name)
-    if not names_of:
-        return "no record sets at all"
-    owners = {owner.owner_id: owner for owner in Owner.objects.filter(owner_id__in=list(names_of))}
-    for owner_id, names in sorted(names_of.items()):
-        if not may_act(actor, action, provider=provider, owner=owners.get(owner_id), names=names):
-            return f"record sets of {owner_id}" if owner_id else "record sets that nobody owns"
-    if target_owner and not may_act(actor, action, provider=provider, owner=target_owner, names=all_names):
-        return f"record sets to {target_owner.owner_id}"
-    return None
-
-
-def may_act_on_transfer(actor: Actor, action: Grant.Action, transfer: Transfer) -> bool:
-    """Whether `actor` has `action` over both sides of every item of a stored transfer."""
-    sides = transfer.items.values_list("owner_before", "name").order_by()
-    denied = find_denied_side(actor, action, transfer.provider, sides, transfer.target_owner)
-    return denied is None
-
-
 def may_cancel(actor: Actor, transfer: Transfer) -> bool:
     """Whether `actor` may cancel: the requester may (a token only with the scope plan, and not narrowed), and
     whoever could request it."""
@@ -226,7 +205,7 @@ def may_cancel(actor: Actor, transfer: Transfer) -> bool:
     is_narrowed = actor.owner_ids is not None or actor.provider_ids is not None
     if is_requester and actor.has_scope("plan") and not is_narrowed:
         return True
-    return may_act_on_transfer(actor, Grant.Action.REQUEST, transfer)
+    return may_take_part(actor, Grant.Action.REQUEST, transfer)
 
 
 def transfers_for_display() -> QuerySet[Transfer]:

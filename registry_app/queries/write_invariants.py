@@ -1,12 +1,23 @@
 """I5, I6, I7, I8 and I10, as far as the rows of transfers and loop runs show them."""
 
 from datetime import timedelta
+from itertools import product
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from registry_app.clock import fetch_now
-from registry_app.models import Finding, LoopRun, LoopStep, Provider, Transfer, TransferItem, TransferStep
+from registry_app.models import (
+    Finding,
+    HandOver,
+    LoopRun,
+    LoopStep,
+    Provider,
+    Transfer,
+    TransferItem,
+    TransferStep,
+)
 from registry_app.queries.invariant import Invariant, Violation, first_of, violation_of
 
 _UNFINISHED_FOR = timedelta(minutes=15)
@@ -88,15 +99,30 @@ def find_unapproved_writes() -> Violation | None:
     own = Transfer.objects.filter(
         approval_policy=Provider.ApprovalPolicy.OTHER_PERSON, approved_by=F("requested_by")
     )
+    one_sided = [_find_without_both_sides(model) for model in (Transfer, HandOver)]
     late = Transfer.objects.filter(approved_at__gt=F("expires_at"))
     has_step = Exists(TransferStep.objects.filter(transfer=OuterRef("pk")))
     never_approved = Transfer.objects.filter(has_step, approved_at__isnull=True)
     return first_of(
         violation_of(other_plan, "A transfer runs, or ran, under another plan than the approved one."),
         violation_of(own, "A transfer was approved by the person who requested it."),
+        violation_of(one_sided[0], "A transfer runs, or ran, without the consents of two people."),
+        violation_of(one_sided[1], "A hand-over runs, or ran, without the consents of two people."),
         violation_of(late, "A transfer was approved after it expired."),
         violation_of(never_approved, "A transfer wrote without an approval."),
     )
+
+
+def _find_without_both_sides(model: type[Transfer] | type[HandOver]) -> QuerySet[Any]:
+    """What was approved where both sides must agree, and not by one person for each of them."""
+    approved = model._default_manager.filter(
+        approval_policy=Provider.ApprovalPolicy.BOTH_SIDES, approved_at__isnull=False
+    )
+    first, second = ("consent_by", "consent_by_issuer"), ("approved_by", "approved_by_issuer")
+    is_same = Q(consent_side="")
+    for one, other in product(first, second):
+        is_same |= Q(**{one: F(other)})
+    return approved.filter(is_same)
 
 
 def find_claimless_results() -> Violation | None:

@@ -9,48 +9,61 @@ from registry_app.actor import Actor
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import InvalidRequest, NotAllowed, RefusedBySafety, StateMoved
-from registry_app.models import UNSETTLED, Grant, Provider, Transfer, TransferItem, TransferStep
+from registry_app.models import UNSETTLED, Grant, Transfer, TransferItem, TransferStep
 from registry_app.queries.actor import find_same_people
-from registry_app.queries.transfer import DECISIONS, may_act_on_transfer, may_cancel, needs_other_person
-from registry_app.queries.transfer_items import compute_watch_until
-from registry_app.transfer.plan.frozen import find_transfer_stops
-from registry_app.transfer.plan.preconditions import (
-    find_changed_precondition,
-    find_changed_url,
-    find_ended_right,
+from registry_app.queries.approval_policy import find_policy, needs_both_sides, needs_other_person
+from registry_app.queries.consent import (
+    ChosenSide,
+    build_consent,
+    choose_side,
+    describe_side,
+    raise_if_side_without_sides,
 )
+from registry_app.queries.sides import may_act_on_both, may_take_part
+from registry_app.queries.transfer import DECISIONS, may_cancel
+from registry_app.queries.transfer_items import compute_watch_until
+from registry_app.transfer.plan.ended_rights import find_ended_right
+from registry_app.transfer.plan.frozen import find_transfer_stops
+from registry_app.transfer.plan.preconditions import find_changed_precondition, find_changed_url
 from registry_app.transfer.plan.provider_plan import compute_stored_fingerprint
 from registry_app.transfer.send.conclude import resolve_stuck_finding
 from registry_app.transfer.transfer_row import advance, find_transfer
 
-_OTHER_PERSON = Provider.ApprovalPolicy.OTHER_PERSON
 _ITEM = TransferItem.Status
 _STEP = TransferStep.Status
 _STATUS = Transfer.Status
 
 
-def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: str) -> Transfer:
+def approve_transfer(
+    actor: Actor, public_id: UUID | str | int, *, fingerprint: str, side: str | None = None
+) -> Transfer:
     """Approve the plan with this fingerprint; a worker then sends it.
 
     If the provider requires another person, requester and approver are different people, whatever rights
-    either has. Raises NotFound, NotAllowed, StateMoved (another plan, too late, somebody was first),
-    RefusedBySafety (a freeze).
+    either has. If both sides must agree, this is the consent for one of them (`side`; without it, for the
+    only one for which the actor may consent), and the second consent, of another person, approves it. Raises
+    NotFound, NotAllowed, InvalidRequest (the side must be said), StateMoved (another plan, too late, somebody
+    was first), RefusedBySafety (a freeze).
     """
     transfer = find_transfer(public_id)
-    _raise_if_may_not_approve(actor, transfer)
+    chosen = _choose_side(actor, transfer, side)
     _raise_if_not_as_reviewed(transfer, fingerprint)
     if transfer.expires_at <= fetch_now():
         raise StateMoved(
             f"The transfer expired at {transfer.expires_at:%Y-%m-%d %H:%M} UTC.", todo="Request it again."
         )
     _raise_if_stopped(transfer)
+    if chosen is not None and not chosen.is_last:
+        return _store_consent(actor, transfer, chosen)
     return advance(
         transfer,
         before=[Transfer.Status.REQUESTED],
         after=Transfer.Status.APPROVED,
         actor=actor,
+        reason=_describe_consent(transfer, chosen) if chosen else "",
+        expected={"consent_at": transfer.consent_at},
         # The stricter policy, if the provider requires more by now: the database then checks it, too.
-        approval_policy=_OTHER_PERSON if needs_other_person(transfer) else transfer.approval_policy,
+        approval_policy=find_policy(transfer),
         approved_by_id=actor.user_id,
         approved_by_issuer_id=actor.answerer_id,
         approved_by_name=actor.name[:200],
@@ -58,6 +71,34 @@ def approve_transfer(actor: Actor, public_id: UUID | str | int, *, fingerprint: 
         approved_at=fetch_now(),
         next_attempt_at=None,
     )
+
+
+def _choose_side(actor: Actor, transfer: Transfer, asked: str | None) -> ChosenSide | None:
+    """The side `actor` consents for; None where one approval is for both. Raises as `approve_transfer`."""
+    if needs_both_sides(transfer):
+        return choose_side(actor, transfer, asked)
+    raise_if_side_without_sides(transfer, asked)
+    _raise_if_may_not_approve(actor, transfer)
+    return None
+
+
+def _store_consent(actor: Actor, transfer: Transfer, chosen: ChosenSide) -> Transfer:
+    """The first of two consents, or one in place of a first one that ended: it stays requested."""
+    return advance(
+        transfer,
+        before=[_STATUS.REQUESTED],
+        after=_STATUS.REQUESTED,
+        actor=actor,
+        action="transfer.consented",
+        reason=_describe_consent(transfer, chosen),
+        expected={"consent_at": transfer.consent_at},
+        approval_policy=find_policy(transfer),
+        **build_consent(actor, chosen.side),
+    )
+
+
+def _describe_consent(transfer: Transfer, chosen: ChosenSide) -> str:
+    return f"Consented for {describe_side(transfer, chosen.side)}."
 
 
 def _raise_if_not_as_reviewed(transfer: Transfer, fingerprint: str) -> None:
@@ -81,7 +122,7 @@ def _raise_if_may_not_approve(actor: Actor, transfer: Transfer) -> None:
     same = find_same_people(transfer, actor) if needs_other_person(transfer) else ""
     if same:
         raise NotAllowed(same, todo="Ask another person who may approve.", code="other_person_needed")
-    if not may_act_on_transfer(actor, Grant.Action.APPROVE, transfer):
+    if not may_act_on_both(actor, Grant.Action.APPROVE, transfer):
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not approve transfers of these record sets.",
             todo="Ask somebody who may approve transfers of both owners.",
@@ -97,7 +138,7 @@ def _raise_if_stopped(transfer: Transfer) -> None:
 def reject_transfer(actor: Actor, public_id: UUID | str | int, *, reason: str) -> Transfer:
     """End a requested transfer; nothing was sent. Raises NotFound, NotAllowed, InvalidRequest, StateMoved."""
     transfer = find_transfer(public_id)
-    if not may_act_on_transfer(actor, Grant.Action.APPROVE, transfer):
+    if not may_take_part(actor, Grant.Action.APPROVE, transfer):
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not decide on transfers of these record sets.",
             todo="Ask somebody who may approve transfers of both owners. The requester may cancel the "
@@ -143,7 +184,7 @@ def decide_transfer(actor: Actor, public_id: UUID | str | int, *, decision: str,
     StateMoved, RefusedBySafety (send again where nothing may be sent).
     """
     transfer = find_transfer(public_id)
-    if not may_act_on_transfer(actor, Grant.Action.OPERATE, transfer):
+    if not may_act_on_both(actor, Grant.Action.OPERATE, transfer):
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not decide on transfers of these record sets.",
             todo="Ask somebody with a grant to operate for both owners.",

@@ -1,7 +1,7 @@
 """A transfer's row: found by its id, named in a sentence, moved to another status by compare-and-swap."""
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -53,24 +53,25 @@ def advance(
     reason: str = "",
     action: str = "",
     counts: dict[str, int] | None = None,
+    expected: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> Transfer:
     """Move `transfer` from one of `before` to `after` and write one audit line, in one transaction.
 
-    `fields` are further columns that change with it. `action` is the action in the audit trail, by default
-    that of the new status. A transfer that is over releases the locks on its names.
-    Raises StateMoved if its status is none of `before` any more: somebody was first.
+    `fields` are further columns that change with it, `expected` those that must still be as read. `action`
+    is the action in the audit trail, by default that of the new status. A transfer that is over releases the
+    locks on its names. Raises StateMoved if its status is none of `before` any more, or a column is not as
+    expected: somebody was first.
     """
     with transaction.atomic():
         now = fetch_now()
         if after not in Transfer.OPEN_STATUSES:
             fields.setdefault("finished_at", now)
         was = Transfer.objects.filter(pk=transfer.pk).values_list("status", flat=True).first()
-        moved = Transfer.objects.filter(pk=transfer.pk, status=was, status__in=before).update(
-            status=after, updated_at=now, **fields
-        )
+        same = Transfer.objects.filter(pk=transfer.pk, status=was, status__in=before, **(expected or {}))
+        moved = same.update(status=after, updated_at=now, **fields)
         if not moved:
-            raise _moved(transfer, was)
+            raise _moved(transfer, was, before)
         if after not in Transfer.OPEN_STATUSES:
             transfer.items.filter(lock_key__isnull=False).update(lock_key=None)
         crash_point(f"transfer.becoming_{after}")
@@ -86,10 +87,11 @@ def advance(
     return transfer
 
 
-def _moved(transfer: Transfer, was: str | None) -> StateMoved:
+def _moved(transfer: Transfer, was: str | None, before: Collection[str]) -> StateMoved:
     label = _STATUS(was).label.lower() if was else "gone"
+    now = "changed a moment ago" if was in before else f"is {label} now"
     return StateMoved(
-        f"{name_transfer(transfer).capitalize()} is {label} now.",
+        f"{name_transfer(transfer).capitalize()} {now}.",
         now="This request changed nothing.",
         todo="Open the transfer again: another person or its worker changed it first.",
     )

@@ -10,11 +10,11 @@ from django.db.models import Max
 from providers.registries.ownership import is_alias
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.actor import Actor
-from registry_app.models import Grant, Owner, RecordSet, Transfer, TransferItem, TransferStep
+from registry_app.models import Grant, Owner, Provider, RecordSet, Transfer, TransferItem, TransferStep
 from registry_app.queries.desired_set import fetch_desired_facts
 from registry_app.queries.instance import fetch_instances
 from registry_app.queries.loop import fetch_declared_set
-from registry_app.queries.transfer import find_denied_side
+from registry_app.queries.sides import find_denied_on_both, find_denied_side
 from registry_app.queries.transfer_items import find_left_to_undo
 from registry_app.transfer.plan.build_plan import build_plan_value
 from registry_app.transfer.plan.claim_key import ClaimKey, claim_key_of, describe_place, format_endpoint
@@ -78,6 +78,7 @@ def build_undo_plan(actor: Actor, original: Transfer, target_intent: str) -> Pro
         intent=target_intent,
         preconditions=add_desired(preconditions, original.provider, target, included),
         refusals=tuple(_find_refusals(actor, original, items, included)),
+        approval_policy=original.provider.approval_policy,
         confirmation_text=build_confirmation_text(_KIND.UNDO, included, "", left_behind=len(left_behind)),
     )
 
@@ -271,8 +272,14 @@ def _find_refusals(
         happened = f"Nothing of this transfer can be undone. {problems[0] if problems else ''}".strip()
         return [*refusals, Refusal("nothing_to_undo", happened, todo="See the reasons of its items.")]
     before = original.items.filter(status=TransferItem.Status.VERIFIED).values_list("owner_before", "name")
-    sides = [*before, *((item.source_owner_id, item.name) for item in included)]
-    denied = find_denied_side(actor, Grant.Action.REQUEST, original.provider, sides, None)
+    now = [(item.source_owner_id, item.name) for item in included]
+    provider, action = original.provider, Grant.Action.REQUEST
+    if provider.approval_policy == Provider.ApprovalPolicy.BOTH_SIDES:
+        names = {name for _, name in now}
+        back = [part for part in before if part[1] in names]
+        denied = find_denied_on_both(actor, action, provider, now, back)
+    else:
+        denied = find_denied_side(actor, action, provider, [*before, *now])
     if denied is not None:
         happened = f"{actor.name or 'Nobody'} may not request transfers of {denied}."
         refusals.append(Refusal("not_allowed", happened, todo="Ask somebody who may."))

@@ -1,6 +1,7 @@
 """Preview, request, list, show, approve, reject, cancel, pause, resume hand-overs, and begin their waves."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from django.core.management.base import CommandParser
@@ -83,7 +84,7 @@ class Command(DnsadminCommand):
         return compute_exit_code(row)
 
     def _approve(self, options: dict[str, Any]) -> ExitCode:
-        return self._act(options, approve_hand_over, "fingerprint")
+        return self._act(options, partial(approve_hand_over, side=options["side"]), "fingerprint")
 
     def _reject(self, options: dict[str, Any]) -> ExitCode:
         return self._act(options, reject_hand_over, "reason")

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -83,7 +84,7 @@ class Command(DnsadminCommand):
         return compute_exit_code([transfer])
 
     def _approve(self, options: dict[str, Any]) -> ExitCode:
-        return self._act(options, approve_transfer, "fingerprint")
+        return self._act(options, partial(approve_transfer, side=options["side"]), "fingerprint")
 
     def _reject(self, options: dict[str, Any]) -> ExitCode:
         return self._act(options, reject_transfer, "reason")

@@ -11,6 +11,7 @@ from registry_app.mirror.domain_filter import NegotiatedFilter, read_known_filte
 from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer
+from registry_app.queries.approval_policy import pick_strictest
 from registry_app.queries.desired_set import fetch_desired_facts
 from registry_app.queries.instance import WITH_PROFILES, fetch_instances
 from registry_app.queries.loop import fetch_declared_set
@@ -73,6 +74,11 @@ class PlanRequest:
     provider: Provider
     target: Owner | None
 
+    @property
+    def approval_policy(self) -> str:
+        """Who must approve it."""
+        return pick_strictest(self.provider.approval_policy, self.request.least_policy)
+
 
 def build_provider_plan(asked: PlanRequest) -> ProviderPlan:
     """Items, fingerprint and refusals; the confirmation text, for all providers together, comes later."""
@@ -93,7 +99,9 @@ def build_provider_plan(asked: PlanRequest) -> ProviderPlan:
     if items:
         explicit = asked.request.selection.is_explicit
         refusals += find_item_refusals(asked.provider, items, is_explicit=explicit)
-        refusals += find_permission_refusals(asked.actor, asked.provider, items, asked.target)
+        refusals += find_permission_refusals(
+            asked.actor, asked.provider, items, asked.target, asked.request.kind, asked.approval_policy
+        )
     return build_plan_value(
         provider=asked.provider,
         kind=asked.request.kind,
@@ -103,6 +111,7 @@ def build_provider_plan(asked: PlanRequest) -> ProviderPlan:
         intent=asked.request.target_intent,
         preconditions=preconditions,
         refusals=tuple(refusals),
+        approval_policy=asked.approval_policy,
     )
 
 
@@ -116,6 +125,7 @@ def build_plan_value(
     intent: str,
     preconditions: Preconditions,
     refusals: tuple[Refusal, ...],
+    approval_policy: str,
     confirmation_text: str = "",
 ) -> ProviderPlan:
     """The plan with its fingerprint and its warnings."""
@@ -132,6 +142,7 @@ def build_plan_value(
         items=items,
         fingerprint=compute_fingerprint(head, [item for item in items if not item.problem]),
         refusals=refusals,
+        approval_policy=approval_policy,
         confirmation_text=confirmation_text,
         source_owner=source,
         target_owner=target,

@@ -1,25 +1,20 @@
-"""What a plan rests on beside the zone: addresses, settings of owners, rights of requester and approver.
+"""What a plan rests on beside the zone: addresses, and settings of owners. `ended_rights` has the rights.
 
 It is part of what is reviewed. If any of it changed since, nothing more is sent.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
-
-from django.contrib.auth import get_user_model
+from typing import Any
 
 from providers.wire.endpoint import Endpoint, EndpointKey
-from registry_app.actor import Actor
 from registry_app.mirror.open_stores import describe_stores
 from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
 from registry_app.mirror.place import identify_secret, name_place
 from registry_app.mirror.registries import fetch_txt_profiles
-from registry_app.models import Grant, Owner, Provider, Transfer
-from registry_app.queries.actor import people_of
+from registry_app.models import Owner, Provider, Transfer
 from registry_app.queries.desired_set import fetch_desired_facts
 from registry_app.queries.instance import WITH_PROFILES, InstanceFacts, fetch_instances
 from registry_app.queries.loop import find_declared_version
-from registry_app.queries.transfer import POLICY_APPROVES, find_denied_side, needs_other_person
 from registry_app.transfer.plan.provider_plan import PlannedItem
 from registry_app.transfer.plan.refusals import find_target_refusals
 from registry_app.transfer.plan.verdicts import InstanceVerdicts
@@ -29,7 +24,6 @@ Preconditions = dict[str, Any]
 # An undo writes the stored bytes, whatever its owner's settings are now.
 KINDS_THAT_FORMAT = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT, Transfer.Kind.REFORMAT)
 _KINDS_WITH_A_NEW_OWNER = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT, Transfer.Kind.UNDO)
-Sides = Iterable[tuple[str, str]]
 
 
 def build_preconditions(
@@ -203,64 +197,3 @@ def _describe_caches(instances: Iterable[InstanceFacts], provider_id: int) -> di
     """For how many seconds each instance that may write at a provider uses cached claims, by its name."""
     here = (each for each in instances if each.writes_at(provider_id) and each.claim_cache_seconds)
     return {each.name: each.claim_cache_seconds or 0 for each in here}
-
-
-class EndedRight(NamedTuple):
-    """Why nothing may be sent any more. Another approval helps if the right to request it did not end."""
-
-    reason: str
-    needs_approval: bool
-
-
-class NoLongerAllowed(Exception):
-    """A step may not be stored any more. The message is the reason."""
-
-
-def find_ended_right(transfer: Transfer, sides: Sides | None = None) -> EndedRight | None:
-    """Which right of the requester or the approver ended since; None if none did.
-
-    `sides` are (owner ids, name) of the items that are checked; None: all of them. Accounts and grants
-    are read again each time, because a run may last long.
-    """
-    request = _find_ended_request(transfer, sides)
-    if request:
-        return EndedRight(request, needs_approval=False)
-    approval = _find_ended_approval(transfer, sides)
-    return EndedRight(approval, needs_approval=True) if approval else None
-
-
-def _find_ended_request(transfer: Transfer, sides: Sides | None = None) -> str:
-    """Why its requester may not request it any more; empty if they may."""
-    return _find_lost(transfer, transfer.requested_by_id, Grant.Action.REQUEST, "requested", sides)
-
-
-def _find_ended_approval(transfer: Transfer, sides: Sides | None) -> str:
-    approver_id = transfer.approved_by_id
-    by_policy = approver_id is None and transfer.approved_by_name.startswith(POLICY_APPROVES)
-    lost = "" if by_policy else _find_lost(transfer, approver_id, Grant.Action.APPROVE, "approved", sides)
-    approvers = people_of(approver_id, transfer.approved_by_issuer_id)
-    requesters = people_of(transfer.requested_by_id, transfer.requested_by_issuer_id)
-    is_other = bool(approvers and requesters) and approvers.isdisjoint(requesters)
-    if not lost and needs_other_person(transfer) and not is_other:
-        return f"{transfer.provider.name} asks for another person's approval, and there is none."
-    return lost
-
-
-def _find_lost(
-    transfer: Transfer, user_id: int | None, action: Grant.Action, did: str, sides: Sides | None
-) -> str:
-    name = transfer.requested_by_name if did == "requested" else transfer.approved_by_name
-    user = get_user_model().objects.filter(pk=user_id).first() if user_id is not None else None
-    if user is None:
-        return f"{name}, who {did} it, has no account any more."
-    if not user.is_active:
-        return f"{user.get_username()}, who {did} it, may not sign in any more."
-    # The rights of the user: those of a token are narrower, and were checked when it was used.
-    actor = Actor(kind="user", name=name, user_id=user.pk, is_superuser=bool(user.is_superuser))
-    if sides is None:
-        sides = transfer.items.values_list("owner_before", "name").order_by()
-    denied = find_denied_side(actor, action, transfer.provider, sides, transfer.target_owner)
-    if denied is None:
-        return ""
-    may = "request" if action == Grant.Action.REQUEST else "approve"
-    return f"{user.get_username()}, who {did} it, may not {may} transfers of {denied} any more."

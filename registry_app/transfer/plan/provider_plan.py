@@ -62,22 +62,19 @@ class PlannedItem:
 
 @dataclass(frozen=True)
 class ProviderPlan:
-    """The plan of a request at one provider. `items` has also those left out, with their problem."""
+    """The plan of a request at one provider. `items` has also those left out, with their problem.
+    `approval_policy`: who must approve it."""
 
     provider: Provider
     items: tuple[PlannedItem, ...]
     fingerprint: str
     refusals: tuple[Refusal, ...]
+    approval_policy: str
     confirmation_text: str = ""
     source_owner: Owner | None = None
     target_owner: Owner | None = None
     preconditions: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[Refusal, ...] = field(default=())
-
-    @property
-    def approval_policy(self) -> str:
-        """Who must approve it."""
-        return self.provider.approval_policy
 
     @property
     def verdict_counts(self) -> dict[str, int]:

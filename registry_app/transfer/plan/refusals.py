@@ -11,7 +11,7 @@ from registry_app.mirror.owner_registry import describe_disagreement, is_read_at
 from registry_app.models import Grant, Owner, Provider, Transfer, TransferItem
 from registry_app.queries.freeze import find_item_stops
 from registry_app.queries.instance import list_instances_at
-from registry_app.queries.transfer import find_denied_side
+from registry_app.queries.sides import build_taking, find_denied_on_both, find_denied_side
 from registry_app.transfer.plan.frozen import list_planned_sides
 from registry_app.transfer.plan.items import HARMLESS_CODES
 from registry_app.transfer.plan.provider_plan import PlannedItem, Refusal
@@ -134,13 +134,23 @@ def find_item_refusals(
 
 
 def find_permission_refusals(
-    actor: Actor, provider: Provider, items: Sequence[PlannedItem], target: Owner | None
+    actor: Actor,
+    provider: Provider,
+    items: Sequence[PlannedItem],
+    target: Owner | None,
+    kind: str,
+    policy: str,
 ) -> list[Refusal]:
-    """Why `actor` may not request this, for each current owner and for the target."""
+    """Why `actor` may not request this, for each current owner and for the target; where both sides must
+    agree, a right on one of them is enough."""
     sides = [(item.source_owner_id, item.name) for item in items if not item.problem]
     if not sides:
         return []  # an empty plan is refused as such, and is never stored
-    denied = find_denied_side(actor, Grant.Action.REQUEST, provider, sides, target)
+    if policy == Provider.ApprovalPolicy.BOTH_SIDES:
+        taking = build_taking(kind, sides, target)
+        denied = find_denied_on_both(actor, Grant.Action.REQUEST, provider, sides, taking)
+    else:
+        denied = find_denied_side(actor, Grant.Action.REQUEST, provider, sides, target)
     if denied is None:
         return []
     happened = f"{actor.name or 'Nobody'} may not request transfers of {denied} at {provider.name}."

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 
 from providers.wire.canonical_name import InvalidName, canonical_name
 from registry_app.errors import InvalidRequest, NotFound
-from registry_app.models import Claim, RecordSet, Transfer
+from registry_app.models import Claim, Provider, RecordSet, Transfer
 from registry_app.queries.named_row import build_suffix_query, read_name
 from registry_app.transfer.plan.items import REMOVABLE
 
@@ -49,7 +49,8 @@ class Selection:
 class TransferRequest:
     """A request as it was typed. `fingerprints` are those of the reviewed preview, by provider id; empty if
     there was none. `whole_names`: a transfer includes the other types of the same owner at each name (and set
-    identifier), selected or not."""
+    identifier), selected or not. `least_policy`: an approval policy that holds where the provider's asks for
+    less."""
 
     kind: str
     selection: Selection
@@ -59,6 +60,7 @@ class TransferRequest:
     ticket: str = ""
     confirmation: str = ""
     whole_names: bool = True
+    least_policy: str = Provider.ApprovalPolicy.NONE
     fingerprints: Mapping[int, str] = field(default_factory=lambda: _NO_FINGERPRINTS)
 
 

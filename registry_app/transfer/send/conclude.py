@@ -11,6 +11,7 @@ from registry_app.queries.transfer_items import compute_watch_until, is_given_ba
 from registry_app.reconcile.findings.draft import FindingDraft, compute_fingerprint
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
 from registry_app.reconcile.sync import sync_under_lease
+from registry_app.transfer.plan.ended_rights import EndedRight
 from registry_app.transfer.send.session import LeasedTransfer, store_outcomes
 from registry_app.transfer.send.steps import ARRIVED_LATE, HALF_DONE
 from registry_app.transfer.transfer_row import advance, name_transfer
@@ -60,8 +61,9 @@ def end_stale(leased: LeasedTransfer, reason: str) -> None:
         )
 
 
-def withdraw_approval(leased: LeasedTransfer, reason: str) -> None:
+def withdraw_approval(leased: LeasedTransfer, ended: EndedRight) -> None:
     """Set it back to requested, because a right ended that its approval depended on. Not a byte was sent."""
+    reason = ended.reason
     with leased.fenced():
         advance(
             leased.transfer,
@@ -72,10 +74,12 @@ def withdraw_approval(leased: LeasedTransfer, reason: str) -> None:
             action="transfer.approval_ended",
             status_reason=f"{reason} Nothing was sent. It needs an approval again.",
             approved_by=None,
+            approved_by_issuer=None,
             approved_by_name="",
             approved_fingerprint="",
             approved_at=None,
             next_attempt_at=None,
+            **ended.consent,
         )
 
 

@@ -16,13 +16,9 @@ from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable, StateMoved
 from registry_app.mirror.baseline import ImplausibleResponse
 from registry_app.models import Transfer, TransferItem
+from registry_app.transfer.plan.ended_rights import NoLongerAllowed, find_ended_right
 from registry_app.transfer.plan.frozen import find_transfer_stops
-from registry_app.transfer.plan.preconditions import (
-    NoLongerAllowed,
-    find_changed_precondition,
-    find_changed_url,
-    find_ended_right,
-)
+from registry_app.transfer.plan.preconditions import find_changed_precondition, find_changed_url
 from registry_app.transfer.plan.provider_plan import compute_stored_fingerprint
 from registry_app.transfer.send.conclude import conclude, end_stale, withdraw_approval
 from registry_app.transfer.send.item_plan import names_of
@@ -105,7 +101,7 @@ def _begin(leased: LeasedTransfer) -> bool:
         return False
     ended = find_ended_right(transfer)
     if ended is not None:
-        withdraw_approval(leased, ended.reason) if ended.needs_approval else end_stale(leased, ended.reason)
+        withdraw_approval(leased, ended) if ended.needs_approval else end_stale(leased, ended.reason)
         return False
     with leased.fenced():
         leased.transfer = advance(

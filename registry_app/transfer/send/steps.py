@@ -14,7 +14,7 @@ from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import decode_change_set_strict
 from registry_app.models import StepStatus, Transfer, TransferItem, TransferStep
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, describe_place, format_endpoint
-from registry_app.transfer.plan.preconditions import NoLongerAllowed, find_ended_right
+from registry_app.transfer.plan.ended_rights import NoLongerAllowed, find_ended_right
 from registry_app.transfer.send.change_sets import Earlier, store_changes_in, zone_changes_in
 from registry_app.transfer.send.item_plan import ItemOutcome, ItemPlan, StepTarget, key_of, names_of, plan_of
 from registry_app.transfer.send.live_zone import LiveZone
