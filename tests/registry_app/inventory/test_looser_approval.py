@@ -1,6 +1,7 @@
 """A stricter approval policy holds at once; a looser one waits for a second administrator, or for a day."""
 
 from datetime import timedelta
+from itertools import permutations
 
 import pytest
 from django.contrib.auth.models import User
@@ -14,7 +15,7 @@ from registry_app.inventory.approval_change import (
     cancel_looser_approval,
     confirm_looser_approval,
 )
-from registry_app.inventory.provider import change_provider, register_provider
+from registry_app.inventory.provider import change_provider, delete_provider, register_provider
 from registry_app.models import ApprovalChange, AuditEntry, Finding, Provider
 from tests.factories import make_administrator, make_provider
 from tests.registry_app.admin.world import address, read_text, sign_in
@@ -22,7 +23,7 @@ from tests.registry_app.api.client import API, make_client, read
 from tests.registry_app.transfer.world import make_actor
 
 pytestmark = pytest.mark.django_db
-NONE, OTHER = "none", "other_person"
+NONE, OTHER, BOTH = "none", "other_person", "both_sides"
 
 
 def _admin(username: str) -> Actor:
@@ -107,6 +108,37 @@ def test_an_account_that_was_just_made_or_changed_is_no_second_administrator() -
     assert _policy() == NONE
 
 
+def test_policies_are_ordered_from_none_to_another_person_to_both_sides() -> None:
+    alice, bob = _admin("alice"), _admin("bob")
+    for number, (before, after) in enumerate(permutations((NONE, OTHER, BOTH), 2)):
+        provider = make_provider(f"zone-{number}", approval_policy=before)
+
+        change_provider(alice, provider.pk, {"approval_policy": after})
+        waits = ApprovalChange.objects.filter(provider=provider, status="pending").exists()
+        if waits:
+            provider.refresh_from_db()
+            assert provider.approval_policy == before
+            confirm_looser_approval(bob, provider.pk)
+
+        provider.refresh_from_db()
+        assert provider.approval_policy == after
+        assert waits is ((before, after) in ((OTHER, NONE), (BOTH, NONE), (BOTH, OTHER)))
+
+
+def test_another_looser_policy_that_is_asked_for_takes_the_place_of_the_first() -> None:
+    provider = make_provider(approval_policy=BOTH)
+    alice, bob = _admin("alice"), _admin("bob")
+
+    for policy in (OTHER, NONE):
+        change_provider(alice, provider.pk, {"approval_policy": policy})
+    confirm_looser_approval(bob, provider.pk)
+
+    assert _policy() == NONE
+    assert not _has_finding()
+    ended = ApprovalChange.objects.order_by("pk").values_list("to_policy", "status")
+    assert list(ended) == [(OTHER, "cancelled"), (NONE, "effective")]
+
+
 @pytest.mark.parametrize("ended", ["cancelled", "asked to stay strict", "asker is no administrator"])
 def test_what_was_dropped_never_holds(ended: str) -> None:
     provider = make_provider()
@@ -127,25 +159,41 @@ def test_what_was_dropped_never_holds(ended: str) -> None:
         confirm_looser_approval(_admin("bob"), provider.pk)
 
 
+@pytest.mark.parametrize(("strict_policy", "policy"), [(OTHER, NONE), (BOTH, OTHER), (BOTH, NONE)])
 @pytest.mark.parametrize("way", ["registered", "moved there", "deleted and registered"])
-def test_no_second_name_for_an_address_asks_for_less(way: str) -> None:
+def test_no_second_name_for_an_address_asks_for_less(way: str, strict_policy: str, policy: str) -> None:
     alice = _admin("alice")
-    values = {"name": "strict", "url": "http://127.0.0.1:9001", "approval_policy": OTHER}
+    values = {"name": "strict", "url": "http://127.0.0.1:9001", "approval_policy": strict_policy}
     strict = register_provider(alice, values)
-    other = make_provider("loose", url="http://127.0.0.1:9002", approval_policy=NONE)
+    other = make_provider("loose", url="http://127.0.0.1:9002", approval_policy=policy)
     if way == "deleted and registered":
-        strict.delete()
+        delete_provider(alice, strict.pk)
 
     def act() -> None:
         if way == "moved there":
             change_provider(alice, other.pk, {"url": "http://127.0.0.1:9001/"})
         else:
-            register_provider(alice, {**values, "name": "second", "approval_policy": NONE})
+            register_provider(alice, {**values, "name": "second", "approval_policy": policy})
 
     with pytest.raises(RefusedBySafety) as refused:
         act()
 
     assert refused.value.code == "looser_than_namesake"
+    assert Provider.ApprovalPolicy(strict_policy).label in refused.value.happened
+
+
+def test_without_a_policy_a_second_name_would_ask_for_another_person_which_may_be_less() -> None:
+    alice = _admin("alice")
+    values = {"url": "http://127.0.0.1:9001"}
+    for number, policy in enumerate((OTHER, BOTH)):
+        strict = register_provider(alice, {**values, "name": f"strict-{number}", "approval_policy": policy})
+
+    with pytest.raises(RefusedBySafety) as refused:
+        register_provider(alice, {**values, "name": "second"})
+    register_provider(alice, {**values, "name": "as strict", "approval_policy": BOTH})
+
+    assert refused.value.code == "looser_than_namesake"
+    assert strict.name in refused.value.happened
 
 
 def test_a_program_sees_what_is_pending_and_confirms_or_cancels_it() -> None:

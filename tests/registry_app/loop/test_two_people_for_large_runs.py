@@ -1,4 +1,4 @@
-"""At a provider that asks for another person's approval, a run beyond the thresholds needs two people."""
+"""Where a provider asks for another person, or for both sides, a run beyond the thresholds needs two people."""
 
 from datetime import timedelta
 
@@ -34,8 +34,9 @@ def _is_untouched(world: World) -> bool:
     return world.change_sets() == []
 
 
-def test_one_person_confirms_in_vain_and_the_second_has_it_done() -> None:
-    with open_parking(ZONE, approval_policy="other_person") as world:
+@pytest.mark.parametrize("policy", ["other_person", "both_sides"])
+def test_one_person_confirms_in_vain_and_the_second_has_it_done(policy: str) -> None:
+    with open_parking(ZONE, approval_policy=policy) as world:
         loop = declare(world, [])
         alice, bob = _person("alice"), _person("bob")
 

@@ -117,6 +117,11 @@ def make_callers() -> list[Caller]:
             _make(f"{action} everywhere", Reach(action)),
             _make(f"{action} at own provider", Reach(action, provider="own")),
             _make(f"{action} for own owner", Reach(action, owner="own-owner")),
+            *(
+                [_make(f"{action} for who takes own names", Reach(action, owner="third-owner"))]
+                if action != "operate"
+                else []
+            ),
             _make(f"{action} below own name", Reach(action, suffix="own.example.org")),
             _make(f"{action} below another name", Reach(action, suffix="nothing.invalid")),
             _make(f"{action} narrowed by all", Reach(action, "own", "own-owner", "own.example.org")),

@@ -80,6 +80,71 @@ def on_both_sides(action: str, *scopes: str) -> Rule:
     return rule
 
 
+def for_giver(action: str) -> Rule:
+    def rule(caller: Caller, side: Side) -> bool:
+        return caller.covers(action, side.key, side.owner.owner_id, [side.name])
+
+    rule.__name__ = action
+    return rule
+
+
+def for_taker(action: str) -> Rule:
+    def rule(caller: Caller, side: Side) -> bool:
+        return caller.covers(action, side.key, side.target.owner_id, [side.name])
+
+    rule.__name__ = action
+    return rule
+
+
+def on_one_side(action: str) -> Rule:
+    """Where both sides must agree, a grant over one of them is enough."""
+
+    def rule(caller: Caller, side: Side) -> bool:
+        return for_giver(action)(caller, side) or for_taker(action)(caller, side)
+
+    rule.__name__ = action
+    return rule
+
+
+def steers_one_side(*scopes: str) -> Rule:
+    """Requests on one side, or operates on both."""
+
+    def rule(caller: Caller, side: Side) -> bool:
+        may = on_one_side("request")(caller, side) and set(scopes) <= caller.scopes
+        return may or on_both_sides("operate", *scopes)(caller, side)
+
+    rule.__name__ = "request"
+    return rule
+
+
+def consent_to_transfer(for_side: str) -> Callable[[Side], Mapping[str, Any]]:
+    return lambda side: {
+        "fingerprint": side.transfers["requested"].plan_fingerprint,
+        "side": for_side,
+    }
+
+
+def consent_to_hand_over(for_side: str) -> Callable[[Side], Mapping[str, Any]]:
+    return lambda side: {"fingerprint": side.hand_overs["requested"].fingerprint, "side": for_side}
+
+
+def must_agree(side: Side) -> object:
+    """Both sides of what moves at its provider."""
+    return Provider.objects.filter(pk=side.provider.pk).update(
+        approval_policy=Provider.ApprovalPolicy.BOTH_SIDES
+    )
+
+
+def must_agree_to_a_hand_over(side: Side) -> None:
+    enforce_both(side)
+    must_agree(side)
+
+
+def must_agree_to_a_new_hand_over(side: Side) -> None:
+    clear_hand_overs(side)
+    must_agree(side)
+
+
 def steers(*scopes: str) -> Rule:
     """Requests or operates on both sides."""
 
@@ -406,5 +471,59 @@ MORE_ACTS: dict[tuple[str, str, str], Operation] = {
         on_both_sides("operate", "apply"),
         of_transfer("needs_operator"),
         lambda _: {"decision": "look_again", "reason": "It may show by now."},
+    ),
+    **{
+        ("post", "transfers/<transfer:public_id>/approve/", f"for the {each}"): Operation(
+            rule,
+            of_transfer("requested"),
+            consent_to_transfer(each),
+            before=must_agree,
+        )
+        for each, rule in (("giver", for_giver("approve")), ("taker", for_taker("approve")))
+    },
+    **{
+        ("post", "hand-overs/<transfer:public_id>/approve/", f"for the {each}"): Operation(
+            rule,
+            of_hand_over("requested"),
+            consent_to_hand_over(each),
+            before=must_agree_to_a_hand_over,
+        )
+        for each, rule in (("giver", for_giver("approve")), ("taker", for_taker("approve")))
+    },
+    ("post", "transfers/", "where both sides agree"): Operation(
+        on_one_side("request"), body=transfer_of, before=must_agree
+    ),
+    ("post", "transfers/<transfer:public_id>/reject/", "where both sides agree"): Operation(
+        on_one_side("approve"), of_transfer("requested"), _reason, before=must_agree
+    ),
+    ("post", "transfers/<transfer:public_id>/cancel/", "where both sides agree"): Operation(
+        on_one_side("request"), of_transfer("requested"), _reason, before=must_agree
+    ),
+    ("post", "transfers/<transfer:public_id>/undo/", "where both sides agree"): Operation(
+        on_one_side("request"),
+        of_transfer("verified"),
+        lambda _: {"reason": "It was wrong.", "confirmation": "undo 1 record set"},
+        before=must_agree,
+    ),
+    ("post", "transfers/<transfer:public_id>/decide/", "where both sides agree"): Operation(
+        on_both_sides("operate", "apply"),
+        of_transfer("needs_operator"),
+        lambda _: {"decision": "keep_as_is", "reason": "It stays."},
+        before=must_agree,
+    ),
+    ("post", "hand-overs/", "where both sides agree"): Operation(
+        on_one_side("request"), body=hand_over_of, before=must_agree_to_a_new_hand_over
+    ),
+    ("post", "hand-overs/<transfer:public_id>/reject/", "where both sides agree"): Operation(
+        on_one_side("approve"), of_hand_over("requested"), _reason, before=must_agree
+    ),
+    **{
+        ("post", f"hand-overs/<transfer:public_id>/{act}/", "where both sides agree"): Operation(
+            steers_one_side("plan"), of_hand_over("running"), _reason, before=must_agree
+        )
+        for act in ("cancel", "pause")
+    },
+    ("post", "hand-overs/<transfer:public_id>/resume/", "where both sides agree"): Operation(
+        steers_one_side("apply"), of_hand_over("paused"), _reason, before=must_agree
     ),
 }

@@ -1,7 +1,7 @@
 """Every address of the web admin, and who may. One that is not here fails the test that collects them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,11 +17,18 @@ from tests.registry_app.rights.expected_of_the_api import (
     action_of,
     administers,
     are_all_restored,
+    consent_to_hand_over,
+    consent_to_transfer,
     endpoint_of,
+    for_giver,
+    for_taker,
     is_restored,
     may_never,
+    must_agree,
+    must_agree_to_a_hand_over,
     of,
     on_both_sides,
+    on_one_side,
     operates_all,
     operates_everywhere,
     operates_its_guarded_name,
@@ -355,6 +362,18 @@ ACTS_ON_TRANSFERS: dict[str, Button] = {
     )
     for act, (status, action) in _ACTS_ON_TRANSFERS.items()
 }
+_CONSENTS = (("giver", for_giver("approve")), ("taker", for_taker("approve")))
+for _side, _rule in _CONSENTS:
+    ACTS_ON_TRANSFERS[f"consent for the {_side}"] = replace(
+        ACTS_ON_TRANSFERS["approve"],
+        rule=_rule,
+        form=consent_to_transfer(_side),
+        before=must_agree,
+    )
+for _act, _one_side in (("reject", on_one_side("approve")), ("cancel", on_one_side("request"))):
+    ACTS_ON_TRANSFERS[f"{_act} where both sides agree"] = replace(
+        ACTS_ON_TRANSFERS[_act], rule=_one_side, before=must_agree
+    )
 
 
 def _act_on_hand_over(act: str, status: str, rule: Rule) -> Button:
@@ -372,3 +391,10 @@ ACTS_ON_HAND_OVERS: dict[str, Button] = {
     **{act: _act_on_hand_over(act, "running", steers()) for act in ("cancel", "pause", "next_wave")},
     "resume": _act_on_hand_over("resume", "paused", steers()),
 }
+for _side, _rule in _CONSENTS:
+    ACTS_ON_HAND_OVERS[f"consent for the {_side}"] = replace(
+        ACTS_ON_HAND_OVERS["approve"],
+        rule=_rule,
+        form=consent_to_hand_over(_side),
+        before=must_agree_to_a_hand_over,
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.contrib.auth.models import User
@@ -142,7 +143,9 @@ def test_the_requester_may_consent_for_one_side_and_not_for_the_other() -> None:
 
 
 def _by_token(person: Actor, issuer: Actor | None) -> Actor:
-    return replace(person, kind="token", name=f"{person.name} (ci)", issuer_id=issuer and issuer.user_id)
+    return replace(
+        person, kind="token", name=f"{person.name} (ci)", issuer_id=issuer.user_id if issuer else None
+    )
 
 
 def _list_one_person_twice() -> Iterable[tuple[str, Actor, Actor]]:
@@ -261,7 +264,7 @@ def test_only_one_of_two_consents_for_one_side_wins() -> None:
     with open_world(approval_policy=BOTH):
         transfer = request(alice, ask())
 
-        results = side_by_side([lambda each=each: consent(each, transfer) for each in people[:2]])
+        results = side_by_side([partial(consent, each, transfer) for each in people[:2]])
         transfer.refresh_from_db()
         winner = transfer.consent_by_name
         assert consent(people[2], transfer).status == STATUS.APPROVED
