@@ -1,4 +1,4 @@
-"""Where a provider asks for another person, or for both sides, a run beyond the thresholds needs two people."""
+"""Where two people must agree, a run beyond the thresholds needs the confirmation of both."""
 
 from datetime import timedelta
 
