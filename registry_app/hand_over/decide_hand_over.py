@@ -18,7 +18,8 @@ from registry_app.queries.consent import (
     ChosenSide,
     build_consent,
     choose_side,
-    describe_side,
+    describe_consent,
+    describe_needed_owners,
     raise_if_side_without_sides,
 )
 from registry_app.queries.freeze import find_send_stops
@@ -57,7 +58,7 @@ def approve_hand_over(
         [_STATUS.REQUESTED],
         _STATUS.RUNNING,
         action="hand_over.approved",
-        about=f"Consented for {describe_side(row, chosen.side)}." if chosen else "",
+        about=describe_consent(row, chosen) if chosen else "",
         expected={"consent_at": row.consent_at},
         # The stricter policy, if the provider requires more by now: the database then checks it, too.
         approval_policy=find_policy(row),
@@ -97,7 +98,7 @@ def _store_consent(actor: Actor, row: HandOver, chosen: ChosenSide) -> HandOver:
         [_STATUS.REQUESTED],
         _STATUS.REQUESTED,
         action="hand_over.consented",
-        about=f"Consented for {describe_side(row, chosen.side)}.",
+        about=describe_consent(row, chosen),
         expected={"consent_at": row.consent_at},
         approval_policy=find_policy(row),
         **build_consent(actor, chosen.side),
@@ -108,13 +109,13 @@ def _raise_if_may_not_approve(actor: Actor, row: HandOver) -> None:
     same = find_same_people(row, actor) if needs_other_person(row) else ""
     if same:
         raise NotAllowed(same, todo="Ask another person who may approve.", code="other_person_needed")
-    _raise_if_not(actor, is_allowed=may_act_on_both(actor, Grant.Action.APPROVE, row))
+    _raise_if_not(actor, row, is_allowed=may_act_on_both(actor, Grant.Action.APPROVE, row))
 
 
 def reject_hand_over(actor: Actor, public_id: UUID | str | int, *, reason: str) -> HandOver:
     """End one that waits for approval. Raises NotFound, NotAllowed, InvalidRequest, StateMoved."""
     row = find_hand_over(public_id)
-    _raise_if_not(actor, is_allowed=may_take_part(actor, Grant.Action.APPROVE, row))
+    _raise_if_not(actor, row, is_allowed=may_take_part(actor, Grant.Action.APPROVE, row))
     if not reason.strip():
         raise InvalidRequest("The rejection has no reason.", fields={"reason": ["Say why."]})
     return advance_row(actor, row, [_STATUS.REQUESTED], _STATUS.REJECTED, reason=reason)
@@ -128,7 +129,7 @@ def cancel_hand_over(actor: Actor, public_id: UUID | str | int, *, reason: str =
     StateMoved.
     """
     row = find_hand_over(public_id)
-    _raise_if_not(actor, is_allowed=may_cancel_hand_over(actor, row))
+    _raise_if_not(actor, row, is_allowed=may_cancel_hand_over(actor, row))
     with transaction.atomic():
         cancelled = advance_row(actor, row, HandOver.UNFINISHED_STATUSES, _STATUS.CANCELLED, reason=reason)
         _cancel_transfers(actor, cancelled)
@@ -189,15 +190,16 @@ def start_next_wave(actor: Actor, public_id: UUID | str | int, *, reason: str = 
 
 def _find_to_steer(actor: Actor, public_id: UUID | str | int) -> HandOver:
     row = find_hand_over(public_id)
-    _raise_if_not(actor, is_allowed=may_steer_hand_over(actor, row))
+    _raise_if_not(actor, row, is_allowed=may_steer_hand_over(actor, row))
     return row
 
 
-def _raise_if_not(actor: Actor, *, is_allowed: bool) -> None:
+def _raise_if_not(actor: Actor, row: HandOver, *, is_allowed: bool) -> None:
     if not is_allowed:
+        needed = describe_needed_owners(row)
         raise NotAllowed(
-            f"{actor.name or 'Nobody'} may not do this for all names and both owners of the hand-over.",
-            todo="Ask somebody with a grant for both owners.",
+            f"{actor.name or 'Nobody'} may not do this for all names of the hand-over and {needed}.",
+            todo=f"Ask somebody with a grant for {needed}.",
         )
 
 

@@ -197,11 +197,11 @@ def _raise_if_may_not(actor: Actor, request: HandOverRequest, names: Iterable[st
         for owner in owners
         if not may_act(actor, Grant.Action.REQUEST, provider=provider, owner=owner, names=listed)
     ]
-    is_one_enough = provider.approval_policy == Provider.ApprovalPolicy.BOTH_SIDES
-    if len(denied) > is_one_enough:
+    most = 1 if provider.approval_policy == Provider.ApprovalPolicy.BOTH_SIDES else 0
+    if len(denied) > most:
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not request transfers of all these names for "
-            f"{' or '.join(denied) if is_one_enough else denied[0]}.",
+            f"{' or '.join(denied)}.",
             todo="Ask somebody who may, or select fewer names.",
         )
 

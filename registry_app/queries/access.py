@@ -33,10 +33,11 @@ def may_act(
     `owner` is the owner on the side asked about; None (an unmanaged record set, an orphan) is covered
     only by a grant that is not narrowed to an owner.
     """
+    suffixes = fetch_reach(actor, action, provider=provider, owner=owner)
+    if not suffixes:
+        return False  # the names, perhaps of a query, need not be read
     asked = set(names)
-    return bool(asked) and not find_names_out_of_reach(
-        actor, action, provider=provider, owner=owner, names=asked
-    )
+    return bool(asked) and all(_is_below_any(name, suffixes) for name in asked)
 
 
 def find_names_out_of_reach(

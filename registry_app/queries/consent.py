@@ -17,8 +17,7 @@ from registry_app.queries.sides import (
     Part,
     Reviewed,
     Side,
-    find_denied_side,
-    list_side,
+    find_denied_on_side,
     may_act_on_side,
     name_side,
     other_side,
@@ -82,6 +81,11 @@ def build_consent_lines(row: Reviewed) -> list[tuple[str, Consent | None]]:
     return [(describe_side(row, side), given.get(side)) for side in Side]
 
 
+def describe_needed_owners(row: Reviewed) -> str:
+    """For how many of its owners somebody needs a grant to request, reject or cancel it."""
+    return "one of its owners" if needs_both_sides(row) else "both owners"
+
+
 def describe_waiting(row: Reviewed) -> str:
     """Whose consent it waits for, in one or two sentences; empty if for nobody's."""
     missing = list_missing_sides(row)
@@ -110,36 +114,45 @@ def find_lost_right(
     return "" if denied is None else f"{user.get_username()}, who {did}, may not {denied} any more."
 
 
-def find_lost_consent(
-    row: Reviewed, side: str, user_id: int | None, name: str, items: Iterable[Part] | None = None
-) -> str:
-    """Why a person's consent for one side counts no more; empty if it does. `items` as in `list_side`."""
+class _Person(NamedTuple):
+    """Who consented: the user, and who issued the token that was used."""
 
-    def find_denied(actor: Actor) -> str | None:
-        denied = find_denied_side(actor, _APPROVE, row.provider, list_side(row, side, items))
-        return None if denied is None else f"consent for {denied}"
-
-    return find_lost_right(user_id, name, f"consented for {describe_side(row, side)}", find_denied)
+    user_id: int | None
+    issuer_id: int | None
+    name: str
 
 
 def find_ended_consent(row: Reviewed, items: Iterable[Part] | None = None) -> str:
-    """Why the first consent counts no more; empty if it does, or if there is none."""
+    """Why the first consent counts no more; empty if it does, or if there is none. `items` as in
+    `list_side`."""
     if not row.consent_side:
         return ""
-    return find_lost_consent(row, row.consent_side, row.consent_by_id, row.consent_by_name, items)
+    person = _Person(row.consent_by_id, row.consent_by_issuer_id, row.consent_by_name)
+    return _find_lost_consent(row, row.consent_side, person, items)
 
 
 def find_last_ended_consent(row: Reviewed, items: Iterable[Part] | None = None) -> str:
     """Why the second consent, which is the approval, counts no more; empty if it does."""
-    side = other_side(row.consent_side)
-    return find_lost_consent(row, side, row.approved_by_id, row.approved_by_name, items)
+    person = _Person(row.approved_by_id, row.approved_by_issuer_id, row.approved_by_name)
+    return _find_lost_consent(row, other_side(row.consent_side), person, items)
+
+
+def _find_lost_consent(row: Reviewed, side: str, person: _Person, items: Iterable[Part] | None) -> str:
+    def find_denied(actor: Actor) -> str | None:
+        denied = find_denied_on_side(actor, _APPROVE, row, side, items)
+        return None if denied is None else f"consent for {denied}"
+
+    did = f"consented for {describe_side(row, side)}"
+    lost = find_lost_right(person.user_id, person.name, did, find_denied)
+    if not lost and not people_of(person.user_id, person.issuer_id):
+        return f"{person.name}, who {did}, used a token, and it is not known any more who issued it."
+    return lost
 
 
 def has_two_people(row: Reviewed) -> bool:
-    """Whether the two consents are known to be of two people."""
+    """Whether the two consents are of two people, as far as they are known."""
     first = people_of(row.consent_by_id, row.consent_by_issuer_id)
-    second = people_of(row.approved_by_id, row.approved_by_issuer_id)
-    return bool(first and second) and first.isdisjoint(second)
+    return first.isdisjoint(people_of(row.approved_by_id, row.approved_by_issuer_id))
 
 
 def list_sides_to_consent(actor: Actor, row: Reviewed) -> list[Side]:
@@ -148,6 +161,14 @@ def list_sides_to_consent(actor: Actor, row: Reviewed) -> list[Side]:
     if _find_same_consenter(row, actor, missing):
         return []
     return [side for side in missing if may_act_on_side(actor, _APPROVE, row, side)]
+
+
+def describe_consent(row: Reviewed, chosen: ChosenSide) -> str:
+    """A consent in the audit trail; `row` is as it was before."""
+    text = f"Consented for {describe_side(row, chosen.side)}."
+    if chosen.is_last or not row.consent_side:
+        return text
+    return f"{text} The consent of {row.consent_by_name} counts no more."
 
 
 def describe_choice(row: Reviewed, side: Side) -> tuple[str, str]:
@@ -234,14 +255,12 @@ def _find_same_consenter(row: Reviewed, actor: Actor, missing: list[Side]) -> st
         return "Both sides must agree, and it is not known who is behind this consent."
     if len(missing) > 1:
         return ""
-    first = people_of(row.consent_by_id, row.consent_by_issuer_id)
-    if not first:
-        return "Both sides must agree, and it is not known who is behind the first consent."
     if actor.user_id == row.consent_by_id:
         return (
             f"You consented for {describe_side(row, row.consent_side)} already, and another person has to "
             f"consent for {describe_side(row, missing[0])}."
         )
+    first = people_of(row.consent_by_id, row.consent_by_issuer_id)
     return find_shared_person(first, actor, "one consent or of the other")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from registry_app.actor import Actor
 from registry_app.models import Consented, Grant, HandOver, Owner, Provider, Transfer, TransferItem
-from registry_app.queries.access import may_act
+from registry_app.queries.access import may_act, may_act_everywhere
 from registry_app.queries.approval_policy import find_policy
 
 Side = Consented.Side
@@ -23,18 +23,14 @@ def other_side(side: str) -> Side:
     return Side.TAKER if side == Side.GIVER else Side.GIVER
 
 
-def list_side(row: Reviewed, side: str, items: Iterable[Part] | None = None) -> Iterable[Part]:
+def list_side(row: Transfer, side: str, items: Iterable[Part] | None = None) -> Iterable[Part]:
     """Who gives, or takes, each name. `items`: current owners and names of those that are asked about; None:
     all of them."""
-    if isinstance(row, HandOver):
-        names = row.items.order_by().values_list("name", flat=True) if items is None else _names_of(items)
-        owner = row.from_owner if side == Side.GIVER else row.to_owner
-        return [(owner.owner_id, name) for name in names]
     given = row.items.values_list("owner_before", "name").order_by() if items is None else items
     if side == Side.GIVER:
         return given
     if row.undo_of is not None:
-        return _list_former(row.undo_of, _names_of(given))
+        return _list_former(row.undo_of, [name for _, name in given])
     return build_taking(row.kind, given, row.target_owner)
 
 
@@ -50,10 +46,6 @@ def _list_former(original: Transfer, names: Iterable[str]) -> list[Part]:
     wanted = set(names)
     rows = original.items.filter(status=TransferItem.Status.VERIFIED).order_by()
     return [part for part in rows.values_list("owner_before", "name") if part[1] in wanted]
-
-
-def _names_of(items: Iterable[Part]) -> list[str]:
-    return [name for _, name in items]
 
 
 def find_denied_side(
@@ -93,19 +85,33 @@ def find_denied_on_both(
     return None if None in denied else " or ".join(dict.fromkeys(filter(None, denied)))
 
 
+def find_denied_on_side(
+    actor: Actor, action: Grant.Action, row: Reviewed, side: str, items: Iterable[Part] | None = None
+) -> str | None:
+    """A description of one side if `actor` lacks `action` there; None if not. `items` as in `list_side`."""
+    if isinstance(row, Transfer):
+        return find_denied_side(actor, action, row.provider, list_side(row, side, items))
+    owner = row.from_owner if side == Side.GIVER else row.to_owner
+    if items is None:
+        names = row.items.order_by().values_list("name", flat=True)
+        is_for_all = may_act_everywhere(actor, action, provider=row.provider, owner=owner)
+        # There may be many, and a grant that is not narrowed to names covers them as it covers one.
+        asked: Iterable[str] = names[:1] if is_for_all else names
+    else:
+        asked = [name for _, name in items]
+    is_allowed = may_act(actor, action, provider=row.provider, owner=owner, names=asked)
+    return None if is_allowed else f"record sets of {owner.owner_id}"
+
+
 def may_act_on_side(actor: Actor, action: Grant.Action, row: Reviewed, side: str) -> bool:
     """Whether `actor` has `action` over one side of all of it."""
-    return find_denied_side(actor, action, row.provider, list_side(row, side)) is None
+    return find_denied_on_side(actor, action, row, side) is None
 
 
 def may_act_on_both(actor: Actor, action: Grant.Action, row: Reviewed) -> bool:
     """Whether `actor` has `action` over both sides of all of it."""
     if isinstance(row, HandOver):
-        names = list(row.items.order_by().values_list("name", flat=True))
-        owners = (row.from_owner, row.to_owner)
-        return all(
-            may_act(actor, action, provider=row.provider, owner=owner, names=names) for owner in owners
-        )
+        return all(may_act_on_side(actor, action, row, side) for side in Side)
     sides = row.items.values_list("owner_before", "name").order_by()
     return find_denied_side(actor, action, row.provider, sides, row.target_owner) is None
 

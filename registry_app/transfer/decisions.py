@@ -16,7 +16,8 @@ from registry_app.queries.consent import (
     ChosenSide,
     build_consent,
     choose_side,
-    describe_side,
+    describe_consent,
+    describe_needed_owners,
     raise_if_side_without_sides,
 )
 from registry_app.queries.sides import may_act_on_both, may_take_part
@@ -60,7 +61,7 @@ def approve_transfer(
         before=[Transfer.Status.REQUESTED],
         after=Transfer.Status.APPROVED,
         actor=actor,
-        reason=_describe_consent(transfer, chosen) if chosen else "",
+        reason=describe_consent(transfer, chosen) if chosen else "",
         expected={"consent_at": transfer.consent_at},
         # The stricter policy, if the provider requires more by now: the database then checks it, too.
         approval_policy=find_policy(transfer),
@@ -90,15 +91,11 @@ def _store_consent(actor: Actor, transfer: Transfer, chosen: ChosenSide) -> Tran
         after=_STATUS.REQUESTED,
         actor=actor,
         action="transfer.consented",
-        reason=_describe_consent(transfer, chosen),
+        reason=describe_consent(transfer, chosen),
         expected={"consent_at": transfer.consent_at},
         approval_policy=find_policy(transfer),
         **build_consent(actor, chosen.side),
     )
-
-
-def _describe_consent(transfer: Transfer, chosen: ChosenSide) -> str:
-    return f"Consented for {describe_side(transfer, chosen.side)}."
 
 
 def _raise_if_not_as_reviewed(transfer: Transfer, fingerprint: str) -> None:
@@ -141,8 +138,8 @@ def reject_transfer(actor: Actor, public_id: UUID | str | int, *, reason: str) -
     if not may_take_part(actor, Grant.Action.APPROVE, transfer):
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not decide on transfers of these record sets.",
-            todo="Ask somebody who may approve transfers of both owners. The requester may cancel the "
-            "transfer.",
+            todo=f"Ask somebody who may approve transfers of {describe_needed_owners(transfer)}. The "
+            "requester may cancel the transfer.",
         )
     if not reason.strip():
         raise InvalidRequest("The rejection has no reason.", fields={"reason": ["Say why."]})
@@ -165,7 +162,8 @@ def cancel_transfer(actor: Actor, public_id: UUID | str | int, *, reason: str) -
     if not may_cancel(actor, transfer):
         raise NotAllowed(
             f"{actor.name or 'Nobody'} may not cancel this transfer.",
-            todo="Ask the requester, or somebody who may request transfers of both owners.",
+            todo="Ask the requester, or somebody who may request transfers of "
+            f"{describe_needed_owners(transfer)}.",
         )
     return advance(
         transfer,

@@ -1,6 +1,7 @@
 """A consent lasts no longer than the right of who gave it; the other one stays."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -14,15 +15,26 @@ from registry_app.queries.transfer import progress
 from registry_app.transfer.decisions import decide_transfer
 from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.factories import make_administrator
 from tests.registry_app.transfer.test_both_sides import (
     ACTION,
     BOTH,
+    audited,
     consent,
     make_blue,
     make_green,
     sides_of,
 )
-from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, open_world, owners, request
+from tests.registry_app.transfer.world import (
+    BLUE,
+    GREEN,
+    ask,
+    make_actor,
+    make_alice,
+    open_world,
+    owners,
+    request,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STATUS = Transfer.Status
@@ -63,9 +75,11 @@ def test_a_first_consent_that_ended_is_missing_again_and_the_next_one_takes_its_
         second = consent(charlie, transfer)
         between = (second.status, _consents(transfer))
         third = consent(dora, transfer)
+        reasons = [reason for action, _, reason in audited(transfer) if action == "transfer.consented"]
 
     assert "bob, who consented for blue-cluster (gives), " in summary
     assert offered == ["giver"]
+    assert reasons[1] == "Consented for green-cluster (takes). The consent of bob counts no more."
     assert between == (STATUS.REQUESTED, [("taker", "charlie")])
     assert (third.status, _consents(transfer)) == (
         STATUS.APPROVED,
@@ -99,6 +113,31 @@ def test_what_was_approved_waits_for_the_side_whose_consent_ended_before_it_was_
     assert left == [(side, name) for name, side in sides.items() if name not in lost]
     assert all(f"{name}, who consented for " in reason for name in lost)
     assert AuditEntry.objects.filter(action="transfer.approval_ended").count() == 1
+
+
+@pytest.mark.parametrize("is_approved", [False, True])
+def test_a_consent_counts_no_more_once_nobody_knows_who_issued_its_token(is_approved: bool) -> None:
+    root = make_actor(make_administrator())
+    alice, bob, dora, charlie = make_alice(), make_blue("bob"), make_blue("dora"), make_green("charlie")
+    by_token = replace(bob, kind="token", name="bob (ci)", issuer_id=root.user_id)
+    with open_world(approval_policy=BOTH) as world:
+        transfer = request(alice, ask())
+        consent(by_token, transfer)
+        if is_approved:
+            consent(charlie, transfer)
+
+        _delete("root")
+        run_transfer(transfer.pk)
+        sent = len(world.change_sets())
+        offered = sides_of(dora, transfer)
+        consent(dora, transfer)
+        if not is_approved:
+            consent(charlie, transfer)
+        run_transfer(transfer.pk)
+
+        transfer.refresh_from_db()
+        assert transfer.status == STATUS.VERIFIED, transfer.status_reason
+    assert (sent, offered) == (0, ["giver"])
 
 
 def test_the_requester_needs_a_right_over_one_side_and_no_less() -> None:
