@@ -8,6 +8,7 @@ from tests.registry_app.admin.world import (
     address,
     make_claim,
     make_fresh_provider,
+    make_hand_over,
     make_transfer,
     read_text,
     sign_in,
@@ -83,6 +84,26 @@ def test_a_hostile_transfer_is_escaped() -> None:
     assert SCRIPT not in page
     assert "\u202e" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_hostile_owners_and_people_are_escaped_where_both_sides_consent() -> None:
+    provider = make_fresh_provider(approval_policy="both_sides")
+    blue, green = make_owner(f"b{SCRIPT}{OVERRIDE}"), make_owner(f"g{SCRIPT}{OVERRIDE}")
+    gone = {"consent_side": "giver", "consent_by_name": SCRIPT, "consent_at": provider.accepted_at}
+    policy = {"approval_policy": "both_sides"}
+    transfers = [make_transfer(provider, blue, green, **policy, **more) for more in ({}, gone)]
+    hand_overs = [make_hand_over(provider, blue, green, **policy, **more) for more in ({}, gone)]
+    client = sign_in(make_administrator())
+
+    pages = [
+        read_text(client.get(address(page, row.pk)))
+        for page, rows in (("transfer_change", transfers), ("handover_change", hand_overs))
+        for row in rows
+    ]
+
+    assert [page.count("<h3>Consent for ") for page in pages] == [2, 2, 2, 2]
+    assert all("who consented for" in page for page in pages[1::2])
+    assert not [page for page in pages if SCRIPT in page or "\u202e" in page]
 
 
 def test_a_filter_that_was_typed_comes_back_escaped() -> None:

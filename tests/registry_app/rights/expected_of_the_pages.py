@@ -113,7 +113,7 @@ _NOUNS: dict[str, Place] = {
     "transfer": lambda side: {"object_id": side.transfers["verified"].pk},
     "handover": lambda side: {"object_id": side.hand_overs["running"].pk},
     "auditentry": lambda _: {"object_id": 1},
-    "grant": lambda _: {"object_id": 1},
+    "grant": by_object("grant"),
     "apitoken": by_object("token"),
 }
 # Django's own screens of people, and of sign-ins that failed: administrators'.
