@@ -15,6 +15,7 @@ from registry_app.queries.transfer import progress
 from registry_app.transfer.decisions import decide_transfer
 from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.depth import deep_after
 from tests.factories import make_administrator
 from tests.registry_app.transfer.test_both_sides import (
     ACTION,
@@ -60,7 +61,7 @@ def _consents(transfer: Transfer) -> list[tuple[str, str]]:
     return [(each.side, each.by) for each in list_consents(transfer)]
 
 
-@pytest.mark.parametrize("end", _ENDS)
+@pytest.mark.parametrize("end", deep_after(1, _ENDS))
 def test_a_first_consent_that_ended_is_missing_again_and_the_next_one_takes_its_place(
     end: Callable[[str], None],
 ) -> None:
@@ -87,7 +88,7 @@ def test_a_first_consent_that_ended_is_missing_again_and_the_next_one_takes_its_
     )
 
 
-@pytest.mark.parametrize("ended", ["bob", "charlie", "both"])
+@pytest.mark.parametrize("ended", deep_after(1, ["bob", "charlie", "both"]))
 def test_what_was_approved_waits_for_the_side_whose_consent_ended_before_it_was_sent(ended: str) -> None:
     people = {"bob": make_blue("bob"), "charlie": make_green("charlie")}
     alice, others = make_alice(), {"bob": make_blue("dora"), "charlie": make_green("emil")}
@@ -163,7 +164,7 @@ def test_the_requester_needs_a_right_over_one_side_and_no_less() -> None:
     assert "alice, who requested it, may not request transfers of record sets of" in staying.status_reason
 
 
-@pytest.mark.parametrize("who", ["bob", "charlie"])
+@pytest.mark.parametrize("who", deep_after(1, ["bob", "charlie"]))
 def test_a_transfer_under_way_stops_before_its_next_step(who: str, settings: Settings) -> None:
     settings.DNSADMIN_LONGEST_RUN = timedelta(0)  # it gives way after each batch
     alice, bob, charlie = make_alice(), make_blue("bob"), make_green("charlie")
