@@ -43,6 +43,14 @@ class Consent:
     at: datetime
 
 
+class Choice(NamedTuple):
+    """A consent that somebody may give: for which side, what its button says, and what is missing then."""
+
+    side: Side
+    label: str
+    condition: str
+
+
 class ChosenSide(NamedTuple):
     """The side somebody consents for, and whether the other side consented already."""
 
@@ -155,12 +163,25 @@ def has_two_people(row: Reviewed) -> bool:
     return first.isdisjoint(people_of(row.approved_by_id, row.approved_by_issuer_id))
 
 
-def list_sides_to_consent(actor: Actor, row: Reviewed) -> list[Side]:
-    """The sides for which `actor` may consent now."""
+def list_choices(actor: Actor, row: Reviewed) -> list[Choice]:
+    """One for each side for which `actor` may consent now."""
     missing = _list_open_sides(row)
     if _find_same_consenter(row, actor, missing):
         return []
-    return [side for side in missing if may_act_on_side(actor, _APPROVE, row, side)]
+    return [
+        _build_choice(row, side, is_last=len(missing) == 1)
+        for side in missing
+        if may_act_on_side(actor, _APPROVE, row, side)
+    ]
+
+
+def _build_choice(row: Reviewed, side: Side, *, is_last: bool) -> Choice:
+    condition = f"{describe_side(row, other_side(side))} must consent, too."
+    return Choice(
+        side,
+        f"Consent for {describe_side(row, side)}",
+        "This is the second of two consents." if is_last else condition,
+    )
 
 
 def describe_consent(row: Reviewed, chosen: ChosenSide) -> str:
@@ -169,14 +190,6 @@ def describe_consent(row: Reviewed, chosen: ChosenSide) -> str:
     if chosen.is_last or not row.consent_side:
         return text
     return f"{text} The consent of {row.consent_by_name} counts no more."
-
-
-def describe_choice(row: Reviewed, side: Side) -> tuple[str, str]:
-    """What the button for a consent says, and what is still missing then."""
-    label = f"Consent for {describe_side(row, side)}"
-    if row.consent_side == other_side(side):
-        return label, "This is the second of two consents."
-    return label, f"{describe_side(row, other_side(side))} must consent, too."
 
 
 def choose_side(actor: Actor, row: Reviewed, asked: str | None) -> ChosenSide:

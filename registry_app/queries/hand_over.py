@@ -10,7 +10,7 @@ from registry_app.clock import fetch_now
 from registry_app.models import PROVIDER_SECRETS, Grant, HandOver, HandOverItem
 from registry_app.queries.actor import find_same_people
 from registry_app.queries.approval_policy import needs_both_sides, needs_other_person
-from registry_app.queries.consent import describe_choice, list_sides_to_consent
+from registry_app.queries.consent import list_choices
 from registry_app.queries.provider import build_free_query
 from registry_app.queries.sides import may_act_on_both, may_take_part
 
@@ -135,12 +135,11 @@ def _list_approval(actor: Actor, row: HandOver) -> list[HandOverAction]:
 
 def _list_consents(actor: Actor, row: HandOver) -> list[HandOverAction]:
     """One for each side for which `actor` may consent."""
-    found = []
-    for side in list_sides_to_consent(actor, row):
-        label, condition = describe_choice(row, side)
-        text = f"{condition} With both: {_describe_moving(row)}"
-        found.append(HandOverAction("approve", label, text, side=side))
-    return found
+    then = f"With both: {_describe_moving(row)}"
+    return [
+        HandOverAction("approve", label, f"{condition} {then}", side=side)
+        for side, label, condition in list_choices(actor, row)
+    ]
 
 
 def _describe_moving(row: HandOver) -> str:

@@ -15,7 +15,7 @@ from registry_app.clock import fetch_now
 from registry_app.models import PROVIDER_SECRETS, Grant, Transfer, TransferItem, TransferStep
 from registry_app.queries.actor import find_same_people
 from registry_app.queries.approval_policy import needs_both_sides, needs_other_person
-from registry_app.queries.consent import describe_choice, describe_waiting, list_sides_to_consent
+from registry_app.queries.consent import describe_waiting, list_choices
 from registry_app.queries.provider import build_due_query, build_free_query
 from registry_app.queries.sides import may_act_on_both, may_take_part
 from registry_app.queries.transfer_items import find_left_to_undo
@@ -161,12 +161,11 @@ def _list_approval(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
 
 def _list_consents(actor: Actor, transfer: Transfer) -> list[AllowedAction]:
     """One for each side for which `actor` may consent."""
-    found = []
-    for side in list_sides_to_consent(actor, transfer):
-        label, condition = describe_choice(transfer, side)
-        text = f"{condition} With both: {_describe_writing(transfer)}"
-        found.append(AllowedAction("approve", label, text, needs_reason=False, side=side))
-    return found
+    then = f"With both: {_describe_writing(transfer)}"
+    return [
+        AllowedAction("approve", label, f"{condition} {then}", needs_reason=False, side=side)
+        for side, label, condition in list_choices(actor, transfer)
+    ]
 
 
 def _describe_writing(transfer: Transfer) -> str:

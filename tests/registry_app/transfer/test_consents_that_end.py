@@ -11,7 +11,7 @@ from pytest_django import Settings
 from registry_app.errors import RefusedBySafety
 from registry_app.models import AuditEntry, Grant, Transfer
 from registry_app.queries.consent import list_consents
-from registry_app.queries.transfer import progress
+from registry_app.queries.transfer import allowed_actions, progress
 from registry_app.transfer.decisions import decide_transfer
 from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
@@ -73,6 +73,7 @@ def test_a_first_consent_that_ended_is_missing_again_and_the_next_one_takes_its_
         end("bob")
         transfer = Transfer.objects.get(pk=transfer.pk)
         summary, offered = progress(transfer).summary, sides_of(dora, transfer)
+        told = allowed_actions(charlie, transfer)[0].consequence
         second = consent(charlie, transfer)
         between = (second.status, _consents(transfer))
         third = consent(dora, transfer)
@@ -80,6 +81,7 @@ def test_a_first_consent_that_ended_is_missing_again_and_the_next_one_takes_its_
 
     assert "bob, who consented for blue-cluster (gives), " in summary
     assert offered == ["giver"]
+    assert told.startswith("blue-cluster (gives) must consent, too.")
     assert reasons[1] == "Consented for green-cluster (takes). The consent of bob counts no more."
     assert between == (STATUS.REQUESTED, [("taker", "charlie")])
     assert (third.status, _consents(transfer)) == (
