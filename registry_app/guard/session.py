@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from time import sleep
 from typing import Any
 
@@ -30,11 +31,13 @@ from registry_app.writes.session import (
     open_session,
 )
 from registry_app.writes.step import resume_steps, settle_step
+from registry_app.writes.zone_reader import LastZones, ZoneReader
 
 _logger = structlog.get_logger(__name__)
 _PURPOSE = "guard"
 _FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.05, 0.5, 1.5
 _MOST_ENDPOINTS = 1_000_000
+_LAST_ZONES = LastZones(most_bytes=128 * 2**20)
 
 
 @dataclass(kw_only=True)
@@ -43,6 +46,11 @@ class GuardSession(WriteSession):
     deleted: that is not implausible."""
 
     removed: Counts = NOTHING
+
+    @cached_property
+    def zone_reader(self) -> ZoneReader:
+        """One that knows what earlier sessions read: they come one after the other."""
+        return ZoneReader(self.provider, self.client, self.profiles, _LAST_ZONES)
 
     def read(self, names: Collection[str]) -> Zone:
         """What is there at canonical names and all that are linked with them. Raises ProviderError, WireError

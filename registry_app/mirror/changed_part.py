@@ -1,7 +1,7 @@
 """The part of a response that must be read because some of its elements changed. Pure."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -53,23 +53,20 @@ def select_changed(
     None where only a whole reading can tell, and for more than `most` elements."""
     if diff.elements and not diff.heads:
         return None  # there is no chunk that could take them
-    new = _describe_new(diff, max_items)
-    if new is None or "" in diff.gone:
+    described = describe_new([diff.elements[each] for each in diff.new], max_items=max_items)
+    if described is None or "" in diff.gone:
         return None
+    new = dict(zip(diff.new, described, strict=True))
     known = diff.collect_name_keys(new)
-    near = {*(each.name for each in new.values()), *diff.gone, *names_beside}
-    names: set[str] | None = near
-    if name_links is not None:
-        names = name_links.reach(near, lambda name: compute_name_key(name) in known, limit=most)
+    near = {*(each.name for each in described), *diff.gone, *names_beside}
+    names = reach_names(near, name_links, lambda name: compute_name_key(name) in known, most=most)
     if names is None:
         return None
-    # What was set aside is read each time: a record set that is gone may be it.
-    wanted = frozenset(map(compute_name_key, names)).union([SET_ASIDE_KEY])
-    selected = [diff.elements[each] for each in diff.select(wanted, new)]
+    selected = [diff.elements[each] for each in diff.select(list_wanted(names), new)]
     chunks = diff.draft_changed(new)
     if len(selected) > most or any(len(chunk.hashes) > LARGEST_CHUNK for chunk in chunks):
         return None
-    return Selection(selected, frozenset(names), new, chunks)
+    return Selection(selected, names, new, chunks)
 
 
 @dataclass(frozen=True)
@@ -140,15 +137,33 @@ def may_be_linked_by_name(endpoints: Iterable[Endpoint]) -> bool:
     return all(endpoint.dns_name.isascii() for endpoint in endpoints if endpoint.record_type.upper() == "TXT")
 
 
-def _describe_new(diff: ElementDiff, max_items: int) -> Mapping[int, Element] | None:
-    """The new elements by their position; None where one of them is set aside, or may claim more than its
+def reach_names(
+    near: Collection[str],
+    name_links: NameLinks | None,
+    may_exist: Callable[[str], bool],
+    *,
+    most: float = math.inf,
+) -> frozenset[str] | None:
+    """Names, with `name_links` and all that is linked with them; None for more than `most`."""
+    if name_links is None:
+        return frozenset(near)
+    found = name_links.reach(near, may_exist, limit=most)
+    return None if found is None else frozenset(found)
+
+
+def list_wanted(names: Iterable[str]) -> frozenset[int]:
+    """The name keys of names, and that of what was set aside, which is read each time: a record set that is
+    gone may be it."""
+    return frozenset(map(compute_name_key, names)).union([SET_ASIDE_KEY])
+
+
+def describe_new(elements: Sequence[msgspec.Raw], *, max_items: int) -> list[Element] | None:
+    """What the index keeps of new elements; None where one of them is set aside, or may claim more than its
     canonical name says."""
     try:
-        decoded = decode_records(
-            join_elements([diff.elements[each] for each in diff.new]), max_items=max_items
-        )
+        decoded = decode_records(join_elements(elements), max_items=max_items)
     except WireError:
         return None  # the whole body is no better, and its reading says what is wrong
     if decoded.set_aside or not may_be_linked_by_name(decoded.endpoints):
         return None
-    return dict(zip(diff.new, map(describe_element, decoded.endpoints), strict=True))
+    return list(map(describe_element, decoded.endpoints))

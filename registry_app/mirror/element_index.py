@@ -2,9 +2,9 @@
 
 import struct
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, Self
 
 import msgspec
 
@@ -72,10 +72,15 @@ def describe_elements(decoded: DecodedRecords) -> list[Element]:
 
 
 class Tally(NamedTuple):
-    """The kinds of some elements, a byte for each, and their name keys."""
+    """The kinds of some elements, a byte for each, and their name keys with their kinds by chunks."""
 
     kinds: bytes
-    name_keys: Sequence[int]
+    chunks: Sequence[tuple[Sequence[int], bytes]]
+
+    @classmethod
+    def of_chunks(cls, chunks: Sequence[tuple[Sequence[int], bytes]]) -> Self:
+        """All elements of chunks."""
+        return cls(b"".join(kinds for _, kinds in chunks), chunks)
 
     def count(self, *kinds: ElementKind) -> int:
         """How many are of these kinds."""
@@ -86,10 +91,16 @@ class Tally(NamedTuple):
         texts = self.count(ElementKind.TEXTS, ElementKind.TEXTS_AND_CLAIMS)
         return Counts(self.count(ElementKind.RECORD_SET), texts, self.count(ElementKind.CLAIMS))
 
-    def at(self, name_keys: Collection[int]) -> "Tally":
+    def at(self, name_keys: frozenset[int]) -> "Tally":
         """Those that have one of these name keys."""
-        found = [pair for pair in zip(self.kinds, self.name_keys, strict=True) if pair[1] in name_keys]
-        return Tally(bytes(kind for kind, _ in found), [key for _, key in found])
+        pairs = [
+            pair
+            for keys, kinds in self.chunks
+            if not name_keys.isdisjoint(keys)
+            for pair in zip(keys, kinds, strict=True)
+            if pair[0] in name_keys
+        ]
+        return Tally.of_chunks([([key for key, _ in pairs], bytes(kind for _, kind in pairs))])
 
 
 class ChunkHead(NamedTuple):

@@ -1,7 +1,6 @@
 """An index in memory that follows the responses of a provider, one after the other. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
 from typing import TypeVar
 
 from providers.wire.elements import sum_hashes
@@ -62,8 +61,7 @@ class RollingIndex:
 
     def tally(self) -> Tally:
         """All its elements, counted."""
-        name_keys = list(chain.from_iterable(head.name_keys for head in self.heads))
-        return Tally(b"".join(head.kinds for head in self.heads), name_keys)
+        return Tally.of_chunks([(head.name_keys, head.kinds) for head in self.heads])
 
     def _keep(self, draft: ChunkDraft) -> None:
         self._hashes[draft.number] = join_hashes(draft.hashes)

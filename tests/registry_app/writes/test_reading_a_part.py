@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from providers.client.provider_client import ProviderClient
 from providers.registries.claim import TxtProfile
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import Endpoint
@@ -20,7 +21,7 @@ from registry_app.mirror.registries import NO_REGISTRIES, fetch_txt_profiles
 from registry_app.mirror.snapshot import Snapshot, build_snapshot, decode_snapshot
 from registry_app.mirror.view import AtNames
 from registry_app.models import Provider, RegistryProfile
-from registry_app.writes.zone_reader import ZoneReader, ZoneReading
+from registry_app.writes.zone_reader import LastZones, ZoneReader, ZoneReading
 from tests.depth import PARTIAL_READINGS
 from tests.factories import make_provider
 from tests.faults import read_faults
@@ -38,12 +39,26 @@ _TXT_KINDS = (ElementKind.CLAIMS, ElementKind.TEXTS_AND_CLAIMS)
 
 
 class _Served:
-    """A provider, and the reader of a session that reads it."""
+    """A provider, and the reader of a session that reads it. Sessions know the last response of the one
+    before where there are `last_zones`."""
 
-    def __init__(self, provider: Provider, reference: ReferenceProvider, reader: ZoneReader) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        reference: ReferenceProvider,
+        client: ProviderClient,
+        last_zones: LastZones | None = None,
+    ) -> None:
         self._provider = provider
         self._reference = reference
-        self._reader = reader
+        self._client = client
+        self._last_zones = last_zones
+        self.begin_session()
+
+    def begin_session(self) -> None:
+        """Read with another reader from now on."""
+        profiles = fetch_txt_profiles(self._provider)
+        self._reader = ZoneReader(self._provider, self._client, profiles, self._last_zones)
 
     def read(
         self, zone: Sequence[Endpoint], names: Collection[str] | None, *, with_changed: bool = False
@@ -54,12 +69,12 @@ class _Served:
 
 
 @contextmanager
-def _serve(provider: Provider) -> Iterator[_Served]:
+def _serve(provider: Provider, last_zones: LastZones | None = None) -> Iterator[_Served]:
     with ReferenceProvider() as reference:
         Provider.objects.filter(pk=provider.pk).update(url=reference.url)
         provider.refresh_from_db()
         with build_client(provider) as client:
-            yield _Served(provider, reference, ZoneReader(provider, client, fetch_txt_profiles(provider)))
+            yield _Served(provider, reference, client, last_zones)
 
 
 def _make_provider(zone: Sequence[Endpoint], *, has_index: bool = True) -> Provider:
@@ -118,6 +133,7 @@ def _describe_at(snapshot: Snapshot, names: Collection[str]) -> list[object]:
     st.lists(_EDITS, min_size=1, max_size=4),
     st.sets(st.sampled_from(range(len(PROFILES)))),
     st.booleans(),
+    st.booleans(),
     st.randoms(use_true_random=False),
 )
 def test_after_any_changes_a_part_says_what_the_whole_says(
@@ -125,6 +141,7 @@ def test_after_any_changes_a_part_says_what_the_whole_says(
     edits: list[tuple[list[Endpoint], float, str]],
     chosen: set[int],
     has_index: bool,
+    has_last_zones: bool,
     dice: random.Random,
 ) -> None:
     RegistryProfile.objects.all().delete()
@@ -132,8 +149,10 @@ def test_after_any_changes_a_part_says_what_the_whole_says(
         RegistryProfile.objects.create(name=f"profile {number}", **PROFILES[number])
     provider = _make_provider([*zone, *_OTHERS], has_index=has_index)
     profiles, accepted = fetch_txt_profiles(provider), [*zone, *_OTHERS]
-    with _serve(provider) as served:
+    with _serve(provider, LastZones(most_bytes=2**20) if has_last_zones else None) as served:
         for fresh, gone, order in edits:
+            if dice.random() < 0.5:
+                served.begin_session()
             zone = _edit(zone, fresh, gone, dice)
             if order:
                 dice.shuffle(zone)
@@ -240,3 +259,32 @@ def test_what_appears_in_an_empty_zone_is_counted(has_index: bool) -> None:
 
     assert [each.item_count for each in readings] == [0, 2, 2, 0, 2]
     assert readings[-1].shown == count_endpoints(zone)
+
+
+@pytest.mark.django_db
+def test_the_next_session_decodes_what_changed_since_the_last_one() -> None:
+    provider = _make_provider(_OTHERS, has_index=False)
+    other = make_record("app-00050.example.org", targets=("192.0.2.99",))
+    changed = [*_OTHERS[:100], other, *_OTHERS[101:]]
+
+    with _serve(provider, LastZones(most_bytes=2**20)) as served:
+        first = served.read(_OTHERS, set())
+        served.begin_session()
+        second = served.read(changed, set())
+        with_changed = served.read(changed, set(), with_changed=True)
+
+    assert first.names is None
+    assert second.decoded.endpoints == changed[100:102]
+    # It is not known what changed since a snapshot that was accepted.
+    assert with_changed.names is None
+
+
+@pytest.mark.django_db
+def test_the_oldest_responses_are_forgotten() -> None:
+    last_zones = LastZones(most_bytes=3 * len(encode_endpoints(_OTHERS)) // 2)
+    providers = [_make_provider(_OTHERS, has_index=False) for _ in range(2)]
+    for provider in providers:
+        with _serve(provider, last_zones) as served:
+            served.read(_OTHERS, set())
+
+    assert [last_zones.find(each) is not None for each in providers] == [False, True]
