@@ -32,7 +32,7 @@ from registry_app.guard.unit import Caller, Judged, Refusal, Unit, UnitKey
 from registry_app.guard.zone import Zone
 from registry_app.mirror.domain_filter import read_known_filter
 from registry_app.models import GuardEndpoint, GuardRule, GuardStep, HeldDelete, Provider, StepStatus
-from registry_app.queries.freeze import fetch_stops, find_send_stops
+from registry_app.queries.freeze import fetch_stops, find_restore_stops
 from registry_app.queries.guard_endpoint import find_shared_suffixes
 from registry_app.queries.record_set import find_other_below
 from registry_app.reconcile.failure import describe_failure
@@ -99,9 +99,8 @@ def _apply(session: GuardSession, endpoint: GuardEndpoint, change_set: ChangeSet
 
 def _raise_if_restored(provider: Provider) -> None:
     """A freeze is decided name by name; nothing passes a database that was restored."""
-    for stop in find_send_stops(provider):
-        if stop.code != "frozen":
-            raise Unavailable(stop.happened, todo=stop.todo)
+    for stop in find_restore_stops(provider):
+        raise Unavailable(stop.happened, todo=stop.todo)
 
 
 def _build_caller(endpoint: GuardEndpoint, provider: Provider, now: datetime) -> Caller:

@@ -104,7 +104,6 @@ class KnownResponse:
         self._places = places
         # Behind each chunk is a comma, or the closing bracket.
         self._starts = list(accumulate((each.size + 1 for each in chunks), initial=1))
-        self._count = sum(len(each.kinds) for each in chunks)
         self._view = memoryview(body)
 
     def may_have(self, name: str) -> bool:
@@ -121,6 +120,7 @@ class KnownResponse:
                 found += [element for element, key in pairs if key in name_keys]
         return found
 
+    @cached_property
     def tally(self) -> Tally:
         """All its elements, counted."""
         return Tally.of_chunks([(each.name_keys, each.kinds) for each in self._chunks])
@@ -135,7 +135,7 @@ class KnownResponse:
         if regions is None or parts is None or not all(parts):
             return None
         before = [each for region in regions for each in self._describe(region)]
-        count = self._count - len(before) + sum(map(len, parts))
+        count = len(self.tally.kinds) - len(before) + sum(map(len, parts))
         found = Difference(self, body, regions, before, parts)
         is_small = len(found.new) <= max(_MOST_NEW, _LARGEST_SHARE_NEW * count)
         return found if count <= max_items and is_small else None
@@ -145,7 +145,9 @@ class KnownResponse:
     ) -> "KnownResponse":
         """That of the next response, which has `parts` in place of the chunks of `regions`."""
         chunks: list[_Chunk] = []
-        places: _Places | None = self._places if len(self._places) <= 2 * self._count + _MOST_NEW else None
+        places: _Places | None = (
+            self._places if len(self._places) <= 2 * len(self.tally.kinds) + _MOST_NEW else None
+        )
         end = 0
         for region, part in zip(regions, parts, strict=True):
             chunks += self._chunks[end : region.first]
@@ -163,9 +165,15 @@ class KnownResponse:
         """What is not in the next response as it was. `close` is where that ends."""
         regions: list[_Region] = []
         index, position, count = 0, 1, len(self._chunks)
+        run = 1
         while index < count:
-            if self._is_at(index, body, position, close):
-                position, index = position + self._chunks[index].size + 1, index + 1
+            run = min(run, count - index)
+            if self._are_at(index, index + run, body, position, close):
+                position += self._starts[index + run] - self._starts[index]
+                index, run = index + run, 2 * run
+                continue
+            if run > 1:
+                run = 1
                 continue
             following = self._find_following(index, body, position, close)
             if following is None:
@@ -177,18 +185,19 @@ class KnownResponse:
             regions.append(_Region(count, count, position, close))
         return regions
 
-    def _is_at(self, index: int, body: bytes, position: int, close: int) -> bool:
-        end = position + self._chunks[index].size
+    def _are_at(self, first: int, last: int, body: bytes, position: int, close: int) -> bool:
+        """Whether the chunks `first` to `last`, this one not included, are there."""
+        end = position + self._starts[last] - self._starts[first] - 1
         is_end = end == close or (end < close and body[end] == _COMMA)
-        return is_end and body.startswith(self._bytes(index), position)
+        return is_end and body.startswith(self._bytes(first, last), position)
 
     def _find_following(self, index: int, body: bytes, position: int, close: int) -> tuple[int, int] | None:
         """The next chunk that is there, and where."""
         for later in range(index + 1, min(index + 1 + _CHUNKS_AHEAD, len(self._chunks))):
             ahead = self._starts[later + 1] - self._starts[index] + _BYTES_AHEAD
-            place = body.find(self._bytes(later), position, min(position + ahead, close))
-            is_between = place == position or body[place - 1] == _COMMA
-            if place >= 0 and is_between and self._is_at(later, body, place, close):
+            place = body.find(self._bytes(later, later + 1), position, min(position + ahead, close))
+            is_between = place == position or (place > position and body[place - 1] == _COMMA)
+            if is_between and self._are_at(later, later + 1, body, place, close):
                 return later, place
         return None
 
@@ -197,7 +206,7 @@ class KnownResponse:
         while last > first:
             start = end - self._chunks[last - 1].size
             is_behind = start > position and body[start - 1] == _COMMA
-            if not (is_behind and body.startswith(self._bytes(last - 1), start)):
+            if not (is_behind and body.startswith(self._bytes(last - 1, last), start)):
                 break
             last, end = last - 1, start - 1
         return _Region(first, last, position, end)
@@ -225,11 +234,11 @@ class KnownResponse:
             elements = map(bytes, self._cut(index))
             yield from map(_Described, elements, chunk.name_keys, chunk.kinds)
 
-    def _bytes(self, index: int) -> memoryview:
-        return self._view[self._starts[index] : self._starts[index + 1] - 1]
+    def _bytes(self, first: int, last: int) -> memoryview:
+        return self._view[self._starts[first] : self._starts[last] - 1]
 
     def _cut(self, index: int) -> list[msgspec.Raw]:
-        text = b"[%b]" % bytes(self._bytes(index))
+        text = b"[%b]" % bytes(self._bytes(index, index + 1))
         return cut_elements(text, max_items=len(text)) or []
 
 

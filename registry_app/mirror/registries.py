@@ -58,11 +58,6 @@ class Registries:
 NO_REGISTRIES = Registries()
 
 
-def fetch_registries(provider: Provider) -> Registries:
-    """Database read."""
-    return build_registries(provider, fetch_profiles_at(provider))
-
-
 def build_registries(provider: Provider, profiles: Sequence[ProfileAt]) -> Registries:
     """Of the profiles at a provider. Another database read only where some instances keep no claims."""
     named = [each.row for each in profiles if each.is_named]

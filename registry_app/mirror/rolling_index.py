@@ -59,6 +59,7 @@ class RollingIndex:
         fetch = self._source.fetch_names if self._source else None
         return self._fetch(indexes, self._names, split_names, fetch)
 
+    @property
     def tally(self) -> Tally:
         """All its elements, counted."""
         return Tally.of_chunks([(head.name_keys, head.kinds) for head in self.heads])

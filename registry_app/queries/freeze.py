@@ -174,7 +174,7 @@ Side = tuple[str, Collection[str]]
 def find_send_stops(provider: Provider) -> list[SendStop]:
     """Why nothing may be sent to `provider` at this moment: freezes, and a database that was restored."""
     freezes = _find_freezes(provider, lambda each: None if each.is_narrowed else "")
-    return [*freezes, *_find_restore(provider)]
+    return [*freezes, *find_restore_stops(provider)]
 
 
 def find_owner_stops(provider: Provider, owner_id: str = "", *, in_part: bool = False) -> list[SendStop]:
@@ -184,7 +184,7 @@ def find_owner_stops(provider: Provider, owner_id: str = "", *, in_part: bool = 
     def describe(freeze: Freeze) -> str | None:
         return "" if _is_of(freeze, owner_id) and (in_part or not freeze.has_names) else None
 
-    return [*_find_freezes(provider, describe), *_find_restore(provider)]
+    return [*_find_freezes(provider, describe), *find_restore_stops(provider)]
 
 
 def find_item_stops(provider: Provider, list_sides: Callable[[], Iterable[Side]]) -> list[SendStop]:
@@ -199,7 +199,7 @@ def find_item_stops(provider: Provider, list_sides: Callable[[], Iterable[Side]]
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         return f", which covers {', '.join(names[:_MOST_NAMED])}{more}" if names else None
 
-    return [*_find_freezes(provider, describe), *_find_restore(provider)]
+    return [*_find_freezes(provider, describe), *find_restore_stops(provider)]
 
 
 def _find_freezes(provider: Provider, describe: Callable[[Freeze], str | None]) -> list[SendStop]:
@@ -214,7 +214,8 @@ def _find_freezes(provider: Provider, describe: Callable[[Freeze], str | None]) 
     ]
 
 
-def _find_restore(provider: Provider) -> list[SendStop]:
+def find_restore_stops(provider: Provider) -> list[SendStop]:
+    """As `find_send_stops`, without freezes."""
     if Provider.objects.filter(pk=provider.pk, restored_at__isnull=False).exists():
         happened = f"The database was restored, and no snapshot of {provider.name} was accepted since."
         todo = (

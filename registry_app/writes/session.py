@@ -19,7 +19,12 @@ from registry_app.clock import fetch_now
 from registry_app.errors import StateMoved
 from registry_app.mirror.client import build_client
 from registry_app.mirror.open_stores import OpenStore, fetch_contents, open_stores
-from registry_app.mirror.registries import Registries, fetch_registries, fetch_txt_profiles
+from registry_app.mirror.registries import (
+    Registries,
+    build_registries,
+    build_txt_profiles,
+    fetch_profiles_at,
+)
 from registry_app.mirror.snapshot import Snapshot, build_snapshot
 from registry_app.mirror.view import AtNames
 from registry_app.models import Provider
@@ -121,8 +126,9 @@ def leased_provider(provider_id: int, purpose: str) -> Iterator[LeasedProvider]:
     """
     holder = f"{purpose} {socket.gethostname()[:100]}:{os.getpid()}:{time.monotonic_ns()}"
     lease = take_lease(provider_id, holder)
-    # Read under the lease: whoever had it before may have changed the row.
-    provider = Provider.objects.get(pk=provider_id)
+    # Read under the lease: whoever had it before may have changed the row. With its secrets: it is about to
+    # be read or changed.
+    provider = Provider.objects.defer(None).get(pk=provider_id)
     if lease is None:
         raise ProviderBusy(
             f"Another worker has {provider.name} right now: a sync, a transfer or another run.",
@@ -144,13 +150,14 @@ def open_session(
     `build` makes the session from the fields of WriteSession. With `seconds` no call takes longer.
     Raises SecretUnavailable and ProviderError.
     """
-    profiles = tuple(fetch_txt_profiles(leased.provider))
+    found = fetch_profiles_at(leased.provider)
+    registries = build_registries(leased.provider, found)
     with build_client(leased.provider, seconds=seconds) as client:
         yield build(
             provider=leased.provider,
             lease=leased.lease,
             client=client,
-            profiles=profiles,
-            registries=fetch_registries(leased.provider),
-            stores=dict(open_stores(leased.provider, client, remembers=True)),
+            profiles=tuple(build_txt_profiles(found)),
+            registries=registries,
+            stores=dict(open_stores(leased.provider, client, remembers=True)) if registries.are_any else {},
         )

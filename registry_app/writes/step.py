@@ -99,13 +99,14 @@ def resume_steps(
     that means, in the same transaction. `settle` reads back every other step whose outcome is not known.
     Raises LeaseLost, and what `settle` raises.
     """
-    for step in steps.filter(status=StepStatus.STORED).order_by("pk"):
+    left = list(steps.filter(status__in=(StepStatus.STORED, *UNSETTLED)).order_by("pk"))
+    for step in (each for each in left if each.status == StepStatus.STORED):
         with leased.fenced():
             answer = "Its worker stopped before it was sent."
             if _rows(step, StepStatus.STORED).update(status=StepStatus.NOT_SENT, answer=answer):
                 note_called_off(step)
         crash_point(f"{step.crash_prefix}called_off")
-    for step in steps.filter(status__in=UNSETTLED).order_by("pk"):
+    for step in (each for each in left if each.status != StepStatus.STORED):
         settle(step)
 
 

@@ -183,7 +183,7 @@ class ZoneReader:
         repeated = zone.repeated | _list_repeated(part.decoded.endpoints)
         changed = None if zone.changed is None else zone.changed | part.changed
         self._zone = _Zone(part.known, repeated, zone.are_linked, changed)
-        tally = part.known.tally()
+        tally = part.known.tally
         return ZoneReading(answer, part.decoded, part.names, _count(tally, repeated, part.decoded), tally)
 
     def _follow_known(
@@ -269,7 +269,7 @@ def _remember(body: bytes, elements: Sequence[msgspec.Raw], index: RollingIndex)
     if not all(head.digest for head in index.heads):
         return None
     name_keys = list(chain.from_iterable(head.name_keys for head in index.heads))
-    return remember_response(body, elements, name_keys, index.tally().kinds)
+    return remember_response(body, elements, name_keys, index.tally.kinds)
 
 
 def _count(tally: Tally, repeated: Iterable[str], decoded: DecodedRecords) -> Counts:

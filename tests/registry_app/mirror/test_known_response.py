@@ -53,7 +53,7 @@ def _remember(body: bytes) -> KnownResponse:
 
 def _list_all(known: KnownResponse) -> list[tuple[bytes, int, int]]:
     """Each element, with the key of its name and its kind."""
-    tally = known.tally()
+    tally = known.tally
     keys = list(chain.from_iterable(keys for keys, _ in tally.chunks))
     elements = known.select(frozenset(keys))
     return list(zip(map(bytes, elements), keys, tally.kinds, strict=True))
