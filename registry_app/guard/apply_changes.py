@@ -34,7 +34,7 @@ from registry_app.mirror.domain_filter import read_known_filter
 from registry_app.models import GuardEndpoint, GuardRule, GuardStep, HeldDelete, Provider, StepStatus
 from registry_app.queries.freeze import fetch_stops, find_restore_stops
 from registry_app.queries.guard_endpoint import find_shared_suffixes
-from registry_app.queries.record_set import find_other_below
+from registry_app.queries.names_below import find_others_below
 from registry_app.reconcile.failure import describe_failure
 from registry_app.writes.session import ProviderBusy, open_session
 from registry_app.writes.step import send_step, store_step
@@ -112,7 +112,7 @@ def _build_caller(endpoint: GuardEndpoint, provider: Provider, now: datetime) ->
         is_managed=known.matches if known is not None else lambda _: True,
         is_in_patterns=patterns.matches,
         may_share=partial(_may_share, endpoint),
-        find_hidden=partial(find_other_below, provider, owner),
+        find_hidden=partial(find_others_below, provider, owner),
         find_stop=fetch_stops(provider, owner.owner_id, now).find,
         allowed_properties=frozenset(provider.allowed_properties),
     )

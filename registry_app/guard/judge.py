@@ -3,7 +3,9 @@
 The unit of every decision is a name with its set identifier: all its types and their claims.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
 from itertools import chain
 
 from providers.registries.claim import Claim, OwnershipState, PairedEndpoint, Pairing
@@ -162,11 +164,22 @@ class Judge:
                 yield Refusal(GuardRule.FOREIGN_NAME, said)
             elif not other.owner_id or not self._caller.may_share(key.name, other.owner_id):
                 yield Refusal(GuardRule.FOREIGN_SET, said)
-        if key.record_type in _HIDE_WHAT_IS_BELOW or key.name.startswith("*."):
-            is_wildcard = key.record_type not in _HIDE_WHAT_IS_BELOW
-            hidden = self._caller.find_hidden(key.name.removeprefix("*."), not is_wildcard)
-            if hidden:
-                yield Refusal(GuardRule.SHADOWS, f"{hidden} lies below it and is not the instance's.")
+        if _hides(key) and (hidden := self._hidden.get(_find_hiding(key))):
+            yield Refusal(GuardRule.SHADOWS, f"{hidden} lies below it and is not the instance's.")
+
+    @cached_property
+    def _hidden(self) -> Mapping[tuple[str, bool], str]:
+        """What lies below each name of a create that hides it: asked for once for all of them."""
+        asked: dict[bool, set[str]] = defaultdict(set)
+        for key, change in self._changes.items():
+            if change.old is None and _hides(key):
+                name, whatever = _find_hiding(key)
+                asked[whatever].add(name)
+        return {
+            (name, whatever): found
+            for whatever, names in asked.items()
+            for name, found in self._caller.find_hidden(names, whatever=whatever).items()
+        }
 
     def _judge_properties(self, change: AskedChange, live: Endpoint | None) -> Iterator[Refusal]:
         allowed = self._caller.allowed_properties
@@ -246,6 +259,16 @@ class Judge:
             and not is_owned_by(record := records.get(each.key), self._caller.owner_id)
             and (judged.units[key].claims or not _is_unmanaged(record))
         ]
+
+
+def _hides(key: EndpointKey) -> bool:
+    """Whether a record set hides what is below its name, or answers in its place."""
+    return key.record_type in _HIDE_WHAT_IS_BELOW or key.name.startswith("*.")
+
+
+def _find_hiding(key: EndpointKey) -> tuple[str, bool]:
+    """Below which name, and whether whatever is there: a wildcard may stand above what is nobody's."""
+    return key.name.removeprefix("*."), key.record_type in _HIDE_WHAT_IS_BELOW
 
 
 def _is_unmanaged(record: PairedEndpoint | None) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from providers.registries.claim import Claim
 from providers.wire.endpoint import EndpointKey
@@ -11,13 +12,20 @@ from registry_app.models import GuardRule
 UnitKey = tuple[str, str]
 
 
+class FindHidden(Protocol):
+    """See `Caller`."""
+
+    def __call__(self, names: Collection[str], *, whatever: bool) -> Mapping[str, str]: ...
+
+
 @dataclass(frozen=True)
 class Caller:
     """The instance that asks, and what it may do.
 
     `is_managed`: whether the provider manages a name; `name_patterns` are the suffixes of the owner, none:
-    any. `may_share(name, owner)`: whether both owners share a name by their settings. `find_hidden(name,
-    whatever)`: a name below that is another owner's, or with `whatever` not the caller's; empty: none.
+    any. `may_share(name, owner)`: whether both owners share a name by their settings. `find_hidden(names,
+    whatever=...)`: for each of some names one below that is another owner's, or with `whatever` not the
+    caller's, if there is one.
     `find_stop(name)`: why a name is frozen or pinned; empty: it is not.
     """
 
@@ -25,7 +33,7 @@ class Caller:
     is_managed: Callable[[str], bool]
     is_in_patterns: Callable[[str], bool]
     may_share: Callable[[str, str], bool]
-    find_hidden: Callable[[str, bool], str]
+    find_hidden: FindHidden
     find_stop: Callable[[str], str]
     allowed_properties: Collection[str] = frozenset()
 

@@ -238,13 +238,3 @@ def _to_wire(claim: Claim) -> WireClaim:
         problem=claim.problem,
         registry=TXT_REGISTRY if claim.txt_name else profile.kind if profile else "former",
     )
-
-
-def find_other_below(provider: Provider, owner: Owner, name: str, whatever: bool) -> str:  # noqa: FBT001 - see docstring
-    """A name below `name` that is another owner's at this provider, or in doubt; with `whatever` also one
-    that is nobody's. Empty: there is none. By the mirror."""
-    below = RecordSet.objects.filter(build_suffix_query(name), provider=provider, missing_since__isnull=True)
-    others = below.exclude(name=name).exclude(owner=owner)
-    if not whatever:
-        others = others.exclude(state=OwnershipState.UNMANAGED)
-    return others.order_by("name_reversed").values_list("name", flat=True).first() or ""
