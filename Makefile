@@ -12,7 +12,7 @@ WORKERS := $$((2 * $$(getconf _NPROCESSORS_ONLN)))
 # Without its bytecode every process that a test starts would compile the whole product again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run web guard worker beat migrate test test-deep test-services check format bench simulate measure clean
+.PHONY: help run web guard worker beat migrate test test-deep test-services check format bench simulate measure guard-fleet clean
 
 help:
 	@echo "make run            everything on this machine, at http://127.0.0.1:$${PORT:-8000}/ (SAMPLE=0: start empty)"
@@ -22,6 +22,7 @@ help:
 	@echo "make check          format, lint, types, import contracts, migrations, deployment checks"
 	@echo "make bench          figures, each with its floor and bar (SIZE=1000000, ONLY=\"sync transfer\", DATABASE_URL)"
 	@echo "make simulate       10,000 providers by number of workers (WORKERS=\"16 32\", PROVIDERS, INTERVAL, MINUTES, SEED)"
+	@echo "make guard-fleet    instances behind one guard (SIZE, INSTANCES, INTERVAL, MINUTES, CHANGED, VIEWS=1)"
 	@echo "make measure        the size of the code, and how many files a sync and a transfer pass through"
 	@echo "make web | guard | worker | beat | migrate   one role, settings from the environment"
 
@@ -92,6 +93,9 @@ bench: prepared
 
 simulate: prepared
 	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m bench.simulate
+
+guard-fleet: prepared
+	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m bench.guard_fleet
 
 measure: prepared
 	DNSADMIN_STATE_DIR="$(TEST_STATE)" $(BIN)/python -m bench.measure

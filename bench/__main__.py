@@ -4,7 +4,7 @@ SIZE: how many record sets (100,000). ROUNDS: how often each figure is measured 
 the line shows the round with the median ratio. ONLY: names of figures, or beginnings of names, separated by
 spaces. DATABASE_URL: a PostgreSQL database that may be emptied, in place of a fresh SQLite file.
 
-A fleet of instances behind one guard is measured by itself: `python -m bench.guard_fleet`.
+A fleet of instances behind one guard is measured by itself: `make guard-fleet`.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""`python -m bench.guard_fleet`: a fleet of instances behind one guard, as their loops come.
+"""`make guard-fleet`: a fleet of instances behind one guard, as their loops come.
 
 SIZE: endpoints of the zone, claims included (60,000). INSTANCES: how many (50). INTERVAL: seconds between two
 loops of one (60). MINUTES: how long (5). CHANGED: the share of loops with a change (0.1). VIEWS=1: each
