@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import msgspec
 
 from providers.wire.elements import cut_elements, join_elements
 from providers.wire.json_codec import decode_records
-from providers.wire.json_shape import WHITE_SPACE
+from registry_app.mirror.chunked_body import ChunkedBody, Region, find_close
 from registry_app.mirror.element_index import (
     CHUNK_SIZE,
     Element,
@@ -28,16 +28,11 @@ from registry_app.mirror.element_index import (
 
 # A larger one is not kept: an index of hashes is smaller.
 LARGEST_KNOWN_BODY = 64 * 2**20
-# Where a chunk is not, so many of the next ones are looked for, and so many bytes beyond their places.
-_CHUNKS_AHEAD = 8
-_BYTES_AHEAD = 16 * 1024
 # Elements beyond this, of which as large a share is new, are cheaper to read all at once.
 _MOST_NEW = 1_000
 _LARGEST_SHARE_NEW = 0.3
 # Elements are added mostly at the end: a chunk grows, and is divided when it is as large as this.
 _LARGEST_CHUNK = 2 * CHUNK_SIZE
-_LONGEST_TAIL = 16
-_COMMA = ord(",")
 
 
 class _Chunk(NamedTuple):
@@ -54,16 +49,6 @@ class _Described(NamedTuple):
     element: bytes
     name_key: int
     kind: int
-
-
-class _Region(NamedTuple):
-    """In place of the chunks `first` to `last`, this one not included, the next response has what is between
-    two bytes: commas around it are left out."""
-
-    first: int
-    last: int
-    start: int
-    end: int
 
 
 class _Places:
@@ -102,9 +87,7 @@ class KnownResponse:
         self.body = body
         self._chunks = chunks
         self._places = places
-        # Behind each chunk is a comma, or the closing bracket.
-        self._starts = list(accumulate((each.size + 1 for each in chunks), initial=1))
-        self._view = memoryview(body)
+        self._text = ChunkedBody(body, [each.size for each in chunks])
 
     def may_have(self, name: str) -> bool:
         """Whether there may be an element with a canonical name."""
@@ -129,8 +112,7 @@ class KnownResponse:
         """How the next response differs; None where that takes a reading of all of it."""
         if body == self.body:
             return Difference(self, body, (), (), ())
-        close = _find_close(body)
-        regions = None if close is None else self._widen(self._find_regions(body, close))
+        regions = self._text.find_regions(body)
         parts = None if regions is None else [_cut_region(body, each) for each in regions]
         if regions is None or parts is None or not all(parts):
             return None
@@ -141,7 +123,7 @@ class KnownResponse:
         return found if count <= max_items and is_small else None
 
     def replace(
-        self, body: bytes, regions: Sequence[_Region], parts: Sequence[Sequence["_Described"]]
+        self, body: bytes, regions: Sequence[Region], parts: Sequence[Sequence["_Described"]]
     ) -> "KnownResponse":
         """That of the next response, which has `parts` in place of the chunks of `regions`."""
         chunks: list[_Chunk] = []
@@ -161,84 +143,14 @@ class KnownResponse:
         chunks += self._chunks[end:]
         return KnownResponse(body, chunks, places if places is not None else _Places(chunks))
 
-    def _find_regions(self, body: bytes, close: int) -> list[_Region]:
-        """What is not in the next response as it was. `close` is where that ends."""
-        regions: list[_Region] = []
-        index, position, count = 0, 1, len(self._chunks)
-        run = 1
-        while index < count:
-            run = min(run, count - index)
-            if self._are_at(index, index + run, body, position, close):
-                position += self._starts[index + run] - self._starts[index]
-                index, run = index + run, 2 * run
-                continue
-            if run > 1:
-                run = 1
-                continue
-            following = self._find_following(index, body, position, close)
-            if following is None:
-                return [*regions, self._match_from_back(index, body, position, close)]
-            later, place = following
-            regions.append(_Region(index, later, position, place - 1))
-            index, position = later, place
-        if position <= close:
-            regions.append(_Region(count, count, position, close))
-        return regions
-
-    def _are_at(self, first: int, last: int, body: bytes, position: int, close: int) -> bool:
-        """Whether the chunks `first` to `last`, this one not included, are there."""
-        end = position + self._starts[last] - self._starts[first] - 1
-        is_end = end == close or (end < close and body[end] == _COMMA)
-        return is_end and body.startswith(self._bytes(first, last), position)
-
-    def _find_following(self, index: int, body: bytes, position: int, close: int) -> tuple[int, int] | None:
-        """The next chunk that is there, and where."""
-        for later in range(index + 1, min(index + 1 + _CHUNKS_AHEAD, len(self._chunks))):
-            ahead = self._starts[later + 1] - self._starts[index] + _BYTES_AHEAD
-            place = body.find(self._bytes(later, later + 1), position, min(position + ahead, close))
-            is_between = place == position or (place > position and body[place - 1] == _COMMA)
-            if is_between and self._are_at(later, later + 1, body, place, close):
-                return later, place
-        return None
-
-    def _match_from_back(self, first: int, body: bytes, position: int, close: int) -> _Region:
-        last, end = len(self._chunks), close
-        while last > first:
-            start = end - self._chunks[last - 1].size
-            is_behind = start > position and body[start - 1] == _COMMA
-            if not (is_behind and body.startswith(self._bytes(last - 1, last), start)):
-                break
-            last, end = last - 1, start - 1
-        return _Region(first, last, position, end)
-
-    def _widen(self, regions: Sequence[_Region]) -> list[_Region] | None:
-        """Each with a chunk at least, and an element at least: a chunk beside it is as it was. None where
-        there is none."""
-        wide: list[_Region] = []
-        for region in regions:
-            first, last, start, end = region
-            if first == last or start > end:
-                taken = wide[-1].last if wide else 0
-                if first > taken:
-                    first, start = first - 1, start - 1 - self._chunks[first - 1].size
-                elif last < len(self._chunks):
-                    last, end = last + 1, end + 1 + self._chunks[last].size
-                else:
-                    return None
-            wide.append(_Region(first, last, start, end))
-        return wide
-
-    def _describe(self, region: _Region) -> Iterator["_Described"]:
+    def _describe(self, region: Region) -> Iterator["_Described"]:
         for index in range(region.first, region.last):
             chunk = self._chunks[index]
             elements = map(bytes, self._cut(index))
             yield from map(_Described, elements, chunk.name_keys, chunk.kinds)
 
-    def _bytes(self, first: int, last: int) -> memoryview:
-        return self._view[self._starts[first] : self._starts[last] - 1]
-
     def _cut(self, index: int) -> list[msgspec.Raw]:
-        text = b"[%b]" % bytes(self._bytes(index, index + 1))
+        text = b"[%b]" % bytes(self._text.cut(index, index + 1))
         return cut_elements(text, max_items=len(text)) or []
 
 
@@ -251,7 +163,7 @@ class Difference:
 
     known: KnownResponse
     body: bytes
-    regions: Sequence[_Region]
+    regions: Sequence[Region]
     before: Sequence[_Described]
     parts: Sequence[Sequence[bytes]]
 
@@ -300,7 +212,7 @@ def remember_response(
     if len(body) > LARGEST_KNOWN_BODY:
         return None
     sizes = list(map(len, elements))
-    if _find_close(body) != 1 + _add_sizes(sizes):
+    if find_close(body) != 1 + _add_sizes(sizes):
         return None
     chunks = []
     for start in range(0, len(sizes), CHUNK_SIZE):
@@ -321,7 +233,7 @@ def _make_chunks(part: Sequence[_Described], count: int) -> Iterator[_Chunk]:
         yield _Chunk(size, tuple(each.name_key for each in some), bytes(each.kind for each in some))
 
 
-def _cut_region(body: bytes, region: _Region) -> list[bytes]:
+def _cut_region(body: bytes, region: Region) -> list[bytes]:
     """The elements of a region; empty where it is none but elements with commas between them."""
     text = body[region.start : region.end]
     elements = cut_elements(b"[%b]" % text, max_items=len(text))
@@ -332,11 +244,3 @@ def _cut_region(body: bytes, region: _Region) -> list[bytes]:
 def _add_sizes(sizes: Sequence[int]) -> int:
     """Of elements with the commas between them."""
     return sum(sizes) + max(len(sizes) - 1, 0)
-
-
-def _find_close(body: bytes) -> int | None:
-    """Where an array ends that begins with the first byte."""
-    tail = body[-_LONGEST_TAIL:]
-    close = len(body) - len(tail) + len(tail.rstrip(WHITE_SPACE)) - 1
-    is_array = len(body) > 1 and body.startswith(b"[") and body.startswith(b"]", max(close, 1))
-    return close if is_array else None
