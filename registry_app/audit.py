@@ -24,7 +24,7 @@ _VERIFY_CHUNK = 2_000
 def record_audit(
     actor: Actor,
     action: str,
-    subject: models.Model,
+    subject: models.Model | type[models.Model],
     *,
     reason: str = "",
     before: dict[str, Any] | None = None,
@@ -32,11 +32,13 @@ def record_audit(
 ) -> AuditEntry:
     """Append one entry. Must be called inside the transaction of the change it records.
 
+    `subject` is a row, or a model for what is about all of its rows.
     `action` is `noun.verb` in the past tense, as in `transfer.approved`. Values must be JSON and free of
     secrets: the caller names fields, never dumps a row.
     """
     if not connection.in_atomic_block:
         raise RuntimeError("record_audit must be called inside the transaction of the change it records.")
+    object_id, object_label = _identify(subject)
     AuditTail.objects.get_or_create(id=1, defaults={"sequence": 0, "hash": _GENESIS})
     # This update takes the row lock on PostgreSQL; on SQLite the write transaction is exclusive already.
     AuditTail.objects.filter(id=1).update(sequence=models.F("sequence") + 1)
@@ -48,8 +50,8 @@ def record_audit(
         actor_name=actor.name[:200],
         action=action,
         object_type=subject._meta.model_name or "",
-        object_id=str(subject.pk),
-        object_label=str(subject)[:300],
+        object_id=object_id,
+        object_label=object_label[:300],
         reason=reason,
         before=before,
         after=after,
@@ -60,6 +62,13 @@ def record_audit(
     entry.save(force_insert=True)
     AuditTail.objects.filter(id=1).update(hash=entry.hash, seal=compute_tail_seal(entry.sequence, entry.hash))
     return entry
+
+
+def _identify(subject: models.Model | type[models.Model]) -> tuple[str, str]:
+    """The id and the label of what an entry is about."""
+    if isinstance(subject, models.Model):
+        return str(subject.pk), str(subject)
+    return "", str(subject._meta.verbose_name_plural)
 
 
 def compute_tail_seal(sequence: int, entry_hash: str) -> str:

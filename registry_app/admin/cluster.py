@@ -66,8 +66,8 @@ class ClusterPageAdmin(ConfigPage[Cluster]):
     empty_text = "No cluster is registered. Register one to say where an owner runs."
     owners_shown = column("owners", lambda row: str(getattr(row, "owner_count", 0)))
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Cluster]:
-        rows = super().get_queryset(request).annotate(owner_count=Count("instances__owner", distinct=True))
+    def find_rows(self, request: HttpRequest) -> QuerySet[Cluster]:
+        rows = super().find_rows(request).annotate(owner_count=Count("instances__owner", distinct=True))
         return rows.annotate(has_token=build_is_set("token"))
 
     def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:

@@ -84,7 +84,7 @@ class ContentionPageAdmin(ListPage[Contention]):
     since_shown = ago_column("since", "since")
     known_shown = column("known", lambda row: _format_freshness(is_stale=row.is_stale))
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Contention]:
+    def find_rows(self, request: HttpRequest) -> QuerySet[Contention]:
         return list_contention().order_by("name", "pk")
 
     def changelist_view(

@@ -56,7 +56,7 @@ class DesiredEndpointPageAdmin(ListPage[DesiredEndpoint]):
     since_shown = ago_column("changed_at", "wanted so since")
     fresh_shown = column("known", lambda row: format_freshness(row.guard_endpoint))
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[DesiredEndpoint]:
+    def find_rows(self, request: HttpRequest) -> QuerySet[DesiredEndpoint]:
         return list_desired_endpoints().order_by("name", "pk")
 
     @admin.display(description="name")

@@ -9,6 +9,8 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from registry_app.admin.fields import NAME_OF, build_search_address, build_suggestions, is_id, suggest
+from registry_app.queries.actor import actor_of
+from registry_app.queries.readable import readable
 
 
 class ListFilter(SimpleListFilter):
@@ -73,6 +75,7 @@ class RowFilter(ListFilter):
         self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: "ModelAdmin[Any]"
     ) -> None:
         super().__init__(request, params, model, model_admin)
+        self.known = readable(actor_of(request), self.rows._default_manager.all())
         given = params.pop(self.name_parameter, [])
         text = given[-1] if isinstance(given, list) and given else given or ""
         self.typed_name = str(text).strip().replace("\0", "\N{REPLACEMENT CHARACTER}")
@@ -93,8 +96,7 @@ class RowFilter(ListFilter):
 
     @property
     def suggestions(self) -> SafeString:
-        rows = self.rows._default_manager.all()
-        return build_suggestions(self.list_id, self.rows, suggest(rows, self.label_column))
+        return build_suggestions(self.list_id, self.rows, suggest(self.known, self.label_column))
 
     @property
     def shown_name(self) -> str:
@@ -103,7 +105,7 @@ class RowFilter(ListFilter):
             return self.typed_name
         if not is_id(self.typed):
             return self.typed
-        rows = self.rows._default_manager.filter(pk=int(self.typed))
+        rows = self.known.filter(pk=int(self.typed))
         return str(rows.values_list(self.label_column, flat=True).first() or self.typed)
 
     def expected_parameters(self) -> list[str | None]:
@@ -122,7 +124,7 @@ class RowFilter(ListFilter):
         return self._filter_by_name(queryset, self.typed)
 
     def _filter_by_name(self, queryset: QuerySet[Any], name: str) -> QuerySet[Any]:
-        named = self.rows._default_manager.filter(**{self.label_column: name})
+        named = self.known.filter(**{self.label_column: name})
         return queryset.filter(**{f"{self.column}__in": named.values("pk")})
 
 

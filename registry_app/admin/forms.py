@@ -26,6 +26,7 @@ from registry_app.admin.site import Row
 from registry_app.errors import DnsadminError, InvalidRequest, NotAllowed, NotFound
 from registry_app.queries.access import may_administer
 from registry_app.queries.actor import actor_of
+from registry_app.queries.readable import readable
 
 _FORGET = "forget_"
 # Refusals not named here are conflicts with the current state (409).
@@ -263,7 +264,8 @@ class ConfigPage(ListPage[Row], Generic[Row]):
     def search_view(self, request: HttpRequest) -> JsonResponse:
         """The names of the first rows that contain `q`, for the fields that choose one."""
         text = request.GET.get("q", "").strip().replace("\0", "")[:255]
-        names = suggest(self.rows_to_search(), NAME_OF[self.model], text)
+        rows = readable(actor_of(request), self.rows_to_search())
+        names = suggest(rows, NAME_OF[self.model], text)
         return JsonResponse({"names": names, "notes": describe_suggestions(self.model, names)})
 
     def remove_view(self, request: HttpRequest, pk: int) -> HttpResponse:

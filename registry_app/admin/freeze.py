@@ -58,8 +58,8 @@ class FreezePageAdmin(ListPage[Freeze]):
     kind_shown = column("kind", lambda row: "Pin" if row.kind == Freeze.Kind.PIN else "Freeze")
     state_shown = column("state", lambda row: _BADGES[_state_of(row)])
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Freeze]:
-        return super().get_queryset(request).annotate(read_at=Now())
+    def find_rows(self, request: HttpRequest) -> QuerySet[Freeze]:
+        return super().find_rows(request).annotate(read_at=Now())
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         may_freeze = may_act_somewhere(actor_of(request), Grant.Action.OPERATE)

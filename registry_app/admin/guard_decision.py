@@ -73,7 +73,7 @@ class GuardDecisionPageAdmin(ListPage[GuardDecision]):
     endpoint_shown = column("guard endpoint", lambda row: link_to_guard_endpoint(row.guard_endpoint))
     last_shown = ago_column("last_at", "last")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[GuardDecision]:
+    def find_rows(self, request: HttpRequest) -> QuerySet[GuardDecision]:
         return list_guard_decisions().order_by("-last_at", "-pk")
 
     def page_context(self, request: HttpRequest, row: GuardDecision) -> dict[str, Any]:

@@ -144,7 +144,7 @@ class GuardEndpointPageAdmin(ConfigPage[GuardEndpoint]):
     mode_shown = badge_column("mode", "mode")
     fresh_shown = column("what it wants", format_freshness)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[GuardEndpoint]:
+    def find_rows(self, request: HttpRequest) -> QuerySet[GuardEndpoint]:
         return list_guard_endpoints().order_by("slug")
 
     @admin.display(description="posted last")

@@ -48,7 +48,7 @@ class GuardStepPageAdmin(ListPage[GuardStep]):
     stored_shown = ago_column("stored_at", "sent")
     answer_shown = column("answer", lambda row: format_foreign(row.answer) or NOTHING)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[GuardStep]:
+    def find_rows(self, request: HttpRequest) -> QuerySet[GuardStep]:
         rows = list_guard_steps().order_by("-pk")
         # A change set may be large, and a list shows none of it.
         is_list = request.resolver_match is not None and "object_id" not in request.resolver_match.kwargs

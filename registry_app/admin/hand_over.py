@@ -88,7 +88,7 @@ class HandOverPageAdmin(OwnerList[HandOver]):
     to_shown = column("to", lambda row: format_html("{} {}", row.to_owner, OwnerList.mark(row, row.to_owner)))
     names_shown = column("names", lambda row: describe_counts(row.counts))
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[HandOver]:
+    def find_rows(self, request: HttpRequest) -> QuerySet[HandOver]:
         return hand_overs_for_display()
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:

@@ -125,7 +125,7 @@ class HeldDeletePageAdmin(ListPage[HeldDelete]):
     asked_shown = ago_column("asked_at", "first asked for")
     last_shown = ago_column("last_asked_at", "last asked for")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[HeldDelete]:
+    def find_rows(self, request: HttpRequest) -> QuerySet[HeldDelete]:
         return list_held_deletes()
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:

@@ -72,9 +72,9 @@ class HeldSnapshotPageAdmin(ListPage[HeldSnapshot]):
     created_shown = ago_column("created_at", "first seen")
     last_shown = ago_column("last_seen_at", "last seen")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[HeldSnapshot]:
+    def find_rows(self, request: HttpRequest) -> QuerySet[HeldSnapshot]:
         # The body may be tens of megabytes; nobody reads it here.
-        return super().get_queryset(request).defer("body")
+        return super().find_rows(request).defer("body")
 
     def page_context(self, request: HttpRequest, row: HeldSnapshot) -> dict[str, Any]:
         may_decide = may_operate(actor_of(request), row.provider)

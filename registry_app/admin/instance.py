@@ -101,8 +101,8 @@ class InstancePageAdmin(ConfigPage[Instance]):
     provider_shown = column("provider", lambda row: row.provider.name if row.provider else _UNKNOWN)
     filter_shown = column("domain filter", describe_filter)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Instance]:
-        rows = super().get_queryset(request).select_related("owner")
+    def find_rows(self, request: HttpRequest) -> QuerySet[Instance]:
+        rows = super().find_rows(request).select_related("owner")
         return rows.prefetch_related("cluster", "provider", "registry_profile")
 
     def rows_to_search(self) -> QuerySet[Instance]:

@@ -25,6 +25,7 @@ from registry_app.models import PROVIDER_SECRETS, Owner
 from registry_app.queries.access import may_read
 from registry_app.queries.actor import actor_of
 from registry_app.queries.owner import find_look_alikes
+from registry_app.queries.readable import readable
 
 # The admin calls a column of a page with the page and a row.
 Column = Callable[[Any, Any], Any]
@@ -152,7 +153,11 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
     # --- the list
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Row]:
-        """The rows with the related rows that the list shows, without secrets."""
+        """The rows of `find_rows` that the person may read."""
+        return readable(actor_of(request), self.find_rows(request))
+
+    def find_rows(self, request: HttpRequest) -> QuerySet[Row]:
+        """All rows, with the related rows that the list shows, without secrets."""
         related = self.list_select_related
         rows = super().get_queryset(request)
         if not isinstance(related, tuple):

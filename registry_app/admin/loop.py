@@ -117,9 +117,9 @@ class LoopPageAdmin(ConfigPage[Loop]):
     )
     next_shown = column("next run", lambda row: format_due(row.next_run_at) if row.is_enabled else NOTHING)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Loop]:
+    def find_rows(self, request: HttpRequest) -> QuerySet[Loop]:
         runs = LoopRun.objects.filter(loop=OuterRef("pk")).order_by("-pk")
-        return super().get_queryset(request).annotate(last_status=Subquery(runs.values("status")[:1]))
+        return super().find_rows(request).annotate(last_status=Subquery(runs.values("status")[:1]))
 
     @admin.display(description="last run")
     def last_shown(self, row: Loop) -> SafeString | str:

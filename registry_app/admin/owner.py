@@ -101,9 +101,9 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
     empty_text = "No owner was seen in a claim yet, and none is registered."
     status_shown = badge_column("status", "status")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Owner]:
+    def find_rows(self, request: HttpRequest) -> QuerySet[Owner]:
         # An owner with several instances in the cluster of a filter is one owner.
-        return super().get_queryset(request).prefetch_related(WITH_PROFILES, "instances__cluster").distinct()
+        return super().find_rows(request).prefetch_related(WITH_PROFILES, "instances__cluster").distinct()
 
     def register_initial(self, request: HttpRequest) -> dict[str, Any]:
         # Discovered is for owners that nobody registered.

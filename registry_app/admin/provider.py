@@ -145,7 +145,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
     next_shown = column("next sync", lambda row: format_due(row.next_sync_at) if row.is_enabled else NOTHING)
     approval_shown = column("approval", lambda row: row.get_approval_policy_display())
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
+    def find_rows(self, request: HttpRequest) -> QuerySet[Provider]:
         return providers_for_display()
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:

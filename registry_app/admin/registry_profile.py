@@ -87,8 +87,8 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
     pages = {**ConfigPage.pages, "test": "<int:pk>/test/"}
     empty_text = "No registry profile is registered: claims are read in ExternalDNS's default format."
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[RegistryProfile]:
-        rows = super().get_queryset(request).prefetch_related("cluster")
+    def find_rows(self, request: HttpRequest) -> QuerySet[RegistryProfile]:
+        rows = super().find_rows(request).prefetch_related("cluster")
         return rows.annotate(
             has_key=build_is_set("encryption_key"),
             has_access_key=build_is_set("secret_access_key"),

@@ -17,7 +17,6 @@ from registry_app.admin.wording import format_badge
 from registry_app.errors import DnsadminError
 from registry_app.inventory.token import issue_token, revoke_token
 from registry_app.models import ApiToken, Owner
-from registry_app.queries.access import may_administer
 from registry_app.queries.actor import actor_of
 
 
@@ -60,10 +59,8 @@ class ApiTokenPageAdmin(ListPage[ApiToken]):
     created_shown = ago_column("created_at", "issued")
     scopes_shown = column("scopes", lambda row: ", ".join(map(str, row.scopes)))
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiToken]:
-        actor = actor_of(request)
-        rows = super().get_queryset(request).defer("secret_hash")
-        return rows if may_administer(actor) else rows.filter(user=actor.user_id)
+    def find_rows(self, request: HttpRequest) -> QuerySet[ApiToken]:
+        return super().find_rows(request).defer("secret_hash")
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:
         return [("Issue a token", self.url_of("issue")), ("How to use the API", reverse("api-docs"))]

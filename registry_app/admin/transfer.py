@@ -137,7 +137,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
         lambda row: format_html("{} {}", row.target_owner or NOTHING, OwnerList.mark(row, row.target_owner)),
     )
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Transfer]:
+    def find_rows(self, request: HttpRequest) -> QuerySet[Transfer]:
         return transfers_for_display()
 
     def list_links(self, request: HttpRequest) -> list[tuple[str, str]]:

@@ -3,11 +3,11 @@
 from rest_framework import serializers
 
 from registry_app.api.fields import ObjectOrNullField, RowSerializer
-from registry_app.api.pagination import Keyset
 from registry_app.api.request import StrictSerializer
 from registry_app.api.view_set import NounViewSet, describe
 from registry_app.models import AuditEntry
 from registry_app.queries.audit_entry import COLUMNS
+from registry_app.queries.keyset import Keyset
 
 
 class AuditEntryParameters(StrictSerializer):

@@ -14,11 +14,11 @@ from registry_app.api.fields import (
     RowSerializer,
 )
 from registry_app.api.finding import Suggestion, SuggestionAnswer
-from registry_app.api.pagination import BY_NAME, Keyset
 from registry_app.api.request import StrictSerializer
 from registry_app.api.view_set import NounViewSet, describe
 from registry_app.models import Contention, Owner, OwnershipState
 from registry_app.queries.contention import build_owner_query, list_contention
+from registry_app.queries.keyset import BY_NAME, Keyset
 from registry_app.queries.named_row import build_suffix_query
 
 _BY_LABELS = Keyset(("name_reversed", "id"))

@@ -14,7 +14,6 @@ from registry_app.api.fields import (
     RowSerializer,
     WordsField,
 )
-from registry_app.api.pagination import BY_NAME
 from registry_app.api.request import StrictSerializer
 from registry_app.api.view_set import NounViewSet, describe
 from registry_app.clock import fetch_now
@@ -24,6 +23,7 @@ from registry_app.queries.guard_endpoint import (
     is_stale,
     list_desired_endpoints,
 )
+from registry_app.queries.keyset import BY_NAME
 from registry_app.queries.named_row import build_suffix_query, find_named_row
 
 

@@ -19,7 +19,6 @@ from registry_app.api.fields import (
     RowSerializer,
 )
 from registry_app.api.idempotency import IDEMPOTENCY_KEY, idempotent
-from registry_app.api.pagination import Keyset
 from registry_app.api.request import StrictModelSerializer, StrictSerializer, read_body
 from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe, post_action
 from registry_app.clock import fetch_now
@@ -34,6 +33,7 @@ from registry_app.inventory.guard_endpoint import (
 from registry_app.models import DesiredSet, GuardCount, GuardEndpoint, HeldDelete, Instance
 from registry_app.queries.guard_decision import count_held_deletes, fetch_guard_counts
 from registry_app.queries.guard_endpoint import find_desired_set, is_stale, list_guard_endpoints
+from registry_app.queries.keyset import Keyset
 
 _MOST_NETWORKS = 100
 _MOST_SHARED_NAMES = 1_000

@@ -23,7 +23,7 @@ from registry_app.api.hand_over_answer import (
     build_preview_answer,
 )
 from registry_app.api.idempotency import IDEMPOTENCY_KEY, LOCATION, idempotent
-from registry_app.api.pagination import BY_NAME, parse_limit
+from registry_app.api.pagination import parse_limit
 from registry_app.api.request import (
     ReasonBody,
     StrictSerializer,
@@ -44,6 +44,8 @@ from registry_app.hand_over.request_hand_over import preview_hand_over, request_
 from registry_app.models import HandOver, HandOverItem
 from registry_app.queries.hand_over import count_items
 from registry_app.queries.hand_over_items import fetch_item_facts, list_items
+from registry_app.queries.keyset import BY_NAME
+from registry_app.queries.readable import readable
 
 _PREVIEW_LIMIT = OpenApiParameter("limit", int, description="Names shown: 50 by default, 1000 at most.")
 
@@ -99,7 +101,7 @@ class HandOverViews(NounViewSet):
         values = read_parameters(HandOverItemParameters, request.query_params)
         row = self.get_object()
         self.keyset = BY_NAME
-        page = self.paginate_queryset(list_items(row, **values)) or []
+        page = self.paginate_queryset(readable(self.actor, list_items(row, **values))) or []
         return self.get_paginated_response(HandOverItemAnswer(fetch_item_facts(row, page), many=True).data)
 
     @extend_schema(parameters=[_PREVIEW_LIMIT], request=HandOverBody, responses=HandOverPreviewAnswer)

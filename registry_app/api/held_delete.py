@@ -10,7 +10,6 @@ from rest_framework.response import Response
 from registry_app.api.desired_endpoint import GuardEndpointReference
 from registry_app.api.fields import ID_OR_NAME, ProviderReference, RowIdField, RowSerializer
 from registry_app.api.guard_decision import AskedParameters, AskedViews
-from registry_app.api.pagination import BY_NAME
 from registry_app.api.request import ReasonBody
 from registry_app.api.view_set import describe, post_action
 from registry_app.guard.decide_held_deletes import (
@@ -22,6 +21,7 @@ from registry_app.guard.decide_held_deletes import (
 )
 from registry_app.models import GuardEndpoint, HeldDelete
 from registry_app.queries.guard_decision import list_held_deletes
+from registry_app.queries.keyset import BY_NAME
 from registry_app.queries.named_row import find_named_row
 
 

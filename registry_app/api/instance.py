@@ -16,7 +16,6 @@ from registry_app.api.fields import (
     ProviderReference,
     with_provider,
 )
-from registry_app.api.pagination import Keyset
 from registry_app.api.request import StrictModelSerializer, StrictSerializer
 from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe
 from registry_app.inventory.instance import change_instance, delete_instance, register_instance
@@ -30,6 +29,8 @@ from registry_app.models import (
     RegistryProfile,
 )
 from registry_app.queries.instance import build_loop_facts
+from registry_app.queries.keyset import Keyset
+from registry_app.queries.readable import readable
 
 _MOST_ENTRIES = 1_000
 _SETTINGS = (
@@ -152,6 +153,7 @@ class InstanceViews(ConfigurationViewSet):
         filters = self.read_filters()
         rows = [queryset.filter(**filters)]
         if "cluster" not in filters:
-            loops = with_provider(Loop.objects.select_related("owner")).filter(is_enabled=True)
-            rows.append(loops.filter(**filters).annotate(kind=_kind("loop")))
+            loops = readable(self.actor, with_provider(Loop.objects.select_related("owner")))
+            loops = loops.filter(is_enabled=True, **filters)
+            rows.append(loops.annotate(kind=_kind("loop")))
         return rows

@@ -22,7 +22,6 @@ from registry_app.api.fields import (
 )
 from registry_app.api.idempotency import IDEMPOTENCY_KEY, idempotent
 from registry_app.api.loop_run import LoopPlanAnswer, build_plan_answer
-from registry_app.api.pagination import BY_NAME, NEWEST_FIRST
 from registry_app.api.precondition import ETAG, IF_MATCH, build_etag, read_expected_version, version_moved
 from registry_app.api.request import EmptyBody, StrictModelSerializer, StrictSerializer, read_body
 from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe, post_action
@@ -37,7 +36,9 @@ from registry_app.inventory.loop import change_loop, delete_loop, register_loop
 from registry_app.loop.loop_request import build_request, find_loop, request_loop_run
 from registry_app.loop.run_loop import preview_loop
 from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner
+from registry_app.queries.keyset import BY_NAME, NEWEST_FIRST
 from registry_app.queries.loop import may_plan_loop
+from registry_app.queries.readable import readable
 
 _MAX_TTL = 2**31 - 1
 
@@ -211,7 +212,8 @@ class LoopViews(ConfigurationViewSet):
         """The declared endpoints by name. The ETag is the version of the whole set."""
         loop = self.get_object()
         self.keyset = BY_NAME
-        response = self.answer_page(DeclaredEndpoint.objects.filter(loop=loop), DeclaredEndpointAnswer)
+        rows = readable(self.actor, DeclaredEndpoint.objects.filter(loop=loop))
+        response = self.answer_page(rows, DeclaredEndpointAnswer)
         response["ETag"] = build_etag(_DeclaredVersion(loop))
         return response
 

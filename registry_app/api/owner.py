@@ -8,12 +8,12 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from registry_app.api.fields import NameField, RowIdField, RowSerializer
-from registry_app.api.pagination import Keyset
 from registry_app.api.request import StrictModelSerializer, StrictSerializer
 from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe
 from registry_app.inventory.owner import change_owner, delete_owner, register_owner
 from registry_app.models import Cluster, InstancePolicy, Owner, RegistryProfile
 from registry_app.queries.instance import WITH_PROFILES, find_only_instance
+from registry_app.queries.keyset import Keyset
 from registry_app.queries.owner import OwnerCount, count_by_provider, find_look_alikes
 
 

@@ -4,7 +4,6 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import models
@@ -14,49 +13,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry_app.api.problem import InvalidParameter
+from registry_app.queries.keyset import NEWEST_FIRST, Keyset, position_of, slice_after
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 1000
 
 
-@dataclass(frozen=True)
-class Keyset:
-    """An order whose last column is unique. `columns` are attribute names."""
-
-    columns: tuple[str, ...]
-    is_descending: bool = False
-
-    @property
-    def ordering(self) -> tuple[str, ...]:
-        return tuple(f"-{column}" if self.is_descending else column for column in self.columns)
-
-
-BY_NAME = Keyset(("name", "id"))
-NEWEST_FIRST = Keyset(("id",), is_descending=True)
-
-
-def slice_after(
-    rows: models.QuerySet[Any], keyset: Keyset, position: tuple[Any, ...] | None
-) -> models.QuerySet[Any]:
-    """The rows after `position`, in order. Written so that an index on the columns serves it."""
-    ordered = rows.order_by(*keyset.ordering)
-    if position is None:
-        return ordered
-    *leading, last = keyset.columns
-    beyond, from_here = ("lt", "lte") if keyset.is_descending else ("gt", "gte")
-    if not leading:
-        return ordered.filter(**{f"{last}__{beyond}": position[0]})
-    column = leading[0]
-    seen = "gte" if keyset.is_descending else "lte"
-    # Not `a > x OR (a = x AND id > y)`: the planners read an OR as a reason to leave the index.
-    return ordered.filter(**{f"{column}__{from_here}": position[0]}).exclude(
-        **{column: position[0], f"{last}__{seen}": position[1]}
-    )
-
-
 def build_cursor(keyset: Keyset, row: models.Model) -> str:
     """An opaque text for "after this row, in this order"."""
-    values = [list(keyset.ordering), [getattr(row, column) for column in keyset.columns]]
+    values = [list(keyset.ordering), list(position_of(row, keyset))]
     return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
 
 

@@ -1,6 +1,6 @@
 """Record sets: the mirror, read only."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -20,12 +20,14 @@ from registry_app.api.fields import (
     WordsField,
     with_provider,
 )
-from registry_app.api.pagination import BY_NAME, Keyset
 from registry_app.api.request import StrictSerializer
 from registry_app.api.view_set import NounViewSet, describe
 from registry_app.models import Claim, OwnershipState, RecordEvent, RecordSet
+from registry_app.queries.keyset import BY_NAME, Keyset
 from registry_app.queries.owner import find_look_alikes
+from registry_app.queries.readable import readable
 from registry_app.queries.record_set import RecordSetFilter, fetch_record_set_page, filter_record_sets
+from registry_app.queries.record_set_rows import iterate_record_set_rows
 
 _LOOKS_LIKE = "The registered owner id for which the owner, which nobody registered, may be taken."
 _BY_SUFFIX = Keyset(("name_reversed", "id"))
@@ -197,10 +199,13 @@ class RecordSetViews(NounViewSet):
             updated_since=values.get("updated_since"),
             is_missing=values.get("missing"),
         )
-        return with_provider(filter_record_sets(wanted).select_related("owner"))
+        return with_provider(filter_record_sets(queryset, wanted).select_related("owner"))
 
     def find_context(self, rows: Sequence[RecordSet | Claim]) -> dict[str, Any]:
         return {"look_alikes": find_look_alikes(row.owner.owner_id for row in rows if row.owner)}
+
+    def read_exported(self, rows: Any) -> Iterator[list[dict[str, Any]]]:
+        return iterate_record_set_rows(rows, self.keyset)
 
     @extend_schema(responses=RecordSetDetail)
     def retrieve(self, request: Request, **place: Any) -> Response:
@@ -228,4 +233,4 @@ class RecordSetViews(NounViewSet):
             record_type=record_set.record_type,
             set_identifier=record_set.set_identifier,
         )
-        return self.answer_page(rows, RecordEventAnswer)
+        return self.answer_page(readable(self.actor, rows), RecordEventAnswer)

@@ -22,7 +22,8 @@ from registry_app.api.problem import BodyTooLarge, InvalidParameter, MalformedBo
 _MAX_DEPTH = 8
 # Not a backslash of its own before it: that would be the text of six characters.
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000").search
-_PAGE_PARAMETERS = ("limit", "cursor")
+# Those of lists and exports that filter nothing.
+_PAGE_PARAMETERS = ("limit", "cursor", "format")
 # A number that fits into the column, or a UUID as Django takes it in addresses.
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 

@@ -20,6 +20,8 @@ from registry_app.api.request import AcceptAlone, raise_if_unknown
 
 # How every id of a row is shown, in addresses, answers and requests alike (`RowIdField` says the same).
 _ROW_ID = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
+# What is sent while it is made has no digest, so no ETag.
+STREAMED = frozenset({"export", "zone_file"})
 Direction = Literal["request", "response"]
 # What every operation may answer, and what those answer that have what is named.
 _PROBLEMS = {
@@ -76,8 +78,10 @@ class NounSchema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         given: list[Any] = super().get_override_parameters()
         view: Any = self.view  # a NounViewSet, which has this schema
-        if view.action == "list" and view.parameters_class is not None:
+        if view.action in ("list", "export") and view.parameters_class is not None:
             given = [*given, view.parameters_class]
+        if view.action in STREAMED:
+            return given
         if not self._writes():
             return [*given, IF_NONE_MATCH, ETAG]
         if view.action in view.contacting:
@@ -108,7 +112,8 @@ class NounSchema(AutoSchema):
             (done,) = bodies.values()
             headers = self._get_response_headers_for_code("200")
             bodies["200"] = {**done, "headers": headers, "description": "With `dry_run=true`."}
-        if not self._writes():
+        view: Any = self.view
+        if not self._writes() and view.action not in STREAMED:
             bodies["304"] = {"description": "The response is one that `If-None-Match` names."}
         problems = self._problems().items()
         bodies.update((status, self._refer_to_problem(name, text)) for status, (name, text) in problems)

@@ -87,8 +87,8 @@ class TokenViews(NounViewSet):
     serializer_class = TokenAnswer
     scopes = {"create": "admin", "destroy": "admin"}
 
-    def get_queryset(self) -> QuerySet[ApiToken]:
-        return super().get_queryset().filter(user=self.request.user.pk)
+    def find_rows(self) -> QuerySet[ApiToken]:
+        return super().find_rows().filter(user=self.actor.user_id)
 
     @extend_schema(
         parameters=[IDEMPOTENCY_KEY, LOCATION], request=TokenBody, responses={201: IssuedTokenAnswer}

@@ -16,7 +16,7 @@ from registry_app.api.fields import (
     with_provider,
 )
 from registry_app.api.idempotency import IDEMPOTENCY_KEY, LOCATION, idempotent
-from registry_app.api.pagination import Keyset, parse_limit
+from registry_app.api.pagination import parse_limit
 from registry_app.api.request import (
     ReasonBody,
     StrictSerializer,
@@ -44,6 +44,8 @@ from registry_app.api.transfer_request import (
 )
 from registry_app.api.view_set import NounViewSet, describe, find_row, post_action
 from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
+from registry_app.queries.keyset import Keyset
+from registry_app.queries.readable import readable
 from registry_app.queries.transfer import find_added
 from registry_app.transfer.decisions import (
     approve_transfer,
@@ -109,7 +111,7 @@ class TransferViews(NounViewSet):
         values = read_parameters(TransferItemParameters, request.query_params)
         self.keyset = Keyset(("ordinal",))
         rows = TransferItem.objects.filter(transfer=self.get_object(), **values)
-        return self.answer_page(rows, TransferItemAnswer)
+        return self.answer_page(readable(self.actor, rows), TransferItemAnswer)
 
     @extend_schema(responses=TransferStepAnswer(many=True))
     @action(detail=True, methods=["get"])
@@ -118,7 +120,7 @@ class TransferViews(NounViewSet):
         rows = TransferStep.objects.filter(transfer=self.get_object()).prefetch_related(
             Prefetch("registry_profile", RegistryProfile.objects.only("id", "name"))
         )
-        return self.answer_page(rows, TransferStepAnswer)
+        return self.answer_page(readable(self.actor, rows), TransferStepAnswer)
 
     @extend_schema(parameters=[_PREVIEW_LIMIT], request=TransferBody, responses=PreviewAnswer)
     @action(detail=False, methods=["post"])

@@ -48,9 +48,8 @@ class RecordSetFilter:
     is_missing: bool | None = None
 
 
-def filter_record_sets(wanted: RecordSetFilter) -> QuerySet[RecordSet]:
-    """The record sets that fit, in no order yet."""
-    rows = RecordSet.objects.all()
+def filter_record_sets(rows: QuerySet[RecordSet], wanted: RecordSetFilter) -> QuerySet[RecordSet]:
+    """Those of these record sets that fit, in no order yet."""
     if wanted.owner is not None:
         rows = rows.filter(owner=wanted.owner)
     if wanted.provider is not None:

@@ -151,7 +151,7 @@ def test_the_document_marks_the_old_names_and_no_others() -> None:
         if shape.get("deprecated")
     }
 
-    assert parameters == {(f"{API}/record-sets/", "name__suffix")}
+    assert parameters == {(f"{API}/record-sets/{rest}", "name__suffix") for rest in ("", "export/")}
     assert fields == {
         ("SelectionBody", "types"),
         ("SelectionBody", "states"),

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
-from registry_app.api.pagination import BY_NAME, NEWEST_FIRST, Keyset, parse_cursor
+from registry_app.api.pagination import parse_cursor
 from registry_app.api.problem import InvalidParameter, MalformedBody
 from registry_app.api.request import parse_body
 from registry_app.models import RecordSet
+from registry_app.queries.keyset import BY_NAME, NEWEST_FIRST, Keyset
 from tests.factories import make_administrator, make_finding, make_provider, make_record_set
 from tests.registry_app.api.client import API, make_client, read
 

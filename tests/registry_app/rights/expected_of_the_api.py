@@ -258,6 +258,8 @@ _PLACE_OF_NOUN: dict[str, Callable[[Side], Mapping[str, Any]]] = {
 
 READ: dict[tuple[str, str], Operation] = {
     **{("get", f"{noun}/"): Operation(reads, is_written=False) for noun in _PLACE_OF_NOUN},
+    # What is taken away is noted.
+    **{("get", f"{noun}/export/"): Operation(reads) for noun in (*_PLACE_OF_NOUN, "audit-entries", "tokens")},
     **{
         ("get", f"{noun}/<{_KIND_OF_ID.get(noun, 'int')}:pk>/"): Operation(reads, place, is_written=False)
         for noun, place in _PLACE_OF_NOUN.items()

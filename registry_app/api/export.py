@@ -1,0 +1,107 @@
+"""Exports: all rows of a list, with its filters and in its order, as a file that is written while the
+database is read. Nothing of it is held in memory but one slice."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import structlog
+from django.http import StreamingHttpResponse
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from registry_app.actor import Actor
+from registry_app.api.export_format import ExportFormat, Row, list_columns
+from registry_app.api.request import bad_parameters
+from registry_app.inventory.note_export import note_export
+from registry_app.queries.keyset import iterate_slices
+
+_PARAMETER = "format"
+# A statement each; a row of a list is a few hundred bytes to a few thousand.
+_SLICE = 1_000
+_LOG = structlog.get_logger(__name__)
+_FILE = OpenApiResponse(OpenApiTypes.STR, "The file.")
+_FORMAT = OpenApiParameter(
+    _PARAMETER,
+    enum=[each.value for each in ExportFormat],
+    default=ExportFormat.NDJSON.value,
+    description="`ndjson`: an object a line. `csv`: RFC 4180 with a header; texts that a spreadsheet would "
+    "take for formulas begin with an apostrophe, lists and objects are JSON. Both end with a closing line, "
+    "which says how many rows there are: without it the file is not complete.",
+)
+
+
+class Exports(APIView):
+    """Mixed into the view of a noun: its list as a file."""
+
+    @extend_schema(
+        parameters=[_FORMAT],
+        responses={(200, each.media_type): _FILE for each in ExportFormat},
+    )
+    @action(detail=False, methods=["get"])
+    def export(self, request: Request, **_place: Any) -> StreamingHttpResponse:
+        """Export the list: all rows with its filters, in its order, as they are read. The audit trail has an
+        entry for each export."""
+        name = str(getattr(request.resolver_match, "route", "")).split("/")[-3]
+        parameters = request.query_params.dict()
+        export_format = read_format(parameters)
+        # The headers alone take nothing away.
+        pieces = iter(()) if request.method == "HEAD" else begin_export(self, name, parameters)
+        return answer_file(pieces, f"{name}.{export_format.value}", export_format.media_type)
+
+    def read_exported(self, rows: Any) -> Iterator[Sequence[Row]]:
+        """The rows of a list as the list shows them, in slices."""
+        view: Any = self
+        for each in rows if isinstance(rows, list) else [rows]:
+            for found in iterate_slices(each, view.keyset, _SLICE):
+                yield view.show_all(found)
+
+
+def begin_export(view: Any, name: str, parameters: Mapping[str, str]) -> Iterator[bytes]:
+    """The pieces of a file of the rows of one list: reading them reads the database. The parameters are
+    checked and the audit entry is written before. Raises InvalidParameter, NotAllowed."""
+    export_format = read_format(parameters)
+    rows = view.filter_queryset(view.get_queryset())
+    filters = {key: value for key, value in parameters.items() if key != _PARAMETER}
+    note_export(
+        view.actor, view.queryset.model, name=name, export_format=export_format.value, filters=filters
+    )
+    columns = list_columns(view.get_serializer_class()())
+    return log_end(view.actor, name, export_format.format_rows(columns, view.read_exported(rows)))
+
+
+def read_format(parameters: Mapping[str, str]) -> ExportFormat:
+    """How the file is to be written. Raises InvalidParameter."""
+    try:
+        return ExportFormat(parameters.get(_PARAMETER, ExportFormat.NDJSON.value))
+    except ValueError:
+        known = " or ".join(each.value for each in ExportFormat)
+        raise bad_parameters({_PARAMETER: [f"Give {known}."]}) from None
+
+
+def log_end(actor: Actor, name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same pieces, and a log line at their end: whole, or because the reader left or the database did."""
+    size, is_whole = 0, False
+    try:
+        for piece in pieces:
+            size += len(piece)
+            yield piece
+        is_whole = True
+    finally:
+        _LOG.info("export.ended", list=name, actor=actor.name, bytes=size, is_whole=is_whole)
+
+
+def answer_file(pieces: Iterator[bytes], file_name: str, media_type: str) -> StreamingHttpResponse:
+    """A response that is sent while it is made, to be saved under this name with the time in it."""
+    stem, _dot, suffix = file_name.rpartition(".")
+    moment = timezone.now().strftime("%Y%m%dT%H%M%SZ")
+    headers = {
+        "Content-Type": f"{media_type}; charset=utf-8",
+        "Content-Disposition": f'attachment; filename="{stem}-{moment}.{suffix}"',
+        # nginx would gather it otherwise.
+        "X-Accel-Buffering": "no",
+    }
+    return StreamingHttpResponse(pieces, headers=headers)
