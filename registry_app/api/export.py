@@ -1,6 +1,7 @@
 """Exports: all rows of a list, with its filters and in its order, as a file that is written while the
 database is read. Nothing of it is held in memory but one slice."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,13 +18,18 @@ from registry_app.actor import Actor
 from registry_app.api.export_format import ExportFormat, Row, list_columns
 from registry_app.api.request import bad_parameters
 from registry_app.inventory.note_export import note_export
+from registry_app.models import Provider
 from registry_app.queries.keyset import iterate_slices
+from registry_app.queries.zone_file import iterate_zone_file
 
 _PARAMETER = "format"
+_ZONE_FILE = "zone-file"
+# Names of providers are in names of files.
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 # A statement each; a row of a list is a few hundred bytes to a few thousand.
 _SLICE = 1_000
 _LOG = structlog.get_logger(__name__)
-_FILE = OpenApiResponse(OpenApiTypes.STR, "The file.")
+FILE = OpenApiResponse(OpenApiTypes.STR, "The file.")
 _FORMAT = OpenApiParameter(
     _PARAMETER,
     enum=[each.value for each in ExportFormat],
@@ -39,7 +45,7 @@ class Exports(APIView):
 
     @extend_schema(
         parameters=[_FORMAT],
-        responses={(200, each.media_type): _FILE for each in ExportFormat},
+        responses={(200, each.media_type): FILE for each in ExportFormat},
     )
     @action(detail=False, methods=["get"])
     def export(self, request: Request, **_place: Any) -> StreamingHttpResponse:
@@ -73,6 +79,12 @@ def begin_export(view: Any, name: str, parameters: Mapping[str, str]) -> Iterato
     return log_end(view.actor, name, export_format.format_rows(columns, view.read_exported(rows)))
 
 
+def begin_zone_file(actor: Actor, provider: Provider) -> Iterator[bytes]:
+    """The pieces of the zone file of a provider's mirror, with the audit entry before. Raises NotAllowed."""
+    note_export(actor, provider, name=_ZONE_FILE, export_format="zone", filters={})
+    return log_end(actor, _ZONE_FILE, iterate_zone_file(actor, provider))
+
+
 def read_format(parameters: Mapping[str, str]) -> ExportFormat:
     """How the file is to be written. Raises InvalidParameter."""
     try:
@@ -96,7 +108,7 @@ def log_end(actor: Actor, name: str, pieces: Iterator[bytes]) -> Iterator[bytes]
 
 def answer_file(pieces: Iterator[bytes], file_name: str, media_type: str) -> StreamingHttpResponse:
     """A response that is sent while it is made, to be saved under this name with the time in it."""
-    stem, _dot, suffix = file_name.rpartition(".")
+    stem, _dot, suffix = _UNFIT.sub("-", file_name).rpartition(".")
     moment = timezone.now().strftime("%Y%m%dT%H%M%SZ")
     headers = {
         "Content-Type": f"{media_type}; charset=utf-8",

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from django.http import StreamingHttpResponse
 from drf_spectacular.utils import extend_schema, extend_schema_field, extend_schema_view
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from registry_app.api.export import FILE, answer_file, begin_zone_file
 from registry_app.api.fields import ReportAnswer, RowIdField, RowSerializer, SecretField
 from registry_app.api.request import EmptyBody, ReasonBody, StrictModelSerializer, StrictSerializer, read_body
 from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe, find_row, post_action
@@ -18,6 +20,7 @@ from registry_app.inventory.provider_probe import SampleRecord, probe_provider
 from registry_app.models import ApprovalChange, Provider
 from registry_app.queries.approval_change import PENDING_APPROVAL_CHANGES
 from registry_app.queries.provider import list_warnings, providers_for_display
+from registry_app.queries.zone_file import MEDIA_TYPE
 from registry_app.reconcile.request_sync import request_sync
 from registry_app.restore.accept_restored import accept_all_restored, accept_restored
 
@@ -232,6 +235,15 @@ class ProviderViews(ConfigurationViewSet):
         answer = self.answer_row(row, status)
         answer.data["warnings"] = list_warnings(row, values)
         return answer
+
+    @extend_schema(responses={(200, MEDIA_TYPE): FILE})
+    @action(detail=True, methods=["get"], url_path="zone-file")
+    def zone_file(self, request: Request, pk: str) -> StreamingHttpResponse:
+        """The mirror as a zone file (RFC 1035), with its ownership records. What a zone file cannot hold is
+        in comments. Its last line begins with `; closing:`: without it the file is not complete."""
+        provider = self.get_object()
+        pieces = iter(()) if request.method == "HEAD" else begin_zone_file(self.actor, provider)
+        return answer_file(pieces, f"{provider.name}.zone", MEDIA_TYPE)
 
     @post_action(EmptyBody, {202: SyncRequestAnswer})
     def syncs(self, body: dict[str, Any], pk: str) -> Response:

@@ -283,6 +283,7 @@ READ: dict[tuple[str, str], Operation] = {
         reads, of_transfer("verified"), is_written=False
     ),
     ("get", "loops/<int:pk>/endpoints/"): Operation(reads, of("loop"), is_written=False),
+    ("get", "providers/<provider:pk>/zone-file/"): Operation(reads, of("provider")),
     ("get", "audit-entries/"): Operation(reads, is_written=False),
     ("get", "audit-entries/<int:sequence>/"): Operation(reads, lambda _: {"sequence": 1}, is_written=False),
     ("get", "tokens/"): Operation(reads, is_written=False),
