@@ -12,16 +12,10 @@ from registry_app.admin.list_page import ListPage, ago_column, column
 from registry_app.admin.wording import NOTHING, format_ago
 from registry_app.audit import verify_audit
 from registry_app.models import AuditEntry
+from registry_app.queries.audit_entry import build_object_query
 from registry_app.queries.named_row import build_prefix_query
 
 _KINDS = [("user", "Person"), ("token", "Token"), ("command", "Command"), ("system", "System")]
-
-
-def _build_object_query(text: str) -> Q:
-    """`provider 3` or `provider:3` is one object, `provider` all of its kind."""
-    kind, _space, object_id = text.replace(":", " ").partition(" ")
-    query = Q(object_type=kind.lower())
-    return query & Q(object_id=object_id.strip()) if object_id.strip() else query
 
 
 @admin.register(AuditEntry)
@@ -30,11 +24,15 @@ class AuditEntryPageAdmin(ListPage[AuditEntry]):
     list_filter = (
         build_text_filter("who", "actor", lambda text: Q(actor_name=text)),
         build_text_filter(
-            "what begins with", "action", lambda text: build_prefix_query("action", text), hint="transfer."
+            "what begins with",
+            "action_prefix",
+            lambda text: build_prefix_query("action", text),
+            hint="transfer.",
         ),
-        build_text_filter("object", "object", _build_object_query, hint="provider 3"),
+        build_text_filter("object", "object", build_object_query, hint="provider 3"),
         build_choice_filter("through", "through", _KINDS, column="actor_kind"),
     )
+    old_filters = {"action": "action_prefix"}
     page_template = "dnsadmin/audit_entry.html"
     pages = {"verify": "verify/"}
     empty_text = "There are no entries yet."

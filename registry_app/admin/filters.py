@@ -29,6 +29,11 @@ class ListFilter(SimpleListFilter):
         return (self.value() or "").strip().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
     @property
+    def exported(self) -> dict[str, str]:
+        """The same filter as a parameter of the API; nothing where it does not narrow."""
+        return {str(self.parameter_name): self.typed} if self.typed else {}
+
+    @property
     def options(self) -> list[tuple[str, str]]:
         return [(str(value), str(label)) for value, label in self.lookup_choices]
 
@@ -51,6 +56,10 @@ class ChoiceFilter(ListFilter):
 
     column: ClassVar[str]
     choices_shown: ClassVar[Iterable[tuple[Any, Any]]] = ()
+
+    @property
+    def exported(self) -> dict[str, str]:
+        return super().exported if self.typed in {value for value, _label in self.options} else {}
 
     def lookups(self, request: HttpRequest, model_admin: "ModelAdmin[Any]") -> list[tuple[str, str]]:
         return [(str(value), str(label)) for value, label in self.choices_shown]
@@ -107,6 +116,10 @@ class RowFilter(ListFilter):
             return self.typed
         rows = self.known.filter(pk=int(self.typed))
         return str(rows.values_list(self.label_column, flat=True).first() or self.typed)
+
+    @property
+    def exported(self) -> dict[str, str]:
+        return {str(self.parameter_name): self.shown_name} if self.shown_name else {}
 
     def expected_parameters(self) -> list[str | None]:
         return [self.parameter_name, self.name_parameter]

@@ -23,7 +23,7 @@ from registry_app.errors import DnsadminError, InvalidRequest
 from registry_app.models import Claim, Finding, Grant, LoopRun, Owner, Provider, RecordSet, Transfer
 from registry_app.queries.access import may_acknowledge, may_act_somewhere
 from registry_app.queries.actor import actor_of
-from registry_app.queries.named_row import build_prefix_query, read_name
+from registry_app.queries.named_row import build_prefix_query, read_prefix
 from registry_app.reconcile.acknowledge_finding import acknowledge_finding
 from registry_app.transfer.plan.transfer_request import Selection
 
@@ -159,6 +159,13 @@ class StateFilter(build_choice_filter("state", "state", Finding.State.choices)):
 
     unchosen = "Not resolved"
 
+    @property
+    def exported(self) -> dict[str, str]:
+        found: dict[str, str] = super().exported
+        if self.typed in found.values():
+            return {} if self.typed == "all" else found
+        return {"state": ",".join(each for each in Finding.State if each != Finding.State.RESOLVED)}
+
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.typed == "all":
             return queryset
@@ -169,6 +176,15 @@ class StateFilter(build_choice_filter("state", "state", Finding.State.choices)):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [*super().lookups(request, model_admin), ("all", "Any")]
+
+
+_SEVERITIES = [(each.label.lower(), each.label) for each in Finding.Severity]
+
+
+class SeverityFilter(build_choice_filter("severity at least", "severity", _SEVERITIES)):  # type: ignore[misc]  # as above
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        least = {each.label.lower(): each.value for each in Finding.Severity}.get(self.typed)
+        return queryset if least is None else queryset.filter(severity__gte=least)
 
 
 class AcknowledgeForm(ThemedForm):
@@ -190,14 +206,15 @@ class FindingPageAdmin(OwnerList[Finding]):
     )
     list_filter = (
         build_choice_filter("kind", "kind", Finding.Kind.choices),
-        build_choice_filter("severity", "severity", Finding.Severity.choices),
+        SeverityFilter,
         StateFilter,
         build_row_filter("provider", "provider", Provider),
         build_row_filter("owner", "owner", Owner),
         build_text_filter(
-            "name begins with", "name", lambda text: build_prefix_query("name", read_name(text))
+            "name begins with", "name_prefix", lambda text: build_prefix_query("name", read_prefix(text))
         ),
     )
+    old_filters = {"name": "name_prefix"}
     list_select_related = ("provider", "owner")
     actions = ("fix_picked", "acknowledge_picked")
     page_template = "dnsadmin/finding.html"

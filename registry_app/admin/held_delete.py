@@ -51,6 +51,13 @@ class StatusFilter(build_choice_filter("status", "status", _Status.choices)):  #
 
     unchosen = "Held or kept"
 
+    @property
+    def exported(self) -> dict[str, str]:
+        found: dict[str, str] = super().exported
+        if self.typed in found.values():
+            return {} if self.typed == "all" else found
+        return {"status": ",".join(HeldDelete.STOPPING)}
+
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.typed == "all":
             return queryset

@@ -75,11 +75,14 @@ class InstancePageAdmin(ConfigPage[Instance]):
     list_display = ("name", "owner", "cluster_shown", "provider_shown", "policy", "filter_shown")
     list_filter = (
         build_text_filter(
-            "owner id begins with", "owner_id", lambda text: build_prefix_query("owner__owner_id", text)
+            "owner id begins with",
+            "owner_id_prefix",
+            lambda text: build_prefix_query("owner__owner_id", text),
         ),
         build_row_filter("cluster", "cluster", Cluster),
         build_row_filter("provider", "provider", Provider),
     )
+    old_filters = {"owner_id": "owner_id_prefix"}
     list_select_related = False
     form_class = InstanceForm
     register = staticmethod(register_instance)

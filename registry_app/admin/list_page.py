@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Generic
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
@@ -10,7 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import models
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -29,6 +30,7 @@ from registry_app.queries.readable import readable
 
 # The admin calls a column of a page with the page and a row.
 Column = Callable[[Any, Any], Any]
+_EXPORT_FORMATS = (("CSV, for spreadsheets", "csv"), ("NDJSON, for programs", "ndjson"))
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]  # a runtime class, not generic
@@ -100,6 +102,20 @@ class FilteredList(ChangeList):
         specs, _has, params, duplicates, active = super().get_filters(request)
         return specs, False, params, duplicates, active
 
+    @property
+    def exports(self) -> list[tuple[str, str]]:
+        """Label and address of each export of the list as it is filtered."""
+        page: Any = self.model_admin
+        if not page.has_export:
+            return []
+        filters: dict[str, str] = {}
+        for spec in self.filter_specs:
+            filters.update(spec.exported)  # type: ignore[attr-defined]  # all filters are ours
+        address = reverse(f"{self.opts.model_name}-export")
+        return [
+            (label, f"{address}?{urlencode({'format': name, **filters})}") for label, name in _EXPORT_FORMATS
+        ]
+
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         # The theme shows both beside the title where they differ; ours are counted up to a limit only.
@@ -128,6 +144,10 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
     list_title: ClassVar[str] = ""
     # Why an unfiltered list shows nothing, and what to do about it.
     empty_text: ClassVar[str] = ""
+    # Whether the API has the same list, which exports it with the filters of the page.
+    has_export: ClassVar[bool] = True
+    # Old names of filters, which links have, and their names.
+    old_filters: ClassVar[Mapping[str, str]] = {}
     # More pages under the address of the list: a route for each name; `NAME_view` answers it.
     pages: ClassVar[Mapping[str, str]] = {}
     # Which of them has the form of a new row.
@@ -178,6 +198,8 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        if self.old_filters.keys() & request.GET.keys():
+            return redirect(f"{request.path}?{_rename(request.GET, self.old_filters).urlencode()}")
         context = {
             "title": self.list_title or capfirst(self.opts.verbose_name_plural),
             "empty_text": partial(self.empty_reason, request),
@@ -260,6 +282,13 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
             **context,
         }
         return TemplateResponse(request, template, values, status=status)
+
+
+def _rename(query: QueryDict, names: Mapping[str, str]) -> QueryDict:
+    renamed = QueryDict(mutable=True)
+    for name, values in query.lists():
+        renamed.setlistdefault(names.get(name, name), values)
+    return renamed
 
 
 class OwnerList(ListPage[Row], Generic[Row]):

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
+from registry_app.admin.fields import is_id
 from registry_app.admin.filters import build_choice_filter, build_row_filter
 from registry_app.admin.list_page import ListPage, ago_column, badge_column, build_column, number_column
 from registry_app.admin.wording import NOTHING, describe_trigger, format_ago, link_to
@@ -15,6 +16,17 @@ from registry_app.queries.transfer import SHOWN_CHARACTERS
 _SHOWN_STEPS = 50
 _SHOWN_ITEMS = 100
 _SHOWN_LEFT_ALONE = 200
+
+
+class LoopFilter(build_row_filter("loop of", "loop", Loop, label_column="owner__owner_id")):  # type: ignore[misc]  # a class made by a factory
+    """By its owner, or by its id in links."""
+
+    @property
+    def exported(self) -> dict[str, str]:
+        if self.typed_name or not is_id(self.typed):
+            owner_id = self.typed_name or self.typed
+            return {"owner": owner_id} if owner_id else {}
+        return {"loop": self.typed}
 
 
 @admin.register(LoopRun)
@@ -33,7 +45,7 @@ class LoopRunPageAdmin(ListPage[LoopRun]):
         build_column("left_alone_count", "left alone"),
     )
     list_filter = (
-        build_row_filter("loop of", "loop", Loop, label_column="owner__owner_id"),
+        LoopFilter,
         build_row_filter("provider", "provider", Provider),
         build_choice_filter("status", "status", LoopRun.Status.choices),
     )

@@ -81,10 +81,13 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
         "counts_shown",
     )
     list_filter = (
-        build_text_filter("owner id begins with", "id", lambda text: build_prefix_query("owner_id", text)),
+        build_text_filter(
+            "owner id begins with", "owner_id_prefix", lambda text: build_prefix_query("owner_id", text)
+        ),
         build_choice_filter("status", "status", Owner.Status.choices),
         build_row_filter("cluster", "cluster", Cluster, column="instances__cluster"),
     )
+    old_filters = {"id": "owner_id_prefix"}
     list_select_related = False
     form_class = OwnerForm
     register = staticmethod(register_owner)

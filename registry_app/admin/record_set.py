@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -27,7 +27,7 @@ from registry_app.models import (
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.actor import actor_of
 from registry_app.queries.guard_endpoint import find_desired_set, is_stale, list_who_wants
-from registry_app.queries.named_row import build_prefix_query, build_suffix_query, read_name
+from registry_app.queries.named_row import build_prefix_query, build_suffix_query, read_prefix
 from registry_app.queries.owner import find_look_alikes
 from registry_app.queries.provider import describe_freshness
 from registry_app.queries.record_set import fetch_record_set_page
@@ -35,8 +35,6 @@ from registry_app.transfer.plan.transfer_request import Selection
 
 _Answer = HttpResponseRedirect | None
 _SHOWN_TYPES = ("A", "AAAA", "CNAME", "TXT", "MX", "NS", "SRV", "PTR", "NAPTR", "DNAME")
-# What older links have for `name_suffix`.
-_OLD_NAME_SUFFIX = "below"
 _MOST_WHO_WANT = 50
 # The parameters of the list that the transfer form takes, too: what a selection says without naming rows.
 _SELECTABLE = frozenset({"owner", "provider", "type", "state", "name_suffix"})
@@ -52,12 +50,6 @@ class MissingFilter(build_choice_filter("missing", "missing", [("yes", "Missing"
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         wanted = {"yes": Q(missing_since__isnull=False), "no": Q(missing_since__isnull=True)}
         return queryset.filter(wanted[self.typed]) if self.typed in wanted else queryset
-
-
-def read_prefix(text: str) -> str:
-    """The beginning of a name as typed, which need not be a whole name."""
-    cleaned = text.strip().lower()
-    return cleaned if cleaned.endswith(".") else read_name(cleaned)
 
 
 def _build_action(kind: Transfer.Kind, label: str) -> Any:
@@ -87,7 +79,7 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
     list_filter = (
         build_text_filter(
             "name begins with",
-            "name",
+            "name_prefix",
             lambda text: build_prefix_query("name", read_prefix(text)),
             hint="www.example.org",
         ),
@@ -98,6 +90,7 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
         build_choice_filter("state", "state", OwnershipState.choices),
         MissingFilter,
     )
+    old_filters = {"below": "name_suffix", "name": "name_prefix"}
     list_select_related = ("provider", "owner")
     list_per_page = 100  # so many fit one preview page too: what is picked at once is seen at once
     actions = ("transfer_picked", "adopt_picked", "release_picked", "reformat_picked")
@@ -108,16 +101,6 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
     )
     ttl_shown = column("TTL", lambda row: str(row.ttl) if row.ttl else NOTHING)
     provider_shown = column("provider", lambda row: link_to(row.provider))
-
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        if _OLD_NAME_SUFFIX in request.GET:
-            query = request.GET.copy()
-            old: Any = query.pop(_OLD_NAME_SUFFIX)
-            query.setlistdefault("name_suffix", old)
-            return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
-        return super().changelist_view(request, extra_context)
 
     def owners_of(self, row: RecordSet) -> tuple[Owner | None]:
         return (row.owner,)

@@ -35,6 +35,7 @@ from registry_app.queries.consent import build_consent_lines
 from registry_app.queries.transfer import (
     SHOWN_CHARACTERS,
     allowed_actions,
+    build_number_query,
     progress,
     steps_for_display,
     transfers_for_display,
@@ -73,17 +74,6 @@ class ActForm(ThemedForm):
     side = forms.CharField(required=False, max_length=5)
 
 
-def _build_number_query(text: str) -> Q:
-    """The condition that finds a transfer by what somebody typed: `12`, `#12` or the id of the API."""
-    number = text.strip().removeprefix("#")
-    if number.isascii() and number.isdigit() and len(number) <= 18:
-        return Q(pk=int(number))
-    try:
-        return Q(public_id=UUID(number))
-    except ValueError:
-        return Q(pk=None)
-
-
 def _build_group_query(text: str) -> Q:
     try:
         return Q(group=UUID(text))
@@ -105,7 +95,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
         "created_shown",
     )
     list_filter = (
-        build_text_filter("number or public id", "transfer", _build_number_query),
+        build_text_filter("number or public id", "transfer", build_number_query),
         build_choice_filter("status", "status", Transfer.Status.choices),
         build_choice_filter("kind", "kind", Transfer.Kind.choices),
         build_row_filter("provider", "provider", Provider),
@@ -160,7 +150,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
     def find_row(self, request: HttpRequest, object_id: str | int) -> Transfer:
         """By row, or by the public id the API uses."""
         text = str(object_id)
-        row = self.get_queryset(request).filter(_build_number_query(text)).first()
+        row = self.get_queryset(request).filter(build_number_query(text)).first()
         if row is None:
             raise Http404(f"There is no transfer {text[:40]}.")
         return row

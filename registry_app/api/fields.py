@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from providers.wire.canonical_name import InvalidName, canonical_name
 from registry_app.models import PROVIDER_SECRETS, Owner, Provider
-from registry_app.queries.named_row import find_named_provider, parse_row_id
+from registry_app.queries.named_row import find_named_provider, parse_row_id, read_prefix
 
 Row = TypeVar("Row", bound=models.Model)
 
@@ -153,6 +153,13 @@ class DnsNameField(serializers.CharField):
             return canonical_name(super().to_internal_value(data))
         except InvalidName as error:
             raise serializers.ValidationError(f"This is not a DNS name: {error}.") from error
+
+
+class NamePrefixField(serializers.CharField):
+    """The beginning of a DNS name."""
+
+    def to_internal_value(self, data: Any) -> str:
+        return read_prefix(super().to_internal_value(data))
 
 
 class WordsField(serializers.CharField):

@@ -9,17 +9,20 @@ from rest_framework import serializers
 
 from registry_app.api.fields import (
     DnsNameField,
+    NamePrefixField,
     ObjectOrNullField,
     OwnerFilterField,
     OwnerIdField,
     ProviderFilterField,
     ProviderReference,
     RowSerializer,
+    WordsField,
     with_provider,
 )
 from registry_app.api.request import StrictSerializer
 from registry_app.api.view_set import NounViewSet, describe, post_action
 from registry_app.models import Claim, Finding, Owner, Transfer
+from registry_app.queries.named_row import build_prefix_query
 from registry_app.reconcile.acknowledge_finding import acknowledge_finding
 
 Suggestion = dict[str, Any]
@@ -145,10 +148,16 @@ class FindingParameters(StrictSerializer):
     severity = serializers.ChoiceField(
         choices=[(name, name) for name in _SEVERITIES], required=False, help_text="At least this severe."
     )
-    state = serializers.ChoiceField(choices=Finding.State.choices, required=False)
+    state = WordsField(
+        choices=tuple(Finding.State.values),
+        required=False,
+        source="state__in",
+        help_text=f"States, comma-separated: {', '.join(Finding.State.values)}.",
+    )
     provider = ProviderFilterField(required=False, help_text="Id or name.")
     owner = OwnerFilterField(required=False, help_text="Owner id.")
     name = DnsNameField(required=False, help_text="Exactly this name, in any spelling.")
+    name_prefix = NamePrefixField(required=False, help_text="Names that begin so.")
 
 
 class FindingAnswer(RowSerializer[Finding]):
@@ -210,6 +219,12 @@ class FindingViews(NounViewSet):
         if severity := filters.pop("severity", None):
             filters["severity__gte"] = _SEVERITIES[severity]
         return filters
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        filters = self.read_filters()
+        prefix = filters.pop("name_prefix", None)
+        rows = queryset.filter(**filters)
+        return rows if prefix is None else rows.filter(build_prefix_query("name", prefix))
 
     def find_context(self, rows: Sequence[Finding]) -> dict[str, Any]:
         return {"named": fetch_named(rows)}

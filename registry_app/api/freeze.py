@@ -10,7 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from registry_app.api.fields import (
+    OwnerFilterField,
     OwnerIdField,
+    ProviderFilterField,
     ProviderIdField,
     ProviderReference,
     RowSerializer,
@@ -141,10 +143,16 @@ class FreezeBody(StrictSerializer):
     window = WeeklyWindow(allow_null=True, default=None, help_text="Nothing: always.")
 
 
+class FreezeParameters(StrictSerializer):
+    provider = ProviderFilterField(required=False, help_text="Id or name: those of this provider.")
+    owner = OwnerFilterField(required=False, help_text="Owner id: those of this owner.")
+
+
 @describe(list="List freezes, newest first.", retrieve="One freeze.")
 class FreezeViews(NounViewSet):
     queryset = with_provider(Freeze.objects.all()).select_related("owner")
     serializer_class = FreezeAnswer
+    parameters_class = FreezeParameters
     scopes = {"create": "admin", "lift": "admin", "destroy": "admin"}
 
     @extend_schema(parameters=[IDEMPOTENCY_KEY, LOCATION], request=FreezeBody, responses={201: FreezeAnswer})

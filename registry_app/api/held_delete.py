@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from registry_app.api.desired_endpoint import GuardEndpointReference
-from registry_app.api.fields import ID_OR_NAME, ProviderReference, RowIdField, RowSerializer
+from registry_app.api.fields import ID_OR_NAME, ProviderReference, RowIdField, RowSerializer, WordsField
 from registry_app.api.guard_decision import AskedParameters, AskedViews
 from registry_app.api.request import ReasonBody
 from registry_app.api.view_set import describe, post_action
@@ -26,7 +26,12 @@ from registry_app.queries.named_row import find_named_row
 
 
 class HeldDeleteParameters(AskedParameters):
-    status = serializers.ChoiceField(choices=HeldDelete.Status.choices, required=False)
+    status = WordsField(
+        choices=tuple(HeldDelete.Status.values),
+        required=False,
+        source="status__in",
+        help_text=f"Comma-separated: {', '.join(HeldDelete.Status.values)}.",
+    )
 
 
 class HeldDeleteAnswer(RowSerializer[HeldDelete]):

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from django.db.models import CharField, IntegerField, Value
+from django.db.models import CharField, IntegerField, Q, Value
 from rest_framework import serializers
 
 from providers.wire.endpoint import KNOWN_RECORD_TYPES
@@ -30,6 +30,7 @@ from registry_app.models import (
 )
 from registry_app.queries.instance import build_loop_facts
 from registry_app.queries.keyset import Keyset
+from registry_app.queries.named_row import build_prefix_query
 from registry_app.queries.readable import readable
 
 _MOST_ENTRIES = 1_000
@@ -119,7 +120,8 @@ class InstanceBody(StrictModelSerializer):
 
 
 class InstanceParameters(StrictSerializer):
-    owner = OwnerFilterField(required=False)
+    owner = OwnerFilterField(required=False, help_text="Owner id.")
+    owner_id_prefix = serializers.CharField(required=False, help_text="Owner ids that begin so.")
     cluster = serializers.SlugRelatedField(
         slug_field="name", queryset=Cluster.objects.all(), required=False, help_text="Its name."
     )
@@ -151,9 +153,11 @@ class InstanceViews(ConfigurationViewSet):
 
     def filter_queryset(self, queryset: Any) -> Any:
         filters = self.read_filters()
-        rows = [queryset.filter(**filters)]
+        prefix = filters.pop("owner_id_prefix", "")
+        begins = build_prefix_query("owner__owner_id", prefix) if prefix else Q()
+        rows = [queryset.filter(begins, **filters)]
         if "cluster" not in filters:
             loops = readable(self.actor, with_provider(Loop.objects.select_related("owner")))
-            loops = loops.filter(is_enabled=True, **filters)
+            loops = loops.filter(begins, is_enabled=True, **filters)
             rows.append(loops.annotate(kind=_kind("loop")))
         return rows

@@ -14,7 +14,9 @@ from registry_app.inventory.owner import change_owner, delete_owner, register_ow
 from registry_app.models import Cluster, InstancePolicy, Owner, RegistryProfile
 from registry_app.queries.instance import WITH_PROFILES, find_only_instance
 from registry_app.queries.keyset import Keyset
+from registry_app.queries.named_row import build_prefix_query
 from registry_app.queries.owner import OwnerCount, count_by_provider, find_look_alikes
+from registry_app.queries.readable import readable
 
 
 class OwnerCountAnswer(serializers.Serializer[Any]):
@@ -130,7 +132,14 @@ class OwnerBody(StrictModelSerializer):
 
 class OwnerParameters(StrictSerializer):
     owner_id = serializers.CharField(required=False, help_text="Exactly this owner id.")
+    owner_id_prefix = serializers.CharField(required=False, help_text="Those that begin so.")
     status = serializers.ChoiceField(choices=Owner.Status.choices, required=False)
+    cluster = serializers.SlugRelatedField(
+        slug_field="name",
+        queryset=Cluster.objects.all(),
+        required=False,
+        help_text="The name of one where an instance of it runs.",
+    )
 
 
 @describe(
@@ -149,6 +158,15 @@ class OwnerViews(ConfigurationViewSet):
     lookup_value_converter = "owner"
     name_field = "owner_id"
     mutations = Mutations(register_owner, change_owner, delete_owner)
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        filters = self.read_filters()
+        prefix, cluster = filters.pop("owner_id_prefix", None), filters.pop("cluster", None)
+        rows = queryset.filter(**filters)
+        if cluster is not None:
+            # Once, however many of its instances run there.
+            rows = rows.filter(pk__in=readable(self.actor, cluster.instances.all()).values("owner"))
+        return rows if prefix is None else rows.filter(build_prefix_query("owner_id", prefix))
 
     def find_context(self, rows: Sequence[Owner]) -> dict[str, Any]:
         return {

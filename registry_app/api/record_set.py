@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from registry_app.api.fields import (
     DnsNameField,
+    NamePrefixField,
     ObjectOrNullField,
     OwnerFilterField,
     OwnerIdField,
@@ -43,6 +44,7 @@ class RecordSetParameters(StrictSerializer):
         help_text="Ownership states, comma-separated: owned, unmanaged, conflict, unknown.",
     )
     name = DnsNameField(required=False, help_text="Exactly this name, in any spelling.")
+    name_prefix = NamePrefixField(required=False, help_text="Names that begin so.")
     name_suffix = DnsNameField(required=False, help_text="This name and everything below it.")
     name__suffix = DnsNameField(required=False, help_text="The old name of `name_suffix`.")
     updated_since = serializers.DateTimeField(required=False, help_text="Changed at or after, ISO 8601.")
@@ -195,6 +197,7 @@ class RecordSetViews(NounViewSet):
             types=tuple(word.upper() for word in values.get("type", ())),
             states=values.get("state", ()),
             name=values.get("name", ""),
+            name_prefix=values.get("name_prefix", ""),
             name_suffix=values.get("name_suffix", ""),
             updated_since=values.get("updated_since"),
             is_missing=values.get("missing"),

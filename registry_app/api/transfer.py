@@ -46,7 +46,7 @@ from registry_app.api.view_set import NounViewSet, describe, find_row, post_acti
 from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
 from registry_app.queries.keyset import Keyset
 from registry_app.queries.readable import readable
-from registry_app.queries.transfer import find_added
+from registry_app.queries.transfer import build_number_query, find_added
 from registry_app.transfer.decisions import (
     approve_transfer,
     cancel_transfer,
@@ -62,6 +62,7 @@ _PREVIEW_LIMIT = OpenApiParameter(
 
 
 class TransferParameters(StrictSerializer):
+    transfer = serializers.CharField(required=False, help_text="A number (`12`, `#12`) or an id.")
     status = serializers.ChoiceField(choices=Transfer.Status.choices, required=False)
     kind = serializers.ChoiceField(choices=Transfer.Kind.choices, required=False)
     provider = ProviderFilterField(required=False, help_text="Id or name.")
@@ -100,6 +101,12 @@ class TransferViews(NounViewSet):
         "undo": "plan",
         "decide": "apply",
     }
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        filters = self.read_filters()
+        named = filters.pop("transfer", None)
+        rows = queryset.filter(**filters)
+        return rows if named is None else rows.filter(build_number_query(named))
 
     def get_object(self) -> Any:
         return find_row(self.get_queryset(), **identify_transfer(self.kwargs["public_id"]))

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.db.models import Q
 
 from registry_app.audit import AuditFault, compute_entry_hash
 from registry_app.models import AuditCheckpoint, AuditEntry
@@ -43,6 +44,13 @@ COLUMNS = (
     "previous_hash",
     "hash",
 )
+
+
+def build_object_query(text: str) -> Q:
+    """`provider 3` or `provider:3` is one object, `provider` all of its kind."""
+    kind, _space, object_id = text.replace(":", " ").partition(" ")
+    query = Q(object_type=kind.lower())
+    return query & Q(object_id=object_id.strip()) if object_id.strip() else query
 
 
 def default_checkpoint_file() -> Path:

@@ -45,6 +45,12 @@ def build_suffix_query(name: str, *, column: str = "name_reversed") -> Q:
     return Q(**{f"{column}__gte": start, f"{column}__lt": start + _AFTER_THE_DOT}) & exact
 
 
+def read_prefix(text: str) -> str:
+    """The beginning of a name as typed, which need not be a whole name."""
+    cleaned = text.strip().lower()
+    return cleaned if cleaned.endswith(".") else read_name(cleaned)
+
+
 def read_name(text: str) -> str:
     """A name as somebody typed it, in the one spelling of the mirror; kept as it is if it is no name."""
     cleaned = text.strip().strip(".").lower()

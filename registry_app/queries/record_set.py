@@ -26,7 +26,7 @@ from registry_app.models import (
     RegistryProfile,
     TransferItem,
 )
-from registry_app.queries.named_row import build_suffix_query
+from registry_app.queries.named_row import build_prefix_query, build_suffix_query
 
 MOST_CLAIMS = 100
 MOST_EVENTS = 100
@@ -36,13 +36,15 @@ MOST_TRANSFERS = 20
 
 @dataclass(frozen=True)
 class RecordSetFilter:
-    """What is left empty does not narrow. `name` and `name_suffix` are canonical."""
+    """What is left empty does not narrow. `name` and `name_suffix` are canonical, `name_prefix` the
+    beginning of such a name."""
 
     owner: Owner | None = None
     provider: Provider | None = None
     types: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
     name: str = ""
+    name_prefix: str = ""
     name_suffix: str = ""
     updated_since: datetime | None = None
     is_missing: bool | None = None
@@ -60,6 +62,8 @@ def filter_record_sets(rows: QuerySet[RecordSet], wanted: RecordSetFilter) -> Qu
         rows = rows.filter(state__in=wanted.states)
     if wanted.name:
         rows = rows.filter(name=wanted.name)
+    if wanted.name_prefix:
+        rows = rows.filter(build_prefix_query("name", wanted.name_prefix))
     if wanted.name_suffix:
         rows = rows.filter(build_suffix_query(wanted.name_suffix))
     if wanted.updated_since is not None:

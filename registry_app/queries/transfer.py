@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
+from uuid import UUID
 
-from django.db.models import Case, IntegerField, QuerySet, TextField, Value, When
+from django.db.models import Case, IntegerField, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Cast, Length, Substr
 
 from registry_app.actor import Actor
@@ -205,6 +206,17 @@ def may_cancel(actor: Actor, transfer: Transfer) -> bool:
     if is_requester and actor.has_scope("plan") and not is_narrowed:
         return True
     return may_take_part(actor, Grant.Action.REQUEST, transfer)
+
+
+def build_number_query(text: str) -> Q:
+    """The condition that finds a transfer by what somebody typed: `12`, `#12` or the id of the API."""
+    number = text.strip().removeprefix("#")
+    if number.isascii() and number.isdigit() and len(number) <= 18:
+        return Q(pk=int(number))
+    try:
+        return Q(public_id=UUID(number))
+    except ValueError:
+        return Q(pk=None)
 
 
 def transfers_for_display() -> QuerySet[Transfer]:

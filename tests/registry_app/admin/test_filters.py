@@ -16,21 +16,21 @@ def test_record_sets_are_found_by_what_is_asked_for() -> None:
     make_record_set(provider, "api.green.example.org", record_type="AAAA", state=OwnershipState.UNKNOWN)
     client = sign_in(make_administrator())
     rows: list[tuple[dict[str, str], list[str]]] = [
-        ({"name": "api"}, ["api.blue.example.org", "api.green.example.org"]),
-        ({"name": "API.Blue"}, ["api.blue.example.org"]),
+        ({"name_prefix": "api"}, ["api.blue.example.org", "api.green.example.org"]),
+        ({"name_prefix": "API.Blue"}, ["api.blue.example.org"]),
         ({"name_suffix": "blue.example.org"}, ["blue.example.org", "api.blue.example.org"]),
         ({"name_suffix": ".Blue.Example.ORG."}, ["blue.example.org", "api.blue.example.org"]),
         ({"name_suffix": "lue.example.org"}, []),
         ({"type": "AAAA"}, ["api.green.example.org"]),
         ({"state": "owned"}, ["blue.example.org"]),
         ({"missing": "yes"}, []),
-        ({"missing": "no", "name": "blue"}, ["blue.example.org"]),
+        ({"missing": "no", "name_prefix": "blue"}, ["blue.example.org"]),
         ({"provider": "999999"}, []),
         ({"owner": "no number"}, []),
-        ({"name": "%"}, []),
-        ({"name": "\0"}, []),
+        ({"name_prefix": "%"}, []),
+        ({"name_prefix": "\0"}, []),
         ({"name_suffix": "\0"}, []),
-        ({"name": "api.blue.example.org", "type": "MX"}, []),
+        ({"name_prefix": "api.blue.example.org", "type": "MX"}, []),
     ]
     for query, found in rows:
         response = client.get(address("recordset_changelist"), query)
@@ -53,7 +53,7 @@ def test_a_filter_without_a_match_says_so_and_can_be_cleared() -> None:
     make_record_set(make_fresh_provider())
     client = sign_in(make_administrator())
 
-    page = read_text(client.get(address("recordset_changelist"), {"name": "nowhere"}))
+    page = read_text(client.get(address("recordset_changelist"), {"name_prefix": "nowhere"}))
 
     assert "Nothing matches this filter." in page
     assert 'href="?"' in page
@@ -105,7 +105,7 @@ def test_links_with_the_old_names_of_filters_still_work() -> None:
     led_on = client.get(address("recordset_changelist"), {"below": "example.org", "type": "A"})
     form = client.get(address("transfer_request"), {"record_types": "A", "states": "owned"}).context["form"]
 
-    assert led_on["Location"] == f"{address('recordset_changelist')}?type=A&name_suffix=example.org"
+    assert led_on["Location"] == f"{address('recordset_changelist')}?name_suffix=example.org&type=A"
     assert (form["record_types"].value(), form["states"].value()) == ("A", ["owned"])
 
 

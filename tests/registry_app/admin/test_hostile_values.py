@@ -109,7 +109,9 @@ def test_hostile_owners_and_people_are_escaped_where_both_sides_consent() -> Non
 def test_a_filter_that_was_typed_comes_back_escaped() -> None:
     client = sign_in(make_administrator())
 
-    page = read_text(client.get(address("recordset_changelist"), {"name": '"><script>alert(1)</script>'}))
+    page = read_text(
+        client.get(address("recordset_changelist"), {"name_prefix": '"><script>alert(1)</script>'})
+    )
 
     assert "&quot;&gt;&lt;script&gt;" in page
     assert "<script>alert(1)" not in page
