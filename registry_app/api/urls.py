@@ -53,6 +53,9 @@ _router.register("audit-entries", AuditEntryViews)
 _router.register("tokens", TokenViews)
 _router.register("sync-runs", SyncRunViews)
 
+# The view of each list by its name.
+LISTS = {name: view for name, view, _basename in _router.registry}
+
 urlpatterns = [
     *_router.urls,
     path("schema/", DocumentView.as_view(throttle_classes=[RequestThrottle]), name="api-schema"),

@@ -17,8 +17,9 @@ from registry_app.queries.keyset import Keyset, slice_after
 from registry_app.queries.owner import find_look_alikes
 
 _SLICE = 1_000
+_MOST_MOMENTS = 10_000
 _SECONDS, _MICROSECONDS = len("2026-01-02T03:04:05"), len("2026-01-02T03:04:05.678901")
-_PLAIN = (
+_COLUMNS = (
     "id",
     "provider_id",
     "name",
@@ -32,46 +33,83 @@ _PLAIN = (
     "resource",
 )
 _MOMENTS = ("first_seen_at", "changed_at", "missing_since")
+_PROVIDER, _OWNER = _COLUMNS.index("provider_id"), _COLUMNS.index("owner_id")
 
 
 def iterate_record_set_rows(rows: QuerySet[RecordSet], keyset: Keyset) -> Iterator[list[dict[str, Any]]]:
     """All of `rows` in this order, each as the list of the API shows it; a statement for each slice."""
-    names = _Names()
+    known = _Known()
+    more = tuple(column for column in keyset.columns if column not in _COLUMNS)
     moments = (Cast(name, TextField()) for name in _MOMENTS)
-    columns: tuple[str | Cast, ...] = (*_PLAIN, *keyset.columns, *moments)
-    first, after = len(_PLAIN), len(_PLAIN) + len(keyset.columns)
+    columns: tuple[str | Cast, ...] = (*_COLUMNS, *more, *moments)
+    place = [columns.index(column) for column in keyset.columns]
     position = None
     while True:
         found = _fetch(slice_after(rows, keyset, position).values_list(*columns)[:_SLICE])
         if found:
-            names.learn(found)
-            position = tuple(found[-1][first:after])
+            known.learn(found)
+            position = tuple(found[-1][each] for each in place)
         is_last = len(found) < _SLICE
         # Not held any more while the next slice is read.
-        built, found = [_build(row, row[after:], names) for row in found], []
+        built, found = known.build(found), []
         if built:
             yield built
         if is_last:
             return
 
 
-class _Names:
-    """The providers and owners that rows name, each read once. There are few of them."""
+class _Moments(dict[str | None, str | None]):
+    """Times as they are shown, by their text in the database. All changes of a sync have one time."""
+
+    def __missing__(self, text: str | None) -> str | None:
+        if len(self) >= _MOST_MOMENTS:
+            self.clear()
+        shown = self[text] = None if text is None else format_moment(text)
+        return shown
+
+
+class _Known:
+    """The providers and owners that rows name, each read once: there are few of them. And the times."""
 
     def __init__(self) -> None:
+        self.moments = _Moments()
         self.providers: dict[int, dict[str, Any]] = {}
         # Owner id, and the registered one that it looks like.
         self.owners: dict[int | None, tuple[str | None, str | None]] = {None: (None, None)}
 
     def learn(self, rows: list[Any]) -> None:
         """Read the names of those that are new."""
-        if new := {row[1] for row in rows} - self.providers.keys():
-            known = Provider.with_deleted.filter(pk__in=new).values("id", "name")
-            self.providers.update({each["id"]: dict(each) for each in known})
-        if new := {row[9] for row in rows} - self.owners.keys():
+        if new := {row[_PROVIDER] for row in rows} - self.providers.keys():
+            named = Provider.with_deleted.filter(pk__in=new).values("id", "name")
+            self.providers.update({each["id"]: dict(each) for each in named})
+        if new := {row[_OWNER] for row in rows} - self.owners.keys():
             found = dict(Owner.objects.filter(pk__in=new).values_list("pk", "owner_id"))
             look_alikes = find_look_alikes(found.values())
             self.owners.update({pk: (name, look_alikes.get(name)) for pk, name in found.items()})
+
+    def build(self, rows: list[Any]) -> list[dict[str, Any]]:
+        """The rows as the API shows them."""
+        providers, owners, moments, raw = self.providers, self.owners, self.moments, msgspec.Raw
+        return [
+            {
+                "id": row[0],
+                "provider": providers[row[1]],
+                "name": row[2],
+                "record_type": row[3],
+                "set_identifier": row[4],
+                "targets": raw(row[5].encode()),
+                "ttl": row[6],
+                "provider_specific": raw(row[7].encode()),
+                "state": row[8],
+                "owner": owners[row[9]][0],
+                "owner_looks_like": owners[row[9]][1],
+                "resource": row[10],
+                "first_seen_at": moments[row[-3]],
+                "changed_at": moments[row[-2]],
+                "missing_since": moments[row[-1]],
+            }
+            for row in rows
+        ]
 
 
 def _fetch(rows: QuerySet[Any, Any]) -> list[Any]:
@@ -80,27 +118,6 @@ def _fetch(rows: QuerySet[Any, Any]) -> list[Any]:
     with connections[rows.db].cursor() as cursor:
         cursor.execute(statement, parameters)
         return list(cursor.fetchall())
-
-
-def _build(row: Any, moments: Any, names: _Names) -> dict[str, Any]:
-    owner, looks_like = names.owners[row[9]]
-    return {
-        "id": row[0],
-        "provider": names.providers[row[1]],
-        "name": row[2],
-        "record_type": row[3],
-        "set_identifier": row[4],
-        "targets": msgspec.Raw(row[5].encode()),
-        "ttl": row[6],
-        "provider_specific": msgspec.Raw(row[7].encode()),
-        "state": row[8],
-        "owner": owner,
-        "owner_looks_like": looks_like,
-        "resource": row[10],
-        "first_seen_at": format_moment(moments[0]),
-        "changed_at": format_moment(moments[1]),
-        "missing_since": None if moments[2] is None else format_moment(moments[2]),
-    }
 
 
 def format_moment(text: str) -> str:
