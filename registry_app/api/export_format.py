@@ -8,12 +8,18 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from rest_framework import serializers
 
-Row = Mapping[str, Any]
+
+class Row(Protocol):
+    """An object that is encoded with the fields of a list."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
 Slices = Iterable[Sequence[Row]]
 # A column of a CSV: the keys that lead to its value.
 Column = tuple[str, ...]

@@ -28,7 +28,7 @@ from registry_app.queries.keyset import BY_NAME, Keyset
 from registry_app.queries.owner import find_look_alikes
 from registry_app.queries.readable import readable
 from registry_app.queries.record_set import RecordSetFilter, fetch_record_set_page, filter_record_sets
-from registry_app.queries.record_set_rows import iterate_record_set_rows
+from registry_app.queries.record_set_rows import RecordSetRow, iterate_record_set_rows
 
 _LOOKS_LIKE = "The registered owner id for which the owner, which nobody registered, may be taken."
 _BY_SUFFIX = Keyset(("name_reversed", "id"))
@@ -207,7 +207,7 @@ class RecordSetViews(NounViewSet):
     def find_context(self, rows: Sequence[RecordSet | Claim]) -> dict[str, Any]:
         return {"look_alikes": find_look_alikes(row.owner.owner_id for row in rows if row.owner)}
 
-    def read_exported(self, rows: Any) -> Iterator[list[dict[str, Any]]]:
+    def read_exported(self, rows: Any) -> Iterator[list[RecordSetRow]]:
         return iterate_record_set_rows(rows, self.keyset)
 
     @extend_schema(responses=RecordSetDetail)

@@ -86,8 +86,15 @@ class NounViewSet(Exports, DryRuns, GenericViewSet[Any]):
         return self.given_actor or actor_of(self.request)
 
     def get_queryset(self) -> models.QuerySet[Any]:
-        """The rows of `find_rows` that the actor may read."""
-        return readable(self.actor, self.find_rows())
+        """The rows of `find_rows` that the actor may read. Which of them may be written, the mutation says: a
+        token that may write and not read is answered with what it wrote."""
+        rows = self.find_rows()
+        return readable(self.actor, rows) if self.needed_scope == "read" else rows
+
+    @property
+    def needed_scope(self) -> str:
+        """The scope that a token needs for this action."""
+        return self.scopes.get(self.action, "read")
 
     def find_rows(self) -> models.QuerySet[Any]:
         """All rows of the noun."""
@@ -95,8 +102,7 @@ class NounViewSet(Exports, DryRuns, GenericViewSet[Any]):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        actor = self.actor
-        scope = self.scopes.get(self.action, "read")
+        actor, scope = self.actor, self.needed_scope
         if not actor.has_scope(scope):
             raise NotAllowed(
                 f"This token does not have the scope {scope!r}.",

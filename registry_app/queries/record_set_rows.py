@@ -36,12 +36,35 @@ _MOMENTS = ("first_seen_at", "changed_at", "missing_since")
 _PROVIDER, _OWNER = _COLUMNS.index("provider_id"), _COLUMNS.index("owner_id")
 
 
-def iterate_record_set_rows(rows: QuerySet[RecordSet], keyset: Keyset) -> Iterator[list[dict[str, Any]]]:
+class RecordSetRow(msgspec.Struct, gc=False):
+    """A record set as the list of the API shows it, with JSON as it is stored."""
+
+    id: int
+    provider: dict[str, Any]
+    name: str
+    record_type: str
+    set_identifier: str
+    targets: msgspec.Raw
+    ttl: int
+    provider_specific: msgspec.Raw
+    state: str
+    owner: str | None
+    owner_looks_like: str | None
+    resource: str
+    first_seen_at: str | None
+    changed_at: str | None
+    missing_since: str | None
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+
+def iterate_record_set_rows(rows: QuerySet[RecordSet], keyset: Keyset) -> Iterator[list[RecordSetRow]]:
     """All of `rows` in this order, each as the list of the API shows it; a statement for each slice."""
     known = _Known()
     more = tuple(column for column in keyset.columns if column not in _COLUMNS)
     moments = (Cast(name, TextField()) for name in _MOMENTS)
-    columns: tuple[str | Cast, ...] = (*_COLUMNS, *more, *moments)
+    columns: tuple[str | Cast, ...] = (*_COLUMNS, *moments, *more)
     place = [columns.index(column) for column in keyset.columns]
     position = None
     while True:
@@ -87,28 +110,43 @@ class _Known:
             look_alikes = find_look_alikes(found.values())
             self.owners.update({pk: (name, look_alikes.get(name)) for pk, name in found.items()})
 
-    def build(self, rows: list[Any]) -> list[dict[str, Any]]:
+    def build(self, rows: list[Any]) -> list[RecordSetRow]:
         """The rows as the API shows them."""
         providers, owners, moments, raw = self.providers, self.owners, self.moments, msgspec.Raw
         return [
-            {
-                "id": row[0],
-                "provider": providers[row[1]],
-                "name": row[2],
-                "record_type": row[3],
-                "set_identifier": row[4],
-                "targets": raw(row[5].encode()),
-                "ttl": row[6],
-                "provider_specific": raw(row[7].encode()),
-                "state": row[8],
-                "owner": owners[row[9]][0],
-                "owner_looks_like": owners[row[9]][1],
-                "resource": row[10],
-                "first_seen_at": moments[row[-3]],
-                "changed_at": moments[row[-2]],
-                "missing_since": moments[row[-1]],
-            }
-            for row in rows
+            RecordSetRow(
+                pk,
+                providers[provider],
+                name,
+                record_type,
+                set_identifier,
+                raw(targets.encode()),
+                ttl,
+                raw(properties.encode()),
+                state,
+                *owners[owner],
+                resource,
+                moments[first_seen_at],
+                moments[changed_at],
+                moments[missing_since],
+            )
+            for (
+                pk,
+                provider,
+                name,
+                record_type,
+                set_identifier,
+                targets,
+                ttl,
+                properties,
+                state,
+                owner,
+                resource,
+                first_seen_at,
+                changed_at,
+                missing_since,
+                *_position,
+            ) in rows
         ]
 
 

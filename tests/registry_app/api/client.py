@@ -55,6 +55,11 @@ def read(response: Response) -> Any:
     return json.loads(response.content)
 
 
+def read_text(response: Any) -> str:
+    """The answer as text, also one that is streamed."""
+    return (b"".join(response) if response.streaming else response.content).decode()
+
+
 def items(client: APIClient, address: str) -> list[dict[str, Any]]:
     """The rows of a list, which must be there."""
     response = client.get(API + address)

@@ -239,7 +239,7 @@ def test_a_reader_who_leaves_ends_the_reading() -> None:
 
 def test_an_export_that_fails_on_the_way_has_no_closing_line() -> None:
     zone = make_provider()
-    _fill(zone, 1_100)
+    _fill(zone, 2_100)
     last = RecordSet.objects.order_by("-name")[0]
     response: Any = _straight(make_user("alice")).get(f"{API}/record-sets/export/")
     pieces: Iterator[bytes] = iter(response)
