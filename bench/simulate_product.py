@@ -32,6 +32,7 @@ from providers.http.errors import FailedAtProvider, NothingCameInTime
 from providers.wire.domain_filter import DomainFilter, ParsedFilter
 from registry_app import tasks
 from registry_app.mirror import client as client_module
+from registry_app.mirror.body_digest import compute_body_digest
 from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.reading import _digest, compute_accepted_digest, fetch_reading
 from registry_app.mirror.snapshot import compute_response_digest
@@ -169,7 +170,7 @@ def store_fleet(fleet: Sequence[SimulatedProvider], scenario: Scenario) -> None:
     rows[0].save()
     reading = fetch_reading(rows[0])
     for number, row in enumerate(rows):
-        digest = compute_response_digest(build_answer(number, 0).digest.hex(), ())
+        digest = compute_response_digest(compute_body_digest(build_answer(number, 0).body), ())
         own = _digest(reading.profiles, tuple(reading.owners.values()), row, reading.registries)
         row.accepted_digest = compute_accepted_digest(digest, _MEDIA_TYPE, replace(reading, digest=own))
     rows[0].save()

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from types import TracebackType
 from typing import ClassVar, Self, TypeVar
 
 from providers.http.address_policy import AddressPolicy
-from providers.http.answer import Body, compute_body_digest
+from providers.http.answer import Body
 from providers.http.bounded_http import DEFAULT_LIMITS, BoundedHttp, Limits
 from providers.http.credentials import NO_CREDENTIALS, Credentials
 from providers.http.errors import (
@@ -28,7 +27,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class RecordsAnswer:
-    """The response of `GET /records`, not decoded yet: equal digests need no decoding.
+    """The response of `GET /records`, not decoded yet.
 
     `content_type` is safe to show; a wrong one is a finding, not a failure. `seconds` is how long the whole
     call took.
@@ -37,11 +36,6 @@ class RecordsAnswer:
     body: bytes
     content_type: str
     seconds: float
-
-    @cached_property
-    def digest(self) -> bytes:
-        """Computed only where somebody asks: it takes as long as the download within one machine."""
-        return compute_body_digest(self.body)
 
 
 class ProviderClient:

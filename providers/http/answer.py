@@ -1,7 +1,6 @@
 """What a provider answered: a status, a type, and a body that is read within bounds or not at all."""
 
 import email.utils
-import hashlib
 import http.client
 import io
 import math
@@ -28,7 +27,6 @@ from providers.http.errors import (
 )
 from providers.http.exchange import Exchange
 
-DIGEST_BYTES = 16  # of a SHA-256: most processors have instructions for it, and it is faster than all others
 LONGEST_RETRY_AFTER = 86_400.0
 
 # Of a length that nobody states: in smaller pieces, calls cost as much as the bytes.
@@ -57,11 +55,6 @@ def in_our_words(exchange: Exchange) -> Iterator[None]:
     ):
         # No cause: urllib3 writes the whole URL into its messages, and a query may hold a token.
         raise exchange.broken() from None
-
-
-def compute_body_digest(body: bytes) -> bytes:
-    """A digest that tells two bodies from each other."""
-    return hashlib.sha256(body).digest()[:DIGEST_BYTES]
 
 
 class Answer:

@@ -8,7 +8,6 @@ from itertools import pairwise
 import msgspec
 
 from providers.client.provider_client import RecordsAnswer
-from providers.http.answer import DIGEST_BYTES, compute_body_digest
 from providers.registries.claim import Claim, ClaimVerdict, OwnershipState, PairedEndpoint, TxtProfile
 from providers.registries.join_stores import join_stores
 from providers.registries.pairing import pair
@@ -24,6 +23,7 @@ from providers.wire.json_codec import (
     SetAside,
     decode_records,
 )
+from registry_app.mirror.body_digest import DIGEST_BYTES, compute_body_digest
 from registry_app.mirror.open_stores import StoreAnswer
 from registry_app.mirror.plausibility import NOTHING, Counts, count_endpoints
 from registry_app.mirror.registries import NO_REGISTRIES, Registries
@@ -86,7 +86,7 @@ def decode_answer(
         registries,
         contents,
         max_items=max_items,
-        body_digest=response_digest or compute_response_digest(answer.digest.hex(), contents),
+        body_digest=response_digest or compute_response_digest(compute_body_digest(answer.body), contents),
         content_type=answer.content_type,
         fetch_seconds=answer.seconds,
     )
@@ -111,7 +111,7 @@ def decode_snapshot(
         registries,
         contents,
         body=body,
-        body_digest=body_digest or compute_response_digest(compute_body_digest(body).hex(), contents),
+        body_digest=body_digest or compute_response_digest(compute_body_digest(body), contents),
         content_type=content_type,
         fetch_seconds=fetch_seconds,
         view=view,

@@ -17,6 +17,7 @@ from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable
 from registry_app.mirror.baseline import thresholds_of
+from registry_app.mirror.body_digest import compute_body_digest
 from registry_app.mirror.client import build_client
 from registry_app.mirror.domain_filter import NegotiatedFilter, fetch_domain_filter, is_negotiation_due
 from registry_app.mirror.open_stores import StoreAnswer, fetch_answers, open_stores
@@ -187,7 +188,9 @@ class FetchResult:
         """The digest of all that was fetched, in hexadecimal."""
         if self.snapshot is not None:
             return self.snapshot.body_digest
-        return compute_response_digest(self.answer.digest.hex(), self.stores) if self.answer else ""
+        if self.answer is None:
+            return ""
+        return compute_response_digest(compute_body_digest(self.answer.body), self.stores)
 
     @property
     def content_type(self) -> str:

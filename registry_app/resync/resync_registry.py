@@ -23,6 +23,7 @@ from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable
 from registry_app.mirror.baseline import compare_with_known, find_lost_claims, raise_if_implausible
+from registry_app.mirror.body_digest import compute_body_digest
 from registry_app.mirror.client import build_client
 from registry_app.mirror.open_stores import open_store
 from registry_app.mirror.plausibility import count_endpoints
@@ -136,7 +137,7 @@ def _read_all(
         Registries(stores=(reference,)),
         (contents,),
         body=answer.body,
-        body_digest=answer.digest.hex(),
+        body_digest=compute_body_digest(answer.body),
     )
 
 
