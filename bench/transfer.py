@@ -5,6 +5,7 @@ The floor sends the very change sets that the transfer stored to another server 
 that whole zone after each.
 """
 
+import gc
 import json
 import subprocess
 import sys
@@ -65,6 +66,9 @@ def run_whole_transfer(provider_id: int, batch_size: int, result: Connection) ->
     seen = {plan.provider.pk: plan.fingerprint for plan in preview_transfer(alice, asked)}
     previewed = time.perf_counter()
     (transfer,) = request_transfer(alice, replace(asked, fingerprints=seen))
+    asked_for = time.perf_counter()
+    gc.collect()
+    gc.freeze()  # a worker runs it, which has loaded everything before: see dnsadmin.celery
     requested = time.perf_counter()
     # A run gives way to others after a while and is picked up again, as by the scheduler.
     unfinished = (Transfer.Status.APPROVED, Transfer.Status.SENDING, Transfer.Status.SENT)
@@ -75,7 +79,7 @@ def run_whole_transfer(provider_id: int, batch_size: int, result: Connection) ->
     if transfer.status != Transfer.Status.VERIFIED:
         raise RuntimeError(f"the transfer ended {transfer.status}: {transfer.status_reason}")
     bodies = list(transfer.steps.order_by("pk").values_list("change_set", flat=True))
-    result.send((previewed - started, requested - previewed, finished - requested, bodies))
+    result.send((previewed - started, asked_for - previewed, finished - requested, bodies))
 
 
 def measure_transfer(report: Report, rounds: int) -> None:

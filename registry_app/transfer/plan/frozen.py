@@ -6,18 +6,19 @@ from providers.registries.labels import OWNER, parse_labels
 from registry_app.models import Owner, Transfer, TransferItem
 from registry_app.queries.freeze import SendStop, Side, find_item_stops
 from registry_app.transfer.plan.claim_key import EndpointDict
+from registry_app.transfer.plan.item_row import ItemRow
 from registry_app.transfer.plan.provider_plan import PlannedItem
 
 _OVER = ("verified", "failed", "stale")
 _COLUMNS = ("name", "owner_before", "after")
 
 
-def find_transfer_stops(transfer: Transfer, items: Iterable[TransferItem] | None = None) -> list[SendStop]:
+def find_transfer_stops(transfer: Transfer, items: Iterable[ItemRow] | None = None) -> list[SendStop]:
     """Why it may not be sent at this moment. `items`: those to send now; without it, all that are left."""
     target = transfer.target_owner
 
     def list_sides() -> Iterator[Side]:
-        left = items
+        left: Iterable[ItemRow | TransferItem] | None = items
         if left is None:
             rows = transfer.items.exclude(status__in=_OVER).order_by().only(*_COLUMNS)
             left = rows.iterator(chunk_size=2_000)

@@ -11,8 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from providers.wire.endpoint import EndpointKey
-from registry_app.models import Owner, Provider, Transfer, TransferItem
+from registry_app.models import Owner, Provider, Transfer
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, EndpointDict, claim_key_of
+from registry_app.transfer.plan.item_row import ItemRow, iterate_items
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
@@ -172,7 +175,7 @@ class PlanHead:
     preconditions: Mapping[str, Any]
 
 
-def compute_fingerprint(head: PlanHead, items: Iterable[PlannedItem | TransferItem]) -> str:
+def compute_fingerprint(head: PlanHead, items: Iterable[PlannedItem | ItemRow]) -> str:
     """SHA-256 over the canonical JSON of the head and every item, in their order."""
     digest = hashlib.sha256()
     digest.update(_canonical_json([head.kind, head.provider_id, head.source_owner_id]))
@@ -191,7 +194,7 @@ def compute_fingerprint(head: PlanHead, items: Iterable[PlannedItem | TransferIt
 
 
 def _canonical_json(value: object) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode() + b"\n"
+    return _CANONICAL.encode(value).encode() + b"\n"
 
 
 def compute_stored_fingerprint(transfer: Transfer) -> str:
@@ -204,4 +207,4 @@ def compute_stored_fingerprint(transfer: Transfer) -> str:
         target_intent=transfer.target_intent,
         preconditions=transfer.preconditions,
     )
-    return compute_fingerprint(head, transfer.items.order_by("ordinal").iterator(chunk_size=2_000))
+    return compute_fingerprint(head, iterate_items(transfer.items.all()))

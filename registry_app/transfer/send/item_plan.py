@@ -8,6 +8,7 @@ from typing import NamedTuple
 from providers.wire.endpoint import EndpointKey
 from registry_app.models import Transfer, TransferItem, TransferStep
 from registry_app.transfer.plan.claim_key import ClaimKey, EndpointDict, claim_key_of
+from registry_app.transfer.plan.item_row import ItemRow
 
 _KIND = Transfer.Kind
 ItemOutcome = tuple[str, str]  # TransferItem.Status value, reason
@@ -91,16 +92,16 @@ def _frame(endpoint: EndpointDict) -> dict[str, object]:
     return {name: value for name, value in endpoint.items() if name not in ("targets", "encrypt")}
 
 
-def plan_of(item: TransferItem, kind: str) -> ItemPlan:
+def plan_of(item: TransferItem | ItemRow, kind: str) -> ItemPlan:
     """The reviewed claims of a stored item."""
     return build_item_plan(item.before, item.after, is_exact=kind == _KIND.UNDO)
 
 
-def key_of(item: TransferItem) -> EndpointKey:
+def key_of(item: TransferItem | ItemRow) -> EndpointKey:
     return EndpointKey(item.name, item.record_type, item.set_identifier)
 
 
-def names_of(items: Sequence[TransferItem]) -> set[str]:
+def names_of(items: Sequence[ItemRow]) -> set[str]:
     """All names whose endpoints these items are about."""
     names = {item.name for item in items}
     for item in items:

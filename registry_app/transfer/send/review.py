@@ -10,8 +10,9 @@ from providers.registries.labels import OWNER
 from providers.wire.canonical_name import canonical_targets
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty, is_same_ttl
 from registry_app.mirror.snapshot import Snapshot
-from registry_app.models import Transfer, TransferItem
+from registry_app.models import Transfer
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, EndpointDict, describe_place
+from registry_app.transfer.plan.item_row import ItemRow
 from registry_app.transfer.send.item_plan import ItemPlan, key_of, plan_of
 from registry_app.transfer.send.live_zone import (
     ExistingRecord,
@@ -25,7 +26,7 @@ _KIND = Transfer.Kind
 
 
 def find_changed_items(
-    snapshot: Snapshot, items: Iterable[TransferItem], kind: str, stores: Mapping[str, str]
+    snapshot: Snapshot, items: Iterable[ItemRow], kind: str, stores: Mapping[str, str]
 ) -> dict[int, str]:
     """The items that are not as reviewed, by primary key, each with what is there now.
 
@@ -49,7 +50,7 @@ def find_changed_items(
     return changed
 
 
-def find_record_difference(item: TransferItem, record: Endpoint | None) -> str:
+def find_record_difference(item: ItemRow, record: Endpoint | None) -> str:
     """What is different about the record set itself; empty if it is as reviewed."""
     reviewed = item.record_before
     if reviewed is None:
@@ -68,7 +69,7 @@ def find_record_difference(item: TransferItem, record: Endpoint | None) -> str:
     return ""
 
 
-def _find_difference(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: str) -> str:
+def _find_difference(live: LiveFacts, item: ItemRow, plan: ItemPlan, kind: str) -> str:
     if item.name in live.snapshot.set_aside_names:
         return f"A record at {item.name} could not be read this time."
     for key, reviewed in _expected(plan).items():
@@ -88,7 +89,7 @@ def _find_difference(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: 
     return _find_other_owner(live, item, plan, kind)
 
 
-def _find_other_owner(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind: str) -> str:
+def _find_other_owner(live: LiveFacts, item: ItemRow, plan: ItemPlan, kind: str) -> str:
     """Whether another claim decides its owner by now, although its reviewed claims all exist."""
     # The transfer that is undone changed no other claims: those that decide nothing may exist.
     more = live.places_claiming(key_of(item), are_deciding=kind == _KIND.UNDO) - set(plan.before)
@@ -107,7 +108,7 @@ def _find_other_owner(live: LiveFacts, item: TransferItem, plan: ItemPlan, kind:
     return ""
 
 
-def _list_ignored(item: TransferItem) -> set[str]:
+def _list_ignored(item: ItemRow) -> set[str]:
     return set((item.record_before or {}).get("unheard", ()))
 
 
@@ -157,7 +158,7 @@ def _find_others_affected(
     return found
 
 
-def _reviewed_endpoint(item: TransferItem, reviewed: Mapping[str, list[str]]) -> Endpoint:
+def _reviewed_endpoint(item: ItemRow, reviewed: Mapping[str, list[str]]) -> Endpoint:
     return Endpoint(
         dns_name=item.name,
         targets=tuple(reviewed["targets"]),

@@ -14,6 +14,7 @@ from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.models import TransferItem
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, claim_key_of, describe_place
+from registry_app.transfer.plan.item_row import ItemRow, iterate_items
 from registry_app.transfer.send.change_sets import ChangeBuilder, encode_store_changes, list_allowed_claims
 from registry_app.transfer.send.item_plan import (
     ItemOutcome,
@@ -41,13 +42,13 @@ _ITEM = TransferItem.Status
 _GOING = (_ITEM.PENDING, _ITEM.SENDING)
 
 
-def load_batch(session: TransferSession, number: int) -> list[TransferItem]:
+def load_batch(session: TransferSession, number: int) -> list[ItemRow]:
     """The items of a batch that are not over: nothing was sent for them, or their old claim still exists."""
     open_items = session.transfer.items.filter(batch=number, status__in=(_ITEM.PENDING, _ITEM.SENDING))
-    return list(open_items.order_by("ordinal"))
+    return list(iterate_items(open_items))
 
 
-def run_batch(session: TransferSession, items: Sequence[TransferItem], names: set[str]) -> None:
+def run_batch(session: TransferSession, items: Sequence[ItemRow], names: set[str]) -> None:
     """Send what can be sent of a batch; every item ends with a status that was read back.
 
     `session.zone` must be a reading of `names`. Raises NothingSent, ProviderError, WireError, LeaseLost:
@@ -64,7 +65,7 @@ def run_batch(session: TransferSession, items: Sequence[TransferItem], names: se
 class _Batch:
     """The items of one batch; their `status` is the one that is stored."""
 
-    def __init__(self, session: TransferSession, items: Sequence[TransferItem], names: set[str]) -> None:
+    def __init__(self, session: TransferSession, items: Sequence[ItemRow], names: set[str]) -> None:
         self._session = session
         self._items = items
         self._names = names
@@ -90,7 +91,7 @@ class _Batch:
             session.store_outcomes({item.pk: (item.status, "") for item in fit})
             raise
         found = read_back(session, builder.changes, self._names, since=fetch_now())
-        judged = judge_items(fit, session.transfer.kind, step_target, found)
+        judged = judge_items(fit, self._plans, step_target, found)
         settle_transfer_step(session, step, found, judged)
         self._note(judged)
         self._note_sent(builder, found)
@@ -102,7 +103,7 @@ class _Batch:
             {item.pk: (_ITEM.VERIFIED, "") for item in self._items if not self._plans[item.pk].step_targets}
         )
 
-    def _build(self, builder: ChangeBuilder) -> list[TransferItem]:
+    def _build(self, builder: ChangeBuilder) -> list[ItemRow]:
         mine = [
             item
             for item in self._items
@@ -124,7 +125,7 @@ class _Batch:
             for endpoint in before
         }
 
-    def _accept_unsent(self, items: Sequence[TransferItem], step_target: StepTarget) -> None:
+    def _accept_unsent(self, items: Sequence[ItemRow], step_target: StepTarget) -> None:
         """Nothing is to be sent: all is as wanted already, as the last reading shows."""
         ends = {item.pk: self._plans[item.pk].step_targets[-1] == step_target for item in items}
         self._store({pk: (_ITEM.VERIFIED if is_over else _ITEM.SENDING, "") for pk, is_over in ends.items()})
@@ -158,7 +159,7 @@ class _Batch:
 class StepItem(NamedTuple):
     """An item with something to do in the step."""
 
-    item: TransferItem
+    item: ItemRow
     plan: ItemPlan
 
 

@@ -18,6 +18,7 @@ from registry_app.mirror.baseline import ImplausibleResponse
 from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.plan.ended_rights import NoLongerAllowed, find_ended_right
 from registry_app.transfer.plan.frozen import find_transfer_stops
+from registry_app.transfer.plan.item_row import iterate_items
 from registry_app.transfer.plan.preconditions import find_changed_precondition, find_changed_url
 from registry_app.transfer.plan.provider_plan import compute_stored_fingerprint
 from registry_app.transfer.send.conclude import conclude, end_stale, withdraw_approval
@@ -195,7 +196,7 @@ def _is_as_reviewed(session: TransferSession) -> bool:
         session.unchanged_rows.raise_if_implausible(
             read.reference, session.store_names[read.reference], read.claims
         )
-    items = session.transfer.items.order_by("ordinal").iterator(chunk_size=2_000)
+    items = iterate_items(session.transfer.items.all())
     changed = find_changed_items(snapshot, items, session.transfer.kind, session.store_names)
     crash_point("transfer.reviewed")
     if not changed:

@@ -35,7 +35,6 @@ from registry_app.writes.zone_reader import ZoneReading
 
 _CHUNK = 5_000
 _ITEM = TransferItem.Status
-_ROWS = 500
 
 
 class UnchangedZone:
@@ -215,13 +214,10 @@ class TransferSession(WriteSession, LeasedTransfer):
 
 
 def store_outcomes(outcomes: Mapping[int, ItemOutcome]) -> None:
-    """Set (status, reason) of items by primary key: one statement for each different pair and few hundred
-    items. Inside the caller's transaction."""
+    """Set (status, reason) of items by primary key: one statement for each different pair. Inside the
+    caller's transaction."""
     grouped: dict[ItemOutcome, list[int]] = {}
     for pk, outcome in outcomes.items():
         grouped.setdefault(outcome, []).append(pk)
     for (status, reason), pks in grouped.items():
-        for start in range(0, len(pks), _ROWS):
-            TransferItem.objects.filter(pk__in=pks[start : start + _ROWS]).update(
-                status=status, status_reason=reason
-            )
+        TransferItem.objects.filter(pk__among=pks).update(status=status, status_reason=reason)

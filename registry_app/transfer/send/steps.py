@@ -15,6 +15,7 @@ from providers.wire.json_codec import decode_change_set_strict
 from registry_app.models import StepStatus, Transfer, TransferItem, TransferStep
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, describe_place, format_endpoint
 from registry_app.transfer.plan.ended_rights import NoLongerAllowed, find_ended_right
+from registry_app.transfer.plan.item_row import ItemRow, iterate_items
 from registry_app.transfer.send.change_sets import Earlier, store_changes_in, zone_changes_in
 from registry_app.transfer.send.item_plan import ItemOutcome, ItemPlan, StepTarget, key_of, names_of, plan_of
 from registry_app.transfer.send.live_zone import LiveZone
@@ -89,15 +90,16 @@ def _judge_change(zone: LiveZone, key: ClaimKey, change: Change) -> Outcome:
 
 
 def judge_items(
-    items: Iterable[TransferItem], kind: str, step_target: StepTarget, found: ReadBack
+    items: Iterable[ItemRow], plans: Mapping[int, ItemPlan], step_target: StepTarget, found: ReadBack
 ) -> dict[int, ItemOutcome]:
-    """The status of each item after a step of `step_target` was read back, with the reason.
+    """The status of each item after a step of `step_target` was read back, with the reason. `plans` are
+    those of the items.
 
     Items without anything in this step are left out.
     """
     outcomes: dict[int, ItemOutcome] = {}
     for item in items:
-        plan = plan_of(item, kind)
+        plan = plans[item.pk]
         keys = plan.keys(step_target)
         if not keys:
             continue
@@ -145,7 +147,7 @@ def _describe_claims(zone: LiveZone, key: ClaimKey) -> str:
 
 
 def store_transfer_step(
-    session: TransferSession, step_target: StepTarget, body: bytes, items: Sequence[TransferItem]
+    session: TransferSession, step_target: StepTarget, body: bytes, items: Sequence[ItemRow]
 ) -> TransferStep:
     """Store what is about to be sent for a step of a batch, and mark its items.
 
@@ -204,7 +206,7 @@ def claim_key_of_row(row: Mapping[str, Any]) -> ClaimKey:
     return ClaimKey(row["store"], row["name"], row["record_type"], row["set_identifier"])
 
 
-def _raise_if_right_ended(transfer: Transfer, items: Sequence[TransferItem]) -> None:
+def _raise_if_right_ended(transfer: Transfer, items: Sequence[ItemRow]) -> None:
     """Raise NoLongerAllowed where an item would begin and its requester or approver lost the right to it.
 
     What was begun is finished: a new claim without the removal of the old one names two owners.
@@ -260,10 +262,11 @@ def _settle_by_reading(session: TransferSession, step: TransferStep) -> None:
     transfer = session.transfer
     session.batch = step.batch
     changes = changes_of_step(step)
-    items = list(transfer.items.filter(batch=step.batch, status=_ITEM.SENDING).order_by("ordinal"))
+    items = list(iterate_items(transfer.items.filter(batch=step.batch, status=_ITEM.SENDING)))
+    plans = {item.pk: plan_of(item, transfer.kind) for item in items}
     names = names_of(items) | {key.name for key in changes}
     found = read_back(session, changes, names, since=step.answered_at or step.stored_at)
-    judged = judge_items(items, transfer.kind, StepTarget(step.phase, step.store), found)
+    judged = judge_items(items, plans, StepTarget(step.phase, step.store), found)
     if transfer.watch_until is not None:  # it had ended as failed before
         late = (_ITEM.VERIFIED, ARRIVED_LATE)
         judged = {pk: late if each[0] == _ITEM.VERIFIED else each for pk, each in judged.items()}
