@@ -27,6 +27,22 @@ _VALUE_KINDS = (RecordEvent.Kind.CHANGED, RecordEvent.Kind.VANISHED, RecordEvent
 _MOST_HISTORIES = 500
 
 
+@dataclass(frozen=True)
+class RecentChanges:
+    """What `count_changing_runs` and `fetch_histories` find of the same time."""
+
+    changing: Mapping[EndpointKey, int]
+    histories: Mapping[EndpointKey, tuple[PastValue, ...]]
+
+
+def fetch_recent_changes(provider_id: int, since: datetime, *, at_least: int) -> RecentChanges:
+    """Of record sets that at least so many syncs since then found changed."""
+    return RecentChanges(
+        count_changing_runs(provider_id, since, at_least=at_least),
+        fetch_histories(provider_id, since, at_least=at_least),
+    )
+
+
 def count_changing_runs(provider_id: int, since: datetime, *, at_least: int) -> dict[EndpointKey, int]:
     """In how many syncs since then each record set had another value or owner, where at least so many.
     Changes by transfers do not count."""

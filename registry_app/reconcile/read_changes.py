@@ -12,7 +12,7 @@ from registry_app.mirror.element_diff import ElementDiff, compare_elements, is_r
 from registry_app.mirror.reading import build_element_seed
 from registry_app.mirror.snapshot_facts import SnapshotFacts, add_facts_not_read, gather_facts
 from registry_app.models import SnapshotIndex
-from registry_app.queries.record_event import count_changing_runs, fetch_histories
+from registry_app.queries.record_event import RecentChanges, fetch_recent_changes
 from registry_app.reconcile.findings.find_all import MOST_OF_A_KIND
 from registry_app.reconcile.findings.scene import FLAPPING_CHANGES, FLAPPING_WINDOW
 from registry_app.reconcile.rows.comparison import compare_with_mirror
@@ -79,11 +79,12 @@ def read_changes(
     provider, index = context.provider, changes.index
     if changes.diff is None:
         return None
+    recent = fetch_recent_changes(provider.pk, fetch_now() - FLAPPING_WINDOW, at_least=FLAPPING_CHANGES - 1)
     part = read_changed_part(
         changes.answer,
         changes.diff,
         context.reading,
-        _list_names_beside(context, index),
+        _list_names_beside(context, index, recent),
         set_aside=index.set_aside,
         max_items=provider.max_items,
         response_digest=changes.response_digest,
@@ -106,7 +107,7 @@ def read_changes(
         owned=before.record_sets_by_owner.total(),
         claims=provider.claim_count,
     )
-    part_read = PartRead(index, changes.chunks.list_keys(), part)
+    part_read = PartRead(index, changes.chunks.list_keys(), part, recent)
     result = SyncResult(part.snapshot, plan, domain_filter, known_filter, facts, part_read)
     return result if may_be_kept_up(result) and not _may_be_too_many_findings(result, provider.pk) else None
 
@@ -119,13 +120,10 @@ def _add_up_facts(before: SnapshotFacts, plan: MirrorDiff, part: ChangedPart) ->
     return replace(facts, has_owner_labels=found.has_owner_labels)
 
 
-def _list_names_beside(context: SyncContext, index: SnapshotIndex) -> set[str]:
+def _list_names_beside(context: SyncContext, index: SnapshotIndex, recent: RecentChanges) -> set[str]:
     """The names to read whether or not something changed there: where findings look at more than the
     response, and where the order of elements counts."""
-    provider_id, since = context.provider.pk, fetch_now() - FLAPPING_WINDOW
-    keys = {*context.transfers, *context.deleted.keys}
-    keys.update(count_changing_runs(provider_id, since, at_least=FLAPPING_CHANGES - 1))
-    keys.update(fetch_histories(provider_id, since, at_least=FLAPPING_CHANGES - 1))
+    keys = {*context.transfers, *context.deleted.keys, *recent.changing, *recent.histories}
     return {key.name for key in keys}.union(index.names_in_order)
 
 

@@ -112,30 +112,38 @@ def iterate_index_writes(context: SyncContext, result: SyncResult) -> Iterator[W
 def accept_index(context: SyncContext, result: SyncResult, accepted_digest: str) -> None:
     """Make it the index of the snapshot that is accepted now, in the same transaction."""
     provider_id = context.provider.pk
-    generation, partial_syncs = _fetch_generation(provider_id) + 1, 0
+    rows = SnapshotIndex.objects.filter(pk=provider_id)
+    values = {
+        "accepted_digest": accepted_digest,
+        "set_aside": len(result.snapshot.set_aside),
+        "claims_by_owner": dict(result.facts.claims_by_owner),
+        "record_sets_by_owner": dict(result.facts.record_sets_by_owner),
+        "names_in_order": sorted(result.facts.names_in_order),
+    }
     if result.part_read is not None:
+        # The rest of it is as in the index that the part was compared with.
         before = result.part_read.index
-        generation, partial_syncs = before.generation, before.partial_syncs + 1
-    elif not _may_have_index(context, result):
-        SnapshotIndex.objects.filter(pk=provider_id).delete()
+        if not rows.filter(generation=before.generation).update(
+            **values, partial_syncs=before.partial_syncs + 1
+        ):
+            raise LeaseLost("Another run stored another snapshot of this provider meanwhile.")
+        return
+    if not _may_have_index(context, result):
+        rows.delete()
         SnapshotIndexChunk.objects.filter(provider_id=provider_id).delete()
         return
+    generation = _fetch_generation(provider_id) + 1
     SnapshotIndex.objects.update_or_create(
         provider_id=provider_id,
         defaults={
-            "accepted_digest": accepted_digest,
+            **values,
             "reading_digest": context.reading.digest,
             "content_type": result.snapshot.content_type,
             "generation": generation,
-            "set_aside": len(result.snapshot.set_aside),
-            "claims_by_owner": dict(result.facts.claims_by_owner),
-            "record_sets_by_owner": dict(result.facts.record_sets_by_owner),
-            "names_in_order": sorted(result.facts.names_in_order),
-            "partial_syncs": partial_syncs,
+            "partial_syncs": 0,
         },
     )
-    if result.part_read is None:
-        _delete_all_but(provider_id, generation)
+    _delete_all_but(provider_id, generation)
 
 
 def read_facts(index: SnapshotIndex) -> SnapshotFacts:

@@ -11,6 +11,7 @@ from registry_app.mirror.snapshot import Snapshot
 from registry_app.mirror.snapshot_facts import SnapshotFacts
 from registry_app.models import HeldSnapshot, Provider, SnapshotIndex, SyncRun
 from registry_app.queries.own_deletes import NOTHING_DELETED, Deleted, deleted_since
+from registry_app.queries.record_event import RecentChanges
 from registry_app.queries.transfer_items import touched_since
 from registry_app.queries.written_since import NOTHING_WRITTEN, Written, written_since
 from registry_app.reconcile.lease import Lease
@@ -48,11 +49,12 @@ def fetch_own_writes(context: SyncContext) -> SyncContext:
 @dataclass(frozen=True)
 class PartRead:
     """Of a response, only what changed was read. `index` is that of the accepted snapshot, whose chunks are
-    `chunk_keys` by number."""
+    `chunk_keys` by number; `recent` is what else decided which names were read."""
 
     index: SnapshotIndex
     chunk_keys: Mapping[int, int]
     part: ChangedPart
+    recent: RecentChanges
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from registry_app.mirror.reading import OwnerFacts
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.mirror.snapshot_facts import SnapshotFacts
 from registry_app.models import Owner
-from registry_app.queries.record_event import PastValue, count_changing_runs, fetch_histories
+from registry_app.queries.record_event import PastValue, fetch_recent_changes
 from registry_app.queries.transfer_items import VerifiedItem, verified_since
 from registry_app.reconcile.sync_context import SyncContext, SyncResult
 
@@ -71,6 +71,11 @@ def _affixes(profile: TxtProfile) -> tuple[str, ...]:
 def fetch_scene(context: SyncContext, result: SyncResult, now: datetime) -> Scene:
     """Database read: a few queries, whatever the size of the snapshot."""
     provider_id = context.provider.pk
+    if result.part_read is not None:
+        recent = result.part_read.recent
+    else:
+        since = now - FLAPPING_WINDOW
+        recent = fetch_recent_changes(provider_id, since, at_least=FLAPPING_CHANGES - 1)
     return Scene(
         provider_id=provider_id,
         provider_name=context.provider.name,
@@ -79,8 +84,8 @@ def fetch_scene(context: SyncContext, result: SyncResult, now: datetime) -> Scen
         owners=context.reading.owners,
         profiles={profile.reference: profile for profile in context.reading.profiles},
         domain_filter=result.domain_filter or result.known_filter,
-        changing=_count_changes(context, result, now),
-        histories=fetch_histories(provider_id, now - FLAPPING_WINDOW, at_least=FLAPPING_CHANGES - 1),
+        changing=_add_this_run(context, result, recent.changing),
+        histories=recent.histories,
         verified=tuple(
             item
             for item in verified_since(provider_id, now - TRANSFER_WATCH)
@@ -89,9 +94,9 @@ def fetch_scene(context: SyncContext, result: SyncResult, now: datetime) -> Scen
     )
 
 
-def _count_changes(context: SyncContext, result: SyncResult, now: datetime) -> dict[EndpointKey, int]:
-    since = now - FLAPPING_WINDOW
-    earlier = count_changing_runs(context.provider.pk, since, at_least=FLAPPING_CHANGES - 1)
+def _add_this_run(
+    context: SyncContext, result: SyncResult, earlier: Mapping[EndpointKey, int]
+) -> dict[EndpointKey, int]:
     if not earlier:
         return {}
     changed_now = {result.snapshot.records[index].key for _, index in result.plan.changed}
