@@ -14,7 +14,7 @@ from registry_app.reconcile.lease import Lease, raise_if_lost, renew_lease
 from registry_app.reconcile.rows import claim_rows, record_rows
 from registry_app.reconcile.rows.bulk import insert_rows, rows_per_transaction, update_rows
 from registry_app.reconcile.rows.claim_rows import ClaimRowMaker
-from registry_app.reconcile.rows.record_rows import KNOWN_FIELDS, KnownRow, RowMaker
+from registry_app.reconcile.rows.record_rows import KnownRow, RowMaker, read_known_rows
 
 _T = TypeVar("_T")
 
@@ -82,8 +82,7 @@ def _store_vanished(rows: RowMaker, vanished: Sequence[int]) -> None:
 
 
 def _fetch_rows(pks: Sequence[int]) -> dict[int, KnownRow]:
-    rows = RecordSet.objects.filter(pk__among=pks).values_list(*KNOWN_FIELDS)
-    return {row[0]: KnownRow(*row) for row in rows}
+    return {row.pk: row for row in read_known_rows(RecordSet.objects.filter(pk__among=pks))}
 
 
 def _delete_claims(pks: Sequence[int]) -> None:

@@ -9,7 +9,7 @@ from django.db.models import F, QuerySet
 from registry_app.models import RecordEvent, RecordSet
 from registry_app.reconcile.lease import Lease, raise_if_lost
 from registry_app.reconcile.rows.bulk import insert_rows
-from registry_app.reconcile.rows.record_rows import EVENT_COLUMNS, KNOWN_FIELDS, KnownRow, build_event
+from registry_app.reconcile.rows.record_rows import EVENT_COLUMNS, KnownRow, build_event, read_known_rows
 
 _CHUNK = 500
 
@@ -50,8 +50,7 @@ def purge_missing(lease: Lease, run_id: int, now: datetime) -> int:
 
 
 def _fetch_overdue(provider_id: int, now: datetime) -> list[KnownRow]:
-    rows = _overdue(provider_id, now).order_by("pk").values_list(*KNOWN_FIELDS)
-    return [KnownRow(*row) for row in rows[:_CHUNK]]
+    return list(read_known_rows(_overdue(provider_id, now).order_by("pk")[:_CHUNK]))
 
 
 def _overdue(provider_id: int, now: datetime) -> "QuerySet[RecordSet]":

@@ -1,18 +1,29 @@
-"""Record sets of a snapshot as rows, and what their history says of a change. No query here."""
+"""Record sets of a snapshot as rows, and what their history says of a change."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import starmap
 from typing import NamedTuple
+
+from django.db.models import QuerySet
 
 from providers.registries.claim import PairedEndpoint
 from providers.wire.canonical_name import reversed_name
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.mirror.snapshot import Snapshot
-from registry_app.models import RecordEvent
+from registry_app.models import RecordEvent, RecordSet
 from registry_app.queries.written_since import Written
-from registry_app.reconcile.rows.bulk import Row, Value, json_text, plain_text, stored_time
+from registry_app.reconcile.rows.bulk import (
+    Row,
+    Value,
+    json_text,
+    plain_text,
+    read_json,
+    select_json,
+    stored_time,
+)
 from registry_app.reconcile.rows.comparison import resource_of
 from registry_app.reconcile.rows.mirror_diff import MirrorDiff
 from registry_app.reconcile.rows.record_digest import describe_beliefs
@@ -59,15 +70,15 @@ EVENT_COLUMNS = (
     "writer",
 )
 # Of KnownRow: a tuple costs a third of an instance of the model with its owner.
-KNOWN_FIELDS = (
+_KNOWN_COLUMNS = (
     "pk",
     "name",
     "record_type",
     "set_identifier",
-    "targets",
+    select_json("targets"),
     "ttl",
-    "provider_specific",
-    "labels",
+    select_json("provider_specific"),
+    select_json("labels"),
     "state",
     "owner__owner_id",
     "resource",
@@ -78,7 +89,7 @@ _NOBODY_KNOWN: Row = (None, None, "")
 
 
 class KnownRow(NamedTuple):
-    """A row of the mirror as history needs it: KNOWN_FIELDS of a RecordSet."""
+    """A row of the mirror as history needs it."""
 
     pk: int
     name: str
@@ -92,6 +103,16 @@ class KnownRow(NamedTuple):
     owner_id: str | None
     resource: str
     missing_since: datetime | None
+
+
+def read_known_rows(record_sets: "QuerySet[RecordSet]") -> Iterator[KnownRow]:
+    """Database read."""
+    for row in starmap(KnownRow, record_sets.values_list(*_KNOWN_COLUMNS)):
+        yield row._replace(
+            targets=read_json(row.targets),
+            provider_specific=read_json(row.provider_specific),
+            labels=read_json(row.labels),
+        )
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from itertools import starmap
 from django.db.models import QuerySet
 
 from registry_app.models import TransferItem
+from registry_app.reconcile.rows.bulk import read_json, select_json
 from registry_app.transfer.plan.claim_key import EndpointDict
 
 _CHUNK = 2_000
@@ -32,10 +33,14 @@ class ItemRow:
     status_reason: str
 
 
-_FIELDS = tuple(each.name for each in fields(ItemRow))
+_JSON = ("record_before", "before", "after")
+_COLUMNS = tuple(select_json(each.name) if each.name in _JSON else each.name for each in fields(ItemRow))
 
 
 def iterate_items(items: "QuerySet[TransferItem]") -> Iterator[ItemRow]:
     """Database read. The items in their order."""
-    rows = items.order_by("ordinal").values_list(*_FIELDS)
-    return starmap(ItemRow, rows.iterator(chunk_size=_CHUNK))
+    rows = items.order_by("ordinal").values_list(*_COLUMNS)
+    for row in starmap(ItemRow, rows.iterator(chunk_size=_CHUNK)):
+        row.record_before = read_json(row.record_before)
+        row.before, row.after = read_json(row.before), read_json(row.after)
+        yield row

@@ -10,7 +10,7 @@ from providers.registries.labels import OWNER
 from providers.wire.canonical_name import canonical_targets
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty, is_same_ttl
 from registry_app.mirror.snapshot import Snapshot
-from registry_app.models import Transfer
+from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, EndpointDict, describe_place
 from registry_app.transfer.plan.item_row import ItemRow
 from registry_app.transfer.send.item_plan import ItemPlan, key_of, plan_of
@@ -50,7 +50,7 @@ def find_changed_items(
     return changed
 
 
-def find_record_difference(item: ItemRow, record: Endpoint | None) -> str:
+def find_record_difference(item: ItemRow | TransferItem, record: Endpoint | None) -> str:
     """What is different about the record set itself; empty if it is as reviewed."""
     reviewed = item.record_before
     if reviewed is None:
