@@ -214,7 +214,7 @@ def _write(store: Callable[[], None], chunks: int) -> Write:
 
 
 def _delete_chunks(keys: Sequence[int]) -> None:
-    SnapshotIndexChunk.objects.filter(pk__in=keys).delete()
+    SnapshotIndexChunk.objects.filter(pk__among=keys).delete()
 
 
 def _hashes_of(draft: ChunkDraft) -> Row:

@@ -129,7 +129,7 @@ def open_finding(
 
 def resolve_findings(pks: Sequence[int], now: datetime) -> None:
     """Mark findings as gone. Inside the caller's transaction."""
-    Finding.objects.filter(pk__in=pks).exclude(state=Finding.State.RESOLVED).update(
+    Finding.objects.filter(pk__among=pks).exclude(state=Finding.State.RESOLVED).update(
         state=Finding.State.RESOLVED, resolved_at=now
     )
 

@@ -61,7 +61,8 @@ def sync_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun | 
     if lease is None:
         return None
     try:
-        provider = Provider.objects.get(pk=provider_id)
+        # With its secrets, in one statement: the client is built from them.
+        provider = Provider.objects.defer(None).get(pk=provider_id)
         if trigger == SyncRun.Trigger.SCHEDULE:
             run = begin_scheduled_run(lease, provider)
         else:

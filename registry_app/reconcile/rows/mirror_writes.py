@@ -77,7 +77,7 @@ def _store_changed(rows: RowMaker, changed: Sequence[tuple[int, int]]) -> None:
 def _store_vanished(rows: RowMaker, vanished: Sequence[int]) -> None:
     events = [rows.vanished(row) for row in _fetch_rows(vanished).values()]
     # Counted to 1 when the snapshot is accepted as a whole, so that a crash before that counts nothing.
-    RecordSet.objects.filter(pk__in=vanished).update(missing_since=rows.now, missing_snapshots=0)
+    RecordSet.objects.filter(pk__among=vanished).update(missing_since=rows.now, missing_snapshots=0)
     insert_rows(RecordEvent, record_rows.EVENT_COLUMNS, events)
 
 
@@ -86,7 +86,7 @@ def _fetch_rows(pks: Sequence[int]) -> dict[int, KnownRow]:
 
 
 def _delete_claims(pks: Sequence[int]) -> None:
-    Claim.objects.filter(pk__in=pks).delete()
+    Claim.objects.filter(pk__among=pks).delete()
 
 
 def _store_changed_claims(rows: ClaimRowMaker, changed: Sequence[tuple[int, int]]) -> None:

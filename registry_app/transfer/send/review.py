@@ -158,7 +158,7 @@ def _find_others_affected(
     return found
 
 
-def _reviewed_endpoint(item: ItemRow, reviewed: Mapping[str, list[str]]) -> Endpoint:
+def _reviewed_endpoint(item: ItemRow | TransferItem, reviewed: Mapping[str, list[str]]) -> Endpoint:
     return Endpoint(
         dns_name=item.name,
         targets=tuple(reviewed["targets"]),
