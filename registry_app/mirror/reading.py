@@ -20,8 +20,9 @@ from registry_app.mirror.registries import (
 from registry_app.models import Owner, Provider
 from registry_app.queries.instance import InstanceFacts, fetch_instances_at
 
-# Raised whenever decoding, pairing or findings change: what an older release accepted is then read again.
-READING_VERSION = 6
+# Raised whenever decoding, pairing, findings or digests change: what an older release accepted is then read
+# again.
+READING_VERSION = 7
 _DIGEST_BYTES = 16
 
 
