@@ -29,9 +29,11 @@ from registry_app.reconcile.sync_context import SyncContext, SyncResult
 
 _HASH_COLUMNS = ("digest", "hashes", "hash_sum")
 _DESCRIBED_COLUMNS = ("name_keys", "kinds", "names")
-# A chunk is about as much to write as so many rows of the mirror.
+# A chunk, and its hashes alone, are about as much to write as so many rows of the mirror.
 _ROWS_PER_CHUNK = 10
+_ROWS_PER_HASHES = 2
 _CHUNKS_AT_ONCE = 20
+_HASHES_AT_ONCE = 100
 # Beyond these, whole responses are read: they are rare, and every sync would carry them along.
 _MOST_SET_ASIDE = 1_000
 _MOST_NAMES_IN_ORDER = 1_000
@@ -199,14 +201,12 @@ def _iterate_changed(drafts: Sequence[ChunkDraft], keys: Mapping[int, int]) -> I
     if empty:
         yield _write(partial(_delete_chunks, empty), len(empty))
     update = partial(update_rows, SnapshotIndexChunk)
-    for some in in_chunks((each for each in drafts if each.hashes), _CHUNKS_AT_ONCE):
-        yield _write(
-            partial(update, _HASH_COLUMNS, [(*_hashes_of(each), keys[each.number]) for each in some]),
-            len(some),
-        )
-        described = [(*_described_of(each), keys[each.number]) for each in some if each.described is not None]
-        if described:
-            yield _write(partial(update, _DESCRIBED_COLUMNS, described), len(described))
+    for some in in_chunks((each for each in drafts if each.hashes), _HASHES_AT_ONCE):
+        hashes = [(*_hashes_of(each), keys[each.number]) for each in some]
+        yield Write(_ROWS_PER_HASHES * len(some), partial(update, _HASH_COLUMNS, hashes))
+    for some in in_chunks((each for each in drafts if each.described is not None), _CHUNKS_AT_ONCE):
+        described = [(*_described_of(each), keys[each.number]) for each in some if each.hashes]
+        yield _write(partial(update, _DESCRIBED_COLUMNS, described), len(some))
 
 
 def _write(store: Callable[[], None], chunks: int) -> Write:
