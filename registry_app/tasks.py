@@ -7,6 +7,7 @@ from celery import shared_task
 from registry_app.actor import SYSTEM
 from registry_app.clock import fetch_now
 from registry_app.guard import session as guarding
+from registry_app.guard.left_intents import settle_left_intents
 from registry_app.guard.purge import purge_guard
 from registry_app.hand_over import advance_hand_over as handing_over
 from registry_app.inventory.approval_change import apply_due_looser_approvals
@@ -160,6 +161,7 @@ def purge() -> None:
     purge_history()
     purge_loop_runs()
     purge_guard()
+    settle_left_intents()
 
 
 @shared_task

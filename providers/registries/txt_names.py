@@ -96,6 +96,22 @@ def format_txt_name(record_name: str, record_type: str, profile: TxtProfile) -> 
     return txt_name
 
 
+def format_legacy_txt_name(record_name: str, profile: TxtProfile) -> str:
+    """The name of the TXT record without a type that ExternalDNS wrote, beside the other one, before 0.16.
+
+    Raises as `format_txt_name`.
+    """
+    first, dot, rest = record_name.removesuffix(".").partition(".")
+    if first == "*" and profile.wildcard_replacement:
+        first = profile.wildcard_replacement.lower()
+    prefix, suffix = (
+        affix.lower().replace(RECORD_TYPE_TEMPLATE, "") for affix in (profile.prefix, profile.suffix)
+    )
+    txt_name = f"{prefix}{first}{suffix}{dot}{rest}"
+    _raise_if_too_long(txt_name, record_name)
+    return txt_name
+
+
 def parse_txt_name(txt_name: str, profile: TxtProfile) -> TxtNameReading | None:
     """The record set that a TXT of this name is for under this profile; None if the profile does not fit.
 

@@ -4,7 +4,7 @@ Each registry is one `RegistryKind` in a file of its own and one line in `regist
 compares kinds: it asks the kind.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -49,6 +49,14 @@ class DigestingStore(Protocol):
     def fetch_reading(self) -> StoreReading:
         """All that claims are read from, now. Raises ProviderError as `fetch_claims` does: it, or the
         reading when its claims are asked for."""
+
+
+@runtime_checkable
+class NamedClaimsStore(RegistryStore, Protocol):
+    """A store that gives the claims at some names, and loses none: nobody but dnsadmin writes it."""
+
+    def fetch_claims_at(self, names: Collection[str]) -> Sequence[StoredClaim]:
+        """All claims for record sets at canonical names."""
 
 
 @runtime_checkable
@@ -124,6 +132,7 @@ class StoreAccess:
     policy: AddressPolicy
     limits: Limits
     open_kubernetes: Callable[[], KubernetesClient]
+    open_database: Callable[[], RegistryStore]
     fetch_secret: Callable[[str], str]
     capitalized_keys: bool = False
     remembers: bool = False
@@ -175,6 +184,9 @@ class RegistryKind:
     # Its store is a ResyncableStore, an ExportableStore.
     can_resync: bool = False
     can_export: bool = False
+    # Its instances write TXT claims, in the format that the profile names, to the guard, which keeps them in
+    # the profile's own store: two profiles never have the same one.
+    is_behind_guard: bool = False
     # When running instances read it, where a change of a claim is not noticed by the next sync.
     reads_once: str = ""
 

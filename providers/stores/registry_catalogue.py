@@ -9,6 +9,7 @@ from types import MappingProxyType
 from providers.stores.aws_sd_registry import AWS_SD_REGISTRY
 from providers.stores.configmap_registry import CONFIGMAP_REGISTRY
 from providers.stores.crd_registry import CRD_REGISTRY
+from providers.stores.database_registry import DATABASE_REGISTRY
 from providers.stores.dynamodb.store import DYNAMODB_REGISTRY
 from providers.stores.noop_registry import NOOP_REGISTRY
 from providers.stores.registry import RegistryKind
@@ -20,6 +21,7 @@ _KINDS = (
     CRD_REGISTRY,
     DYNAMODB_REGISTRY,
     AWS_SD_REGISTRY,
+    DATABASE_REGISTRY,
     NOOP_REGISTRY,
 )
 

@@ -9,12 +9,14 @@ from typing import Any
 from providers.http.errors import NothingSent, ProviderError
 from providers.wire.change_set import ChangeSet, build_change_set
 from providers.wire.domain_filter import DomainFilter
-from providers.wire.endpoint import EndpointKey
+from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.json_codec import encode_change_set
 from registry_app.clock import fetch_now
+from registry_app.database_claims import RowChange, RowsMoved, change_rows, fetch_legacy_writers
 from registry_app.errors import LeaseLost, SecretUnavailable
 from registry_app.guard.asked import AskedChange, Unreadable, read_change_set
+from registry_app.guard.claim_rows import describe_row, withdraw_rows
 from registry_app.guard.deadline import Deadline, Unavailable
 from registry_app.guard.decisions import Decision, Outcome, store_decisions
 from registry_app.guard.holds import (
@@ -27,6 +29,8 @@ from registry_app.guard.holds import (
     store_held,
 )
 from registry_app.guard.judge import Judge
+from registry_app.guard.kept_claims import KeptClaims, find_kept_claims
+from registry_app.guard.kept_zone import KeptZone, Split, list_names_to_read
 from registry_app.guard.session import GuardSession, leased_before, settle
 from registry_app.guard.unit import Caller, Judged, Refusal, Unit, UnitKey
 from registry_app.guard.zone import Zone
@@ -44,7 +48,8 @@ _MODE = GuardEndpoint.Mode
 
 @dataclass(frozen=True)
 class _Verdict:
-    """What becomes of a change set: what is sent, which units that are, and what is kept of the rest."""
+    """What becomes of a change set: what is sent, which units that are, and what is kept of the rest. `rows`
+    are changed before anything is sent."""
 
     judged: Judged
     holds: Mapping[UnitKey, Refusal]
@@ -53,6 +58,21 @@ class _Verdict:
     change_set: ChangeSet
     items: Sequence[dict[str, Any]]
     sent: Sequence[Unit]
+    rows: Sequence[RowChange] = ()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What an instance asks for, and where: `kept_zone` where its claims are not in the zone."""
+
+    endpoint: GuardEndpoint
+    change_set: ChangeSet
+    changes: Mapping[EndpointKey, AskedChange]
+    unreadable: Sequence[Unreadable]
+    zone: Zone
+    kept: KeptClaims | None
+    kept_zone: KeptZone | None
+    now: datetime
 
 
 def apply_changes(endpoint: GuardEndpoint, change_set: ChangeSet, deadline: Deadline) -> None:
@@ -68,33 +88,49 @@ def apply_changes(endpoint: GuardEndpoint, change_set: ChangeSet, deadline: Dead
     except (ProviderError, WireError, SecretUnavailable) as error:
         said = describe_failure(error)[1]
         raise Unavailable(f"{endpoint.provider} cannot be read or changed now: {said}") from error
-    except (ProviderBusy, LeaseLost) as error:
+    except (ProviderBusy, LeaseLost, RowsMoved) as error:
         raise Unavailable(str(error)) from error
 
 
 def _apply(session: GuardSession, endpoint: GuardEndpoint, change_set: ChangeSet, deadline: Deadline) -> None:
     _raise_if_restored(session.provider)
+    kept = find_kept_claims(endpoint)
     session.resume()
-    keys = {profile.encryption_key for profile in session.profiles if profile.encryption_key}
-    changes, unreadable = read_change_set(change_set, keys)
-    zone = session.read({key.name for key in changes})
-    now = fetch_now()
-    judge = Judge(zone, _build_caller(endpoint, session.provider, now), changes)
-    verdict = _decide(judge, endpoint, zone, change_set, (changes, unreadable), now)
+    asked = _read(session, endpoint, kept, change_set)
+    caller = _build_caller(endpoint, session.provider, asked.now)
+    judge = Judge(asked.kept_zone.shown if asked.kept_zone else asked.zone, caller, asked.changes)
+    verdict, now = _decide(judge, asked), asked.now
     if endpoint.mode == _MODE.DRY_RUN:
         with session.fenced():
             store_decisions(endpoint, verdict.decisions, now)
         return
     if endpoint.refuses_batch and verdict.decisions and endpoint.mode == _MODE.ENFORCE:
-        _store_refusals(session, endpoint, verdict, now)
+        with session.fenced():
+            _store(endpoint, verdict, now)
         raise Unavailable(
             f"{len(verdict.decisions)} of the changes are refused or held, so nothing was sent.",
             todo="See the decisions of the guard endpoint.",
         )
     if verdict.change_set.is_empty():
-        _store_refusals(session, endpoint, verdict, now)
+        _store_refusals(session, endpoint, verdict, now, kept)
         return
-    _send(session, endpoint, verdict, deadline, now)
+    _send(session, endpoint, verdict, deadline, now, kept)
+
+
+def _read(
+    session: GuardSession, endpoint: GuardEndpoint, kept: KeptClaims | None, change_set: ChangeSet
+) -> _Asked:
+    keys = {profile.encryption_key for profile in session.profiles if profile.encryption_key}
+    if kept is not None and kept.format.encryption_key:
+        keys.add(kept.format.encryption_key)
+    changes, unreadable = read_change_set(change_set, keys)
+    names = list_names_to_read(changes, kept)
+    zone, kept_zone = session.read(names), None
+    if kept is not None:
+        owner_id = endpoint.instance.owner.owner_id
+        legacy = fetch_legacy_writers(kept.profile_id, owner_id, names)
+        kept_zone = KeptZone(zone, kept, owner_id, legacy)
+    return _Asked(endpoint, change_set, changes, unreadable, zone, kept, kept_zone, fetch_now())
 
 
 def _raise_if_restored(provider: Provider) -> None:
@@ -129,32 +165,46 @@ def _lists(suffixes: Sequence[str], name: str) -> bool:
     return bool(suffixes) and DomainFilter(include=tuple(suffixes)).matches(name)
 
 
-def _decide(
-    judge: Judge,
-    endpoint: GuardEndpoint,
-    zone: Zone,
-    change_set: ChangeSet,
-    asked: tuple[Mapping[EndpointKey, AskedChange], Sequence[Unreadable]],
-    now: datetime,
-) -> _Verdict:
-    judged = judge.judge()
+def _decide(judge: Judge, asked: _Asked) -> _Verdict:
+    endpoint, judged = asked.endpoint, judge.judge()
+    if asked.kept_zone is not None:
+        judged = asked.kept_zone.check(judge, judged)
     names = {name for name, _ in judged.units}
     rows = fetch_held(endpoint, names)
-    holds = find_holds(judged, fetch_limits(endpoint, names, now), rows)
+    holds = find_holds(judged, fetch_limits(endpoint, names, asked.now), rows)
     enforces = endpoint.mode == _MODE.ENFORCE
-    changes, unreadable = asked
-    decisions = [*_list_decisions(judged, holds, enforces), *_list_unreadable(unreadable, enforces)]
+    decisions = [
+        *_list_decisions(judged, holds, enforces),
+        *_list_unreadable(asked.unreadable, enforces),
+    ]
     if not enforces:
         every = list(judged.units.values())
-        items = [_build_item(each, each.old is None, each.new is None) for each in changes.values()]
-        return _Verdict(judged, {}, {}, decisions, change_set, items, every)
+        items = [_build_item(each, each.old is None, each.new is None) for each in asked.changes.values()]
+        return _Verdict(judged, {}, {}, decisions, asked.change_set, items, every)
     sent = judged.passing - holds.keys()
-    edits = judge.build_edits(judged, sent)
+    split = _split(judge.build_edits(judged, sent), asked)
+    edits, zone = split.edits, asked.zone
     parts = {key: found for key in edits if len(found := zone.parts.get(key, [])) > 1}
     built = build_change_set([(zone.find(key), new) for key, new in edits.items()], parts)
-    items = [_build_item(changes[key], zone.find(key) is None, new is None) for key, new in edits.items()]
+    items = [
+        {
+            **_build_item(asked.changes[key], zone.find(key) is None, new is None),
+            **_describe_row(key, split, asked),
+        }
+        for key, new in edits.items()
+    ]
     units = [judged.units[key] for key in sent]
-    return _Verdict(judged, holds, rows, decisions, built, items, units)
+    return _Verdict(judged, holds, rows, decisions, built, items, units, list(split.now.values()))
+
+
+def _split(edits: Mapping[EndpointKey, Endpoint | None], asked: _Asked) -> Split:
+    return asked.kept_zone.split(edits) if asked.kept_zone is not None else Split(edits, {}, {})
+
+
+def _describe_row(key: EndpointKey, split: Split, asked: _Asked) -> dict[str, Any]:
+    if asked.kept is None or asked.kept_zone is None:
+        return {}
+    return describe_row(key, split, asked.kept.profile_id, asked.kept_zone.find_settled(key))
 
 
 def _build_item(change: AskedChange, is_create: bool, is_delete: bool) -> dict[str, Any]:  # noqa: FBT001 - the sides that are there
@@ -180,9 +230,22 @@ def _list_unreadable(unreadable: Iterable[Unreadable], enforces: bool) -> Iterab
         yield Decision(outcome, GuardRule.AMBIGUOUS, each.name, "", "change it", each.reason)
 
 
-def _store_refusals(session: GuardSession, endpoint: GuardEndpoint, verdict: _Verdict, now: datetime) -> None:
+def _store_refusals(
+    session: GuardSession,
+    endpoint: GuardEndpoint,
+    verdict: _Verdict,
+    now: datetime,
+    kept: KeptClaims | None,
+) -> None:
+    """Nothing is sent to the provider; what changes of claims alone is stored."""
     with session.fenced():
         _store(endpoint, verdict, now)
+        _change_rows(verdict, kept)
+
+
+def _change_rows(verdict: _Verdict, kept: KeptClaims | None) -> None:
+    if kept is not None:
+        change_rows(kept.profile_id, verdict.rows)
 
 
 def _store(endpoint: GuardEndpoint, verdict: _Verdict, now: datetime) -> None:
@@ -192,10 +255,16 @@ def _store(endpoint: GuardEndpoint, verdict: _Verdict, now: datetime) -> None:
 
 
 def _send(
-    session: GuardSession, endpoint: GuardEndpoint, verdict: _Verdict, deadline: Deadline, now: datetime
+    session: GuardSession,
+    endpoint: GuardEndpoint,
+    verdict: _Verdict,
+    deadline: Deadline,
+    now: datetime,
+    kept: KeptClaims | None,
 ) -> None:
     def build() -> GuardStep:
         _store(endpoint, verdict, now)
+        _change_rows(verdict, kept)
         return GuardStep(
             guard_endpoint=endpoint,
             provider=session.provider,
@@ -210,6 +279,8 @@ def _send(
     try:
         send_step(session, step)
     except NothingSent as error:
+        with session.fenced():
+            withdraw_rows(step.items)
         raise Unavailable(f"{session.provider} took nothing: {error}") from error
     is_answered = step.status == StepStatus.ANSWERED
     # A provider that reported a failure shows at once what it did all the same. And the instance gets its

@@ -233,7 +233,7 @@ class Judge:
         """The second look: what the zone would be. All that is written with a claim must be the instance's,
         and nobody else's record set or claim may differ (I12)."""
         after = self._zone.predict(self.build_edits(judged, judged.passing))
-        not_owned = self._list_not_owned(judged, after)
+        not_owned = self.list_not_owned(judged, after)
         if not_owned:
             reason = "With the claims that are there, its owner would be another one."
             refused = dict.fromkeys(not_owned, Refusal(GuardRule.CLAIM, reason))
@@ -248,7 +248,7 @@ class Judge:
         refused = dict.fromkeys(passing, Refusal(GuardRule.CLAIM, reason[:500]))
         return Judged(judged.units, {**judged.refusals, **refused})
 
-    def _list_not_owned(self, judged: Judged, after: Pairing) -> list[UnitKey]:
+    def list_not_owned(self, judged: Judged, after: Pairing) -> list[UnitKey]:
         """Units with a record set that would be another owner's, or nobody's in spite of its claim."""
         records = {record.key: record for record in after.records}
         return [

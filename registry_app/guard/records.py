@@ -30,9 +30,13 @@ _GZIP_LEVEL = 1
 
 @dataclass(frozen=True)
 class RecordsReading:
-    """A plausible response of `GET /records`, byte for byte. Of two with one number it is the same."""
+    """A plausible response of `GET /records`, byte for byte. Of two with one number it is the same.
+
+    `place` is empty for the provider's own; one that was built says for whom.
+    """
 
     body: bytes
+    place: tuple[int, str] | tuple[()] = ()
     number: int = field(default_factory=partial(next, count()))
 
     @cached_property

@@ -1,6 +1,6 @@
 """The write session of a change set: how it reads the zone, and how its step is settled."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,17 +11,22 @@ from typing import Any
 import structlog
 
 from providers.http.errors import ProviderError
-from providers.wire.endpoint import EndpointKey
+from providers.registries.linked_names import NameLinks
+from providers.stores.registry import NamedClaimsStore
+from providers.wire.canonical_name import InvalidName, canonical_name
+from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.json_codec import decode_change_set_strict
 from registry_app.clock import fetch_now
 from registry_app.errors import LeaseLost, SecretUnavailable
+from registry_app.guard.claim_rows import settle_rows, withdraw_rows
 from registry_app.guard.deadline import Deadline
 from registry_app.guard.zone import Zone, build_zone
 from registry_app.mirror.baseline import compare_stores, compare_with_known, raise_if_implausible
+from registry_app.mirror.changed_part import may_be_linked_by_name, may_follow_links
 from registry_app.mirror.plausibility import NOTHING, Counts, count_endpoints
 from registry_app.mirror.view import AtNames
-from registry_app.models import GuardStep
+from registry_app.models import GuardStep, StepStatus
 from registry_app.writes.read_back import Change, changes_in, is_shown, read_until
 from registry_app.writes.session import (
     LeasedProvider,
@@ -31,7 +36,7 @@ from registry_app.writes.session import (
     open_session,
 )
 from registry_app.writes.step import resume_steps, settle_step
-from registry_app.writes.zone_reader import LastZones, ZoneReader
+from registry_app.writes.zone_reader import LastZones, ZoneReader, ZoneReading
 
 _logger = structlog.get_logger(__name__)
 _PURPOSE = "guard"
@@ -56,33 +61,54 @@ class GuardSession(WriteSession):
         """What is there at canonical names and all that are linked with them. Raises ProviderError, WireError
         and LeaseLost."""
         self.renew()
-        has_stores = self.registries.are_any
+        has_stores = any(not isinstance(each.store, NamedClaimsStore) for each in self.stores.values())
         # Only a whole reading shows whether a registry store lost claims.
         reading = self.zone_reader.read(None if has_stores else names, follows_links=True)
-        snapshot = self.read_stores(reading)
+        near = None if has_stores else self._find_near(names, reading)
+        snapshot = self.read_stores(reading, near)
         found = compare_with_known(
             self.provider,
             snapshot.shown,
             snapshot.item_count,
             self.removed,
-            compares_claims=not has_stores,
+            compares_claims=not self.registries.are_any,
         )
         raise_if_implausible(self.provider, found)
         if has_stores:
             raise_if_implausible(self.provider, compare_stores(self.provider, snapshot))
         endpoints = reading.decoded.endpoints
-        if reading.names is not None:
-            endpoints = list(AtNames(reading.names).narrow(endpoints))
+        if near is not None:
+            endpoints = list(AtNames(near).narrow(endpoints))
         return build_zone(snapshot, endpoints)
+
+    def _find_near(self, names: Collection[str], reading: ZoneReading) -> Collection[str] | None:
+        """The names that were read, where all of them were: those asked for, and all that are linked with
+        them. None where only the whole zone tells."""
+        endpoints = reading.decoded.endpoints
+        if reading.names is not None or not self.registries.are_any:
+            return reading.names
+        if not (may_follow_links(self.profiles) and may_be_linked_by_name(endpoints)):
+            return None
+        there = frozenset(_list_names(endpoints))
+        links = NameLinks(self.profiles)
+        return links.reach(names, there.__contains__, limit=len(there) + len(names))
 
     def resume(self) -> None:
         """Settle what was sent here and never read back."""
         steps = GuardStep.objects.filter(provider=self.provider)
-        resume_steps(self, steps, self._settle_left)
+        resume_steps(self, steps, self._settle_left, note_called_off=lambda step: withdraw_rows(step.items))
 
     def _settle_left(self, step: GuardStep) -> None:
         # Its time is over: the lease of who sent it was.
         settle(self, step, timedelta())
+
+
+def _list_names(endpoints: Iterable[Endpoint]) -> Iterator[str]:
+    for each in endpoints:
+        try:
+            yield canonical_name(each.dns_name)
+        except InvalidName:
+            continue  # nothing that is asked for has such a name
 
 
 def settle(session: GuardSession, step: GuardStep, allowed: timedelta) -> bool:
@@ -102,7 +128,12 @@ def settle(session: GuardSession, step: GuardStep, allowed: timedelta) -> bool:
     is_verified = is_whole(zone)
     items = [_with_outcome(item, changes, zone) for item in step.items]
     status = GuardStep.Status.VERIFIED if is_verified else GuardStep.Status.INCOMPLETE
-    settle_step(session, step, status, items=items)
+    is_answered = step.status == StepStatus.ANSWERED
+
+    def store_outcome() -> None:
+        settle_rows(items, zone.find, is_answered=is_answered)
+
+    settle_step(session, step, status, items=items, store_outcome=store_outcome)
     step.items, session.removed = items, NOTHING
     return is_verified
 

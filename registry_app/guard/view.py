@@ -60,7 +60,7 @@ class ZoneNames:
 
         Raises WireError for a body whose elements cannot be cut.
         """
-        self._elements = _cut_all(body, max_items)
+        self._elements = cut_all(body, max_items)
         names = before.list_elements() if before is not None else {}
         new = [each for each in self._elements if each not in names]
         names.update(zip(new, _read_names(new, links, max_items), strict=True))
@@ -103,7 +103,8 @@ class ZoneNames:
         return bisect_left(self._names, name)
 
 
-def _cut_all(body: bytes, max_items: int) -> list[bytes]:
+def cut_all(body: bytes, max_items: int) -> list[bytes]:
+    """The elements of a body. Raises WireError where they cannot be told from each other."""
     elements = cut_elements(body, max_items=max_items)
     if elements is None:
         decoded = decode_records(body, max_items=max_items)

@@ -10,8 +10,10 @@ from providers.wire.change_set import ChangeSet
 from providers.wire.errors import WireError
 from providers.wire.poison import safe_text
 from registry_app.guard.deadline import Deadline, Unavailable
+from registry_app.guard.kept_claims import find_kept_claims
 from registry_app.guard.negotiation import find_view
 from registry_app.guard.records import RecordsReader, RecordsReading
+from registry_app.guard.shown_readings import ShownReader
 from registry_app.guard.view import View, ZoneNames, is_claim
 from registry_app.mirror.registries import fetch_profiles_at
 from registry_app.models import GuardEndpoint, Provider
@@ -48,14 +50,18 @@ class ViewReader:
 
     def __init__(self, records: RecordsReader) -> None:
         self._records = records
+        self._shown = ShownReader()
         self._lock = Lock()
         self._locks: dict[int, Lock] = {}
-        self._named: dict[int, _Named] = {}
+        self._named: dict[tuple[object, ...], _Named] = {}
         self._cuts: dict[int, _Cut] = {}
 
     def read(self, endpoint: GuardEndpoint, deadline: Deadline) -> RecordsReading:
         """What its instance reads. Raises Unavailable: never a shorter list instead of an error (I13)."""
+        kept = find_kept_claims(endpoint)
         reading = self._records.read(endpoint.provider, deadline)
+        if kept is not None:
+            reading = self._shown.show(endpoint, kept, reading, deadline)
         view = find_view(endpoint)
         if view is None:
             self._cuts.pop(endpoint.pk, None)
@@ -93,19 +99,20 @@ class ViewReader:
         return cut
 
     def _name(self, provider: Provider, reading: RecordsReading, profiles: _Profiles) -> ZoneNames:
-        known = self._named.get(provider.pk)
+        place = (provider.pk, *reading.place)
+        known = self._named.get(place)
         if known is None or (known.number, known.profiles) != (reading.number, profiles):
             before = known.names if known is not None and known.profiles == profiles else None
             links = NameLinks(profiles)
             names = ZoneNames(reading.body, links, max_items=provider.max_items, before=before)
             known = _Named(reading.number, profiles, names)
-            self._named[provider.pk] = known
+            self._named[place] = known
         return known.names
 
 
 def fetch_affixes(endpoint: GuardEndpoint) -> _Profiles:
     """The TXT profiles that a claim at its provider may be written under, without their keys: names do not
-    depend on them. Database read."""
+    depend on them; and the format of its own instance. Database read."""
     rows = [each.row for each in fetch_profiles_at(endpoint.provider)]
     instance = endpoint.instance
     if instance.registry_profile and instance.registry_profile_id not in {row.pk for row in rows}:
@@ -114,6 +121,7 @@ def fetch_affixes(endpoint: GuardEndpoint) -> _Profiles:
         TxtProfile(prefix=row.prefix, suffix=row.suffix, wildcard_replacement=row.wildcard_replacement)
         for row in rows
         if row.registry.is_in_zone
+        or (row.registry.is_behind_guard and row.pk == instance.registry_profile_id)
     )
 
 

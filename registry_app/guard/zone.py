@@ -19,13 +19,14 @@ Edits = Mapping[EndpointKey, Endpoint | None]
 class Zone:
     """What a provider shows at some names and all that are linked with them.
 
-    `records` say whose each record set is, by all registries. `unreadable` are names where something could
-    not be read.
+    `records` say whose each record set is, by all registries, as the `snapshot` has them. `unreadable` are
+    names where something could not be read.
     """
 
     endpoints: tuple[Endpoint, ...]
     profiles: tuple[TxtProfile, ...]
     records: Mapping[EndpointKey, PairedEndpoint]
+    snapshot: Snapshot
     unreadable: Collection[str] = frozenset()
 
     @cached_property
@@ -74,6 +75,7 @@ def build_zone(snapshot: Snapshot, endpoints: Sequence[Endpoint]) -> Zone:
         tuple(endpoints),
         snapshot.profiles,
         {record.key: record for record in snapshot.records},
+        snapshot,
         snapshot.set_aside_names,
     )
 

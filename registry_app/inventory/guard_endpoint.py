@@ -25,6 +25,7 @@ from registry_app.queries.dependents import find_guard_dependents
 from registry_app.queries.guard_credential import compute_password_hash, is_credential_right
 
 _NOUN = "guard endpoints"
+_MODE = GuardEndpoint.Mode
 _FIXED = ("provider", "instance")
 _BYTES_OF_PASSWORD = 24
 # It becomes a part of a URL and of a header: no colon, no blank, nothing to escape.
@@ -50,6 +51,7 @@ def register_guard_endpoint(actor: Actor, values: Mapping[str, Any]) -> GuardEnd
                 _raise_if_elsewhere(provider, instance)
         if isinstance(instance, Instance):
             _raise_if_view_of_everything(instance, values)
+            _raise_if_claims_would_pass(instance, values.get("mode", _MODE.OBSERVE), provider)
         return create_row(actor, GuardEndpoint, values, action="guard_endpoint.registered")
 
 
@@ -100,6 +102,8 @@ def change_guard_mode(
     Raises NotAllowed, NotFound, StateMoved, or InvalidRequest with the fields.
     """
     raise_if_not_administrator(actor, _NOUN)
+    row = fetch_row(GuardEndpoint, row_id)
+    _raise_if_claims_would_pass(row.instance, mode, row.provider)
     return change_row(
         actor,
         GuardEndpoint,
@@ -209,6 +213,22 @@ def _raise_if_view_of_everything(instance: Instance, values: Mapping[str, Any]) 
             f"{instance.owner} has no name patterns, so its view would be everything.",
             fields={"has_own_view": ["Give the owner of the instance name patterns first."]},
         )
+
+
+def _raise_if_claims_would_pass(instance: Instance, mode: object, provider: object) -> None:
+    """Raise InvalidRequest where the guard is to keep the claims of an instance, and would not do that."""
+    profile = instance.registry_profile
+    if profile is None or not profile.registry.is_behind_guard:
+        return
+    if mode == _MODE.OBSERVE:
+        raise InvalidRequest(
+            f"The guard keeps the claims of {instance}, by its registry profile {profile}. In the mode "
+            "observe it would send them to the provider.",
+            todo="Give the instance another registry profile first.",
+            fields={"mode": ["Choose enforce, dry_run or paused."]},
+        )
+    if profile.providers.first() != provider:
+        raise _refuse_provider(f"The registry profile {profile} of the instance keeps claims of another one.")
 
 
 def _refuse_provider(problem: str) -> InvalidRequest:

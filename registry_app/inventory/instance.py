@@ -16,7 +16,7 @@ from registry_app.inventory.rows import (
     fetch_row,
     raise_if_not_administrator,
 )
-from registry_app.models import Cluster, Instance, Owner
+from registry_app.models import Cluster, GuardEndpoint, Instance, Loop, Owner, RegistryProfile
 from registry_app.queries.dependents import find_instance_dependents
 
 _UNNAMED = "external-dns"
@@ -50,6 +50,7 @@ def change_instance(
             fields={"owner": ["The owner stays as it was registered."]},
         )
     _raise_if_guarded_elsewhere(row, changes)
+    _raise_if_unguarded(row, changes)
     with transaction.atomic():
         _touch_owner(row.owner_id)
         return change_row(
@@ -82,6 +83,7 @@ def create_instance(actor: Actor, values: Mapping[str, Any]) -> Instance:
     """Insert an instance, inside the caller's transaction and under its permission."""
     owner, cluster = values.get("owner"), values.get("cluster")
     named = dict(values)
+    _raise_if_unguarded(None, values)
     if isinstance(owner, Owner):
         _touch_owner(owner.pk)
         named["name"] = str(values.get("name") or "").strip() or _choose_name(owner, cluster)
@@ -99,6 +101,34 @@ def _raise_if_guarded_elsewhere(row: Instance, changes: Mapping[str, Any]) -> No
             todo="Delete that guard endpoint first.",
             fields={"provider": [f"The guard endpoint {endpoint} is at another provider."]},
         )
+
+
+def _raise_if_unguarded(row: Instance | None, values: Mapping[str, Any]) -> None:
+    """Raise InvalidRequest for a registry profile behind the guard, where no guard stands between the
+    instance and its provider: it would write its claims into the zone. A loop needs none."""
+    profile = values.get("registry_profile")
+    if not isinstance(profile, RegistryProfile) or not profile.registry.is_behind_guard:
+        return
+    provider = profile.providers.first()
+    endpoints = list(row.guard_endpoints.all()) if row is not None else []
+    if endpoints and all(
+        each.provider_id == getattr(provider, "pk", None) and each.mode != GuardEndpoint.Mode.OBSERVE
+        for each in endpoints
+    ):
+        return
+    owner, cluster = (
+        values.get(name, getattr(row, name, None) if row is not None else None)
+        for name in ("owner", "cluster")
+    )
+    if cluster is None and not endpoints and Loop.objects.filter(owner=owner, provider=provider).exists():
+        return
+    needed = f"All its guard endpoints must be at {provider}, one at least, and none in the mode observe."
+    raise InvalidRequest(
+        f"The registry profile {profile} is for instances behind the guard.",
+        todo=f"Register a guard endpoint of the instance at {provider}, set its mode to enforce, point the "
+        "instance to it, and choose the registry profile then.",
+        fields={"registry_profile": [needed]},
+    )
 
 
 def _touch_owner(owner_pk: int) -> None:

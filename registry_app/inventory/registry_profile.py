@@ -73,6 +73,7 @@ def change_registry_profile(
     if values.get("access_key_id", row.access_key_id) != row.access_key_id:
         values.setdefault("session_token", "")
     values["store_place"] = _find_place(values, row)
+    _raise_if_claims_would_be_left(row, values)
     try:
         return change_row(
             actor,
@@ -169,12 +170,34 @@ def _find_place(values: Mapping[str, Any], row: RegistryProfile | None = None) -
     providers = list(values.get("providers", row.providers.all() if row else ()))
     if len(providers) != 1:
         raise _refuse("A registry of this kind has the claims of exactly one provider: name it.")
+    if REGISTRIES[kind].is_behind_guard:
+        return ""  # each profile has rows of its own
     place = _compute_place(REGISTRIES[kind], values, row, providers[0].pk)
     others = RegistryProfile.objects.filter(store_place=place)
     other = (others.exclude(pk=row.pk) if row else others).first()
     if other is not None:
         raise _refuse(f"The registry profile {other.name} already uses this store at {providers[0]}.")
     return place
+
+
+def _raise_if_claims_would_be_left(row: RegistryProfile, values: Mapping[str, Any]) -> None:
+    """Raise InvalidRequest for another kind or provider of a profile whose claims the guard keeps, or would
+    keep, as long as it has rows or is used."""
+    kind = REGISTRIES.get(values.get("kind", row.kind))
+    is_same_kind = kind is row.registry
+    is_moved = "providers" in values and set(values["providers"]) != set(row.providers.all())
+    is_concerned = row.registry.is_behind_guard or (kind is not None and kind.is_behind_guard)
+    if not is_concerned or (is_same_kind and not is_moved):
+        return
+    if row.database_claims.exists() or row.instances.exists():
+        raise InvalidRequest(
+            f"{row} has claims in the database, or instances use it: its kind and provider stay.",
+            todo="Register another registry profile, choose it at the instances, and re-format what they "
+            "own.",
+            fields={
+                "kind" if not is_same_kind else "providers": ["It stays as long as the profile is used."]
+            },
+        )
 
 
 def _compute_place(

@@ -10,6 +10,7 @@ from providers.registries.stored_claim import StoreContents, StoreReading, compu
 from providers.stores.kubernetes.client import KubernetesClient
 from providers.stores.registry import (
     DigestingStore,
+    NamedClaimsStore,
     RecordsClient,
     RegistryKind,
     RegistryStore,
@@ -17,6 +18,7 @@ from providers.stores.registry import (
     StoreSettings,
 )
 from providers.stores.registry_catalogue import KINDS_WITH_STORE
+from registry_app.database_claims import DatabaseStore
 from registry_app.mirror.client import build_address_policy, build_kubernetes_client, build_limits
 from registry_app.mirror.secret_reference import fetch_secret_value
 from registry_app.models import Provider, RegistryProfile
@@ -65,6 +67,7 @@ def open_store(
         policy=build_address_policy(),
         limits=build_limits(provider),
         open_kubernetes=lambda: _open_kubernetes(profile, provider),
+        open_database=lambda: DatabaseStore(profile.pk),
         fetch_secret=lambda name: fetch_secret_value(getattr(profile, name)),
         capitalized_keys=provider.capitalized_changes,
         remembers=remembers,
@@ -131,9 +134,27 @@ def fetch_answers(stores: Iterable[OpenStore]) -> tuple[StoreAnswer, ...]:
     )
 
 
-def fetch_contents(stores: Iterable[OpenStore]) -> tuple[StoreContents, ...]:
-    """What the stores beside a provider's own response contain now. As `fetch_answers`."""
-    return tuple(answer.read() for answer in fetch_answers(stores))
+def fetch_contents(
+    stores: Iterable[OpenStore], names: Collection[str] | None = None
+) -> tuple[StoreContents, ...]:
+    """What the stores beside a provider's own response contain now. As `fetch_answers`.
+
+    Of a store that can tell, only the claims at canonical `names`; None: all.
+    """
+    opened = tuple(stores)
+    if names is None:
+        return tuple(answer.read() for answer in fetch_answers(opened))
+    named = tuple(each for each in opened if isinstance(each.store, NamedClaimsStore))
+    whole = fetch_contents(each for each in opened if each not in named)
+    return (*whole, *(_fetch_contents_at(each, names) for each in named))
+
+
+def _fetch_contents_at(opened: OpenStore, names: Collection[str]) -> StoreContents:
+    with _naming(opened):
+        if not isinstance(opened.store, NamedClaimsStore):
+            raise TypeError(f"{opened.name} cannot be asked for names.")
+        claims = tuple(opened.store.fetch_claims_at(names))
+    return StoreContents(opened.reference, opened.registry.name, claims)
 
 
 def _fetch_reading(opened: OpenStore) -> StoreReading:

@@ -105,11 +105,13 @@ def build_txt_profile(row: RegistryProfile) -> TxtProfile:
 
 
 def fetch_instance_profile(instance: Instance) -> TxtProfile | None:
-    """How an instance writes its claims into TXT records; None: it does not. Raises SecretUnavailable."""
+    """How an instance writes its claims into TXT records, be it only for the guard; None: it does not. Raises
+    SecretUnavailable."""
     row = instance.registry_profile
     if row is None:
         return TxtProfile()
-    return build_txt_profile(row) if row.registry.is_in_zone else None
+    writes_txt = row.registry.is_in_zone or row.registry.is_behind_guard
+    return build_txt_profile(row) if writes_txt else None
 
 
 def _fetch_suffixes_without_claims(provider: Provider) -> tuple[str, ...]:

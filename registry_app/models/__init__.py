@@ -7,6 +7,7 @@ from registry_app.models.claim import Claim
 from registry_app.models.cluster import Cluster
 from registry_app.models.consent import Consented
 from registry_app.models.contention import Contention, ContentionCheck, ContentionOwner
+from registry_app.models.database_claim import DatabaseClaim
 from registry_app.models.encrypted_field import EncryptedTextField
 from registry_app.models.finding import Finding
 from registry_app.models.freeze import Freeze
@@ -56,6 +57,7 @@ __all__ = [
     "Contention",
     "ContentionCheck",
     "ContentionOwner",
+    "DatabaseClaim",
     "DeclaredEndpoint",
     "DesiredEndpoint",
     "DesiredSet",

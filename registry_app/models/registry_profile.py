@@ -78,6 +78,13 @@ class RegistryProfile(models.Model):
         editable=False,
         help_text="Digest of a store and the provider whose claims it has; empty for TXT and noop.",
     )
+    claims_version = models.CharField(
+        max_length=32,
+        blank=True,
+        default="",
+        editable=False,
+        help_text="Another one after each change of its claims in the database.",
+    )
     next_resync_at = models.DateTimeField(null=True, blank=True, editable=False)
     providers = models.ManyToManyField(
         Provider,

@@ -63,6 +63,7 @@ def find_profile_dependents(profile: RegistryProfile) -> list[str]:
     return [
         *_describe("instance", profile.instances.all(), "Choose another registry profile there."),
         *_count("claim", Claim.objects.filter(registry_profile=profile), "This profile reads them."),
+        *_describe_rows(profile),
         *_describe_transfers(Transfer.objects.filter(steps).distinct()),
         *_describe_runs(LoopRun.objects.filter(steps).distinct()),
     ]
@@ -102,7 +103,22 @@ def find_loop_dependents(loop: Loop) -> list[str]:
 def find_guard_dependents(row: GuardEndpoint) -> list[str]:
     """As `find_provider_dependents`. What the guard learned ends with its endpoint."""
     owner = Q(from_owner=row.instance.owner_id) | Q(to_owner=row.instance.owner_id)
-    return _describe_hand_overs(HandOver.objects.filter(owner, provider=row.provider_id))
+    profile = row.instance.registry_profile
+    return [
+        *_describe_hand_overs(HandOver.objects.filter(owner, provider=row.provider_id)),
+        *(
+            [f"Its guard keeps the claims of {row.instance}: choose another registry profile there."]
+            if profile is not None and profile.registry.is_behind_guard
+            else []
+        ),
+    ]
+
+
+def _describe_rows(profile: RegistryProfile) -> list[str]:
+    number = profile.database_claims.count()
+    if not number:
+        return []
+    return [f"{number} of its claims are in the database: re-format, release or clean them up first."]
 
 
 def _describe_transfers(transfers: "QuerySet[Transfer]") -> list[str]:

@@ -28,12 +28,12 @@ _SHORTEST_INTERVAL = 60
 
 
 def find_guard_endpoint(slug: str) -> GuardEndpoint | None:
-    """The guard endpoint at this path, with its provider, which is about to be read or changed, its instance
-    and owner, in one statement; None where there is none."""
+    """The guard endpoint at this path, with its provider, which is about to be read or changed, its instance,
+    registry profile and owner, in one statement; None where there is none."""
     if "\0" in slug:  # PostgreSQL refuses it, and no slug has one
         return None
-    rows = GuardEndpoint.objects.select_related("provider", "instance", "instance__owner")
-    return rows.filter(slug=slug).first()
+    related = ("provider", "instance", "instance__owner", "instance__registry_profile")
+    return GuardEndpoint.objects.select_related(*related).filter(slug=slug).first()
 
 
 def list_guard_endpoints() -> QuerySet[GuardEndpoint]:

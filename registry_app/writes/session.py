@@ -3,7 +3,7 @@
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -82,10 +82,11 @@ class WriteSession(LeasedProvider):
         """Reads the provider. The same one each time: it compares a response with the one before."""
         return ZoneReader(self.provider, self.client, self.profiles)
 
-    def read_stores(self, reading: ZoneReading) -> Snapshot:
+    def read_stores(self, reading: ZoneReading, names: Collection[str] | None = None) -> Snapshot:
         """What the registry stores show now, with what the provider showed: the record sets and claims at the
-        names that were read, or all. Raises ProviderError."""
-        contents, answer = fetch_contents(self.stores.values()), reading.answer
+        names that were read, or all. With `names`, at these alone. Raises ProviderError."""
+        contents, answer = fetch_contents(self.stores.values(), names), reading.answer
+        names = reading.names if names is None else names
         snapshot = build_snapshot(
             reading.decoded,
             self.profiles,
@@ -95,7 +96,7 @@ class WriteSession(LeasedProvider):
             body_digest="",  # that is for syncs: it takes as long as cutting the elements
             content_type=answer.content_type,
             fetch_seconds=answer.seconds,
-            view=None if reading.names is None else AtNames(reading.names),
+            view=None if names is None else AtNames(names),
         )
         return replace(snapshot, shown=reading.shown, item_count=reading.item_count)
 

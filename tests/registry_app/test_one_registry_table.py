@@ -21,7 +21,15 @@ _MODULES = [
 ]
 _FILES_OF_KINDS = tuple(
     f"providers.stores.{name}"
-    for name in ("aws_sd", "configmap", "crd", "dynamodb", "noop_registry", "txt_registry")
+    for name in (
+        "aws_sd",
+        "configmap",
+        "crd",
+        "database_registry",
+        "dynamodb",
+        "noop_registry",
+        "txt_registry",
+    )
 )
 
 

@@ -12,7 +12,14 @@ from providers.backends.memory import ApplyMode, MemoryBackend
 from providers.registries.encryption import decrypt_labels_text
 from providers.wire.endpoint import Endpoint
 from registry_app.clock import fetch_now
-from registry_app.models import GuardDecision, GuardEndpoint, GuardRule, Provider, RegistryProfile
+from registry_app.models import (
+    DatabaseClaim,
+    GuardDecision,
+    GuardEndpoint,
+    GuardRule,
+    Provider,
+    RegistryProfile,
+)
 from registry_app.models import Instance as InstanceRow
 from tests.depth import SEED, deep_after, examples
 from tests.external_dns.instance import Instance, Outcome
@@ -91,23 +98,45 @@ def _serving() -> Iterator[tuple[str, MemoryBackend]]:
 def _compare(folder: Path, flags: Mapping[str, Any], rounds: Rounds) -> None:
     with _serving() as (url, backend), Instance(Settings(url, "blue-cluster", **flags)) as instance:
         straight = _run(instance, backend, rounds)
+    behind = _run_guarded(folder, flags, rounds, "txt")
+
+    decisions = GuardDecision.objects.exclude(rule__in=(GuardRule.EMPTY_SET, GuardRule.DELETE_ALL))
+    assert list(decisions.values_list("name", "rule", "reason")) == []
+    assert behind == straight
+
+
+def _run_guarded(
+    folder: Path, flags: Mapping[str, Any], rounds: Rounds, kind: str
+) -> list[tuple[list[Outcome], set[_Plain]]]:
     limits: dict[str, Any] = {"first_changes_at": fetch_now(), "delete_percent": 100}
     with _serving() as (url, backend), guarded(folder, mode=GuardEndpoint.Mode.ENFORCE, **limits) as guard:
         Provider.objects.update(url=url)
         profile = RegistryProfile.objects.create(
             name="of blue",
+            kind=kind,
             prefix=flags.get("txt_prefix", ""),
             suffix=flags.get("txt_suffix", ""),
             wildcard_replacement=flags.get("wildcard_replacement", ""),
             encryption_key=KEY.decode() if "encryption_key" in flags else "",
         )
+        profile.providers.set([guard.endpoint.provider])
         InstanceRow.objects.update(registry_profile=profile)
         with Instance(Settings(guard.url, "blue-cluster", **flags)) as instance:
-            behind = _run(instance, backend, rounds)
+            return _run(instance, backend, rounds)
+
+
+def _compare_kept(folder: Path, flags: Mapping[str, Any], rounds: Rounds) -> None:
+    with _serving() as (url, backend), Instance(Settings(url, "blue-cluster", **flags)) as instance:
+        straight = _run(instance, backend, rounds)
+
+    kept = _run_guarded(folder, flags, rounds, "database")
 
     decisions = GuardDecision.objects.exclude(rule__in=(GuardRule.EMPTY_SET, GuardRule.DELETE_ALL))
     assert list(decisions.values_list("name", "rule", "reason")) == []
-    assert behind == straight
+    assert kept == [(outcomes, {each for each in zone if each[1] != "TXT"}) for outcomes, zone in straight]
+    rows = DatabaseClaim.objects.values_list("name", "record_type", "set_identifier")
+    assert set(rows) == {each[:3] for each in kept[-1][1]}
+    assert set(DatabaseClaim.objects.values_list("owner_id", "meant_targets")) <= {("blue-cluster", None)}
 
 
 @pytest.mark.parametrize("flags", deep_after(2, FLAGS.values()))
@@ -115,14 +144,36 @@ def test_it_comes_to_the_same_with_and_without_the_guard(tmp_path: Path, flags: 
     _compare(tmp_path, flags, _ROUNDS)
 
 
+@pytest.mark.parametrize("flags", deep_after(2, FLAGS.values()))
+def test_it_comes_to_the_same_with_its_claims_in_the_database(
+    tmp_path: Path, flags: Mapping[str, Any]
+) -> None:
+    _compare_kept(tmp_path, flags, _ROUNDS)
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(examples(64)))
 def test_whatever_it_wants_it_comes_to_the_same(tmp_path: Path, seed: int) -> None:
+    flags, rounds = _choose(seed)
+
+    _compare(tmp_path, flags, rounds)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(examples(64)))
+def test_whatever_it_wants_it_comes_to_the_same_with_its_claims_in_the_database(
+    tmp_path: Path, seed: int
+) -> None:
+    flags, rounds = _choose(seed)
+
+    _compare_kept(tmp_path, flags, rounds)
+
+
+def _choose(seed: int) -> tuple[Mapping[str, Any], Rounds]:
     chance = random.Random(SEED * 1_000 + seed)
     always = wanted("always.example.org")
     rounds = [[always, *_wish(chance)] for _ in range(8)]
-
-    _compare(tmp_path, chance.choice(list(FLAGS.values())), rounds)
+    return chance.choice(list(FLAGS.values())), rounds
 
 
 def _wish(chance: random.Random) -> list[Endpoint]:

@@ -5,6 +5,7 @@ DNSADMIN_TEST_EXAMPLES=100000 tries more: make test-deep ARGS=tests/registry_app
 
 import base64
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -18,12 +19,14 @@ from providers.wire.canonical_name import InvalidName, endpoint_key
 from providers.wire.change_set import ChangeSet, build_change_set
 from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty
 from providers.wire.errors import WireError
-from providers.wire.json_codec import decode_change_set_strict, encode_change_set
+from providers.wire.json_codec import DecodedRecords, decode_change_set_strict, encode_change_set
 from registry_app.clock import fetch_now
 from registry_app.guard.asked import read_change_set
 from registry_app.guard.judge import Judge
 from registry_app.guard.unit import Caller
-from registry_app.guard.zone import Zone
+from registry_app.guard.zone import build_zone
+from registry_app.mirror.registries import NO_REGISTRIES
+from registry_app.mirror.snapshot import build_snapshot
 from registry_app.models import GuardEndpoint, RegistryProfile
 from tests.depth import examples
 from tests.external_dns.recordings import KEY
@@ -133,7 +136,8 @@ _LISTS = st.lists(_ENDPOINT, max_size=4)
 
 
 @st.composite
-def _change_sets(draw: st.DrawFn) -> ChangeSet:
+def change_sets(draw: st.DrawFn) -> ChangeSet:
+    """What a hostile instance may post."""
     pairs = draw(st.lists(st.tuples(_ENDPOINT, _ENDPOINT), max_size=4))
     # Pairs of one identity, as an instance writes them, are more dangerous than any others.
     same = [
@@ -157,8 +161,8 @@ def _judge(change_set: ChangeSet) -> ChangeSet:
     except WireError:
         return ChangeSet()
     changes, _ = read_change_set(decoded, {KEY})
-    pairing = pair(ZONE, PROFILES)
-    zone = Zone(tuple(ZONE), PROFILES, {record.key: record for record in pairing.records})
+    read = DecodedRecords(ZONE, [])
+    zone = build_zone(build_snapshot(read, PROFILES, NO_REGISTRIES, (), body=b"", body_digest=""), ZONE)
     caller = Caller(
         owner_id=BLUE,
         is_managed=lambda _: True,
@@ -173,9 +177,9 @@ def _judge(change_set: ChangeSet) -> ChangeSet:
     return build_change_set([(zone.find(key), new) for key, new in edits.items()], {})
 
 
-def _apply(change_set: ChangeSet) -> list[Endpoint]:
+def apply_to(endpoints: Iterable[Endpoint], change_set: ChangeSet) -> list[Endpoint]:
     """What a provider makes of it that changes all it is asked to."""
-    zone = {_key(each): each for each in ZONE}
+    zone = {_key(each): each for each in endpoints}
     for each in (*change_set.delete, *change_set.update_old):
         zone.pop(_key(each), None)
     for each in (*change_set.create, *change_set.update_new):
@@ -208,9 +212,9 @@ _FOREIGN_TEXTS = {
 
 @pytest.mark.random
 @settings(max_examples=examples(10_000))
-@given(_change_sets())
+@given(change_sets())
 def test_what_is_not_its_own_stays_byte_for_byte(change_set: ChangeSet) -> None:
-    after = pair(_apply(_judge(change_set)), PROFILES)
+    after = pair(apply_to(ZONE, _judge(change_set)), PROFILES)
 
     found = _others(after)
     assert {key: found.get(key) for key in _BEFORE} == _BEFORE
@@ -232,7 +236,7 @@ def test_over_the_wire_too(tmp_path: Path) -> None:
         GuardEndpoint.objects.update(first_changes_at=fetch_now(), delete_percent=100, most_deletes=1_000_000)
 
         @settings(max_examples=examples(400))
-        @given(_change_sets())
+        @given(change_sets())
         def post(change_set: ChangeSet) -> None:
             answer = guard.post("/records", encode_change_set(change_set))
             left = list(guard.reference.backend.records())

@@ -14,6 +14,7 @@ from providers.stores.dynamodb.item import format_key, read_items
 from providers.stores.registry import RegistryStore
 from providers.wire.canonical_name import endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
+from registry_app.database_claims import DatabaseStore
 from registry_app.models import Cluster, Provider, RegistryProfile
 from tests import strict_dynamodb as dynamodb
 from tests.faults import framing_faults, write_faults
@@ -214,6 +215,45 @@ class CrdRegistry(KubernetesRegistry):
         self._api.faults.plan("update /dnsrecords", write_faults.meanwhile(act))
 
 
+class DatabaseRegistry:
+    """Claims in rows of our own database: nothing is between it and us that may fail by itself."""
+
+    kind = "database"
+
+    def __init__(self) -> None:
+        self._profile, _ = RegistryProfile.objects.get_or_create(name=self.kind, defaults={"kind": self.kind})
+        self._store = DatabaseStore(self._profile.pk)
+
+    def profile(self, provider: Provider) -> RegistryProfile | None:
+        return make_profile(self.kind, provider)
+
+    def put(self, record: Endpoint, owner: str) -> None:
+        self.put_all([record], owner)
+
+    def put_all(self, records: Iterable[Endpoint], owner: str) -> None:
+        """As `put`, for many at once."""
+        self._store.write([StoredClaimChange(each, None, heritage(owner, each.dns_name)) for each in records])
+
+    def claims(self) -> Mapping[EndpointKey, list[str]]:
+        return by_key(self._store.fetch_claims())
+
+    def plan_fault(self, kind: str, name: str) -> None:
+        """There is none to plan."""
+
+    def rewrite(self, record: Endpoint, owner: str) -> None:
+        (old,) = self.claims()[endpoint_key(record)]
+        self._store.write([StoredClaimChange(record, old, heritage(owner, record.dns_name))])
+
+    def before_next_write(self, act: Callable[[], None]) -> None:
+        raise NotImplementedError("Nobody writes beside whoever has the lease.")
+
+    def watch(self, act: Callable[[], None]) -> None:
+        """Its rows are looked at when the zone changes."""
+
+    def clear_faults(self) -> None:
+        """There are none."""
+
+
 @cache
 def start_moto() -> str:
     """moto's server for the rest of this process: it takes longer to stop than most tests take."""
@@ -230,6 +270,8 @@ def open_registry(kind: str, reference: RecordingProvider) -> Iterator[Registry]
             yield TxtRegistry(reference)
         elif kind == "aws-sd":
             yield AwsSdRegistry(reference)
+        elif kind == "database":
+            yield DatabaseRegistry()
         elif kind == "configmap":
             yield ConfigMapRegistry(stack.enter_context(KubernetesApi()))
         elif kind == "crd":

@@ -1,0 +1,111 @@
+"""An instance whose claims are in the database runs as with TXT records, and the zone has none."""
+
+from pathlib import Path
+
+import pytest
+
+from registry_app.models import DatabaseClaim, GuardDecision, GuardEndpoint
+from tests.external_dns.instance import Instance, Outcome
+from tests.external_dns.settings import Settings
+from tests.providers.planning.planned import wanted
+from tests.reference_server import make_claim, make_record
+from tests.registry_app.guard.keeping import kept, list_rows
+from tests.registry_app.guard.serving import Guarded
+from tests.registry_app.reconcile.syncing import sync
+
+pytestmark = [pytest.mark.django_db(transaction=True)]
+BLUE = "blue-cluster"
+
+
+def list_records(guard: Guarded) -> set[tuple[str, str, tuple[str, ...]]]:
+    """What the zone has."""
+    return {(each.dns_name, each.record_type, each.targets) for each in guard.reference.backend.records()}
+
+
+def test_it_creates_changes_and_deletes_and_the_zone_has_no_claim(tmp_path: Path) -> None:
+    with (
+        kept(tmp_path, [make_record("nobody.example.org")]) as guard,
+        Instance(Settings(guard.url, BLUE), [wanted("www.example.org"), wanted("api.example.org")]) as blue,
+    ):
+        created = [blue.run_once().outcome for _ in range(2)]
+        rows = list_rows()
+        blue.desired = [wanted("www.example.org", targets=["192.0.2.9"]), wanted("nobody.example.org")]
+        changed = [blue.run_once().outcome for _ in range(2)]
+
+        assert created == [Outcome.CHANGED, Outcome.QUIET], blue.last_result
+        assert changed == [Outcome.CHANGED, Outcome.QUIET], blue.last_result
+        assert rows == {("www.example.org", "A"): (BLUE, True), ("api.example.org", "A"): (BLUE, True)}
+        assert list_rows() == {("www.example.org", "A"): (BLUE, True)}
+        assert list_records(guard) == {
+            ("nobody.example.org", "A", ("192.0.2.1",)),
+            ("www.example.org", "A", ("192.0.2.9",)),
+        }
+    assert not GuardDecision.objects.exists()
+
+
+def test_what_is_anothers_by_its_txt_record_is_shown_as_its_in_the_format_of_the_instance(
+    tmp_path: Path,
+) -> None:
+    zone = [make_record("green.example.org"), make_claim("green.example.org", owner="green-cluster")]
+    with kept(tmp_path, zone, prefix="own-") as guard:
+        shown = guard.read()
+
+    claims = [each for each in shown if each.record_type == "TXT"]
+    assert [each.dns_name for each in claims] == ["own-a-green.example.org"]
+    assert "external-dns/owner=green-cluster" in claims[0].targets[0]
+    assert len(shown) == 2
+
+
+def test_another_owner_and_the_mirror_see_whose_it_is(tmp_path: Path) -> None:
+    with (
+        kept(tmp_path, []) as guard,
+        Instance(Settings(guard.url, BLUE), [wanted("www.example.org")]) as blue,
+    ):
+        blue.run_once()
+
+        sync(guard.endpoint.provider)
+        rows = guard.endpoint.provider.record_sets.values_list("owner__owner_id", "state")
+
+        assert list(rows) == [(BLUE, "owned")]
+
+
+def test_claims_alone_are_stored_without_a_request(tmp_path: Path) -> None:
+    with (
+        kept(tmp_path, []) as guard,
+        Instance(Settings(guard.url, BLUE), [wanted("www.example.org")]) as blue,
+    ):
+        blue.run_once()
+        sent = len(guard.reference.history.requests("POST /records"))
+        (claim,) = (each for each in guard.read() if each.record_type == "TXT")
+        new = make_claim("www.example.org", owner=BLUE, resource="ingress/shop/other")
+
+        answer = guard.apply(update_old=(claim,), update_new=(new,))
+
+        assert answer.status_code == 204
+        assert len(guard.reference.history.requests("POST /records")) == sent
+    assert "ingress/shop/other" in DatabaseClaim.objects.get().text
+
+
+def test_an_instance_in_observe_is_answered_with_an_error(tmp_path: Path) -> None:
+    with kept(tmp_path, []) as guard:
+        GuardEndpoint.objects.update(mode=GuardEndpoint.Mode.OBSERVE)
+
+        read = guard.get("/records")
+        applied = guard.apply(create=(make_record("new.example.org"), make_claim("new.example.org")))
+
+        assert (read.status_code, applied.status_code) == (503, 503)
+        assert "enforce" in read.text
+        assert list_records(guard) == set()
+
+
+def test_a_refused_change_set_leaves_no_owner(tmp_path: Path) -> None:
+    zone = [make_record("green.example.org"), make_claim("green.example.org", owner="green-cluster")]
+    with kept(tmp_path, zone) as guard:
+        before = list_records(guard)
+
+        guard.apply(create=(make_record("green.example.org", "AAAA", ("2001:db8::1",)),))
+        guard.apply(delete=(zone[0],))
+
+        assert list_records(guard) == before
+    assert list_rows() == {}
+    assert GuardDecision.objects.count() == 2
