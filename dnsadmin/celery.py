@@ -26,6 +26,11 @@ BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 3600.0,
         "options": {"expires": 3600},
     },
+    "export-registries": {
+        "task": "registry_app.tasks.export_registries",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
     "purge": {"task": "registry_app.tasks.purge", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 

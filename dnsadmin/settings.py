@@ -289,6 +289,9 @@ DNSADMIN_PURGE_MISSING_SNAPSHOTS = 3
 DNSADMIN_LONGEST_RUN = timedelta(minutes=5)
 DNSADMIN_LEASE = timedelta(seconds=env.int("DNSADMIN_LEASE_SECONDS", default=120))
 DNSADMIN_REGISTRY_RESYNC = timedelta(seconds=env.int("DNSADMIN_REGISTRY_RESYNC_SECONDS", default=600))
+# Where the claims of registry profiles in the database are written as files, by the workers; empty: nowhere.
+DNSADMIN_REGISTRY_EXPORT_DIR = env.str("DNSADMIN_REGISTRY_EXPORT_DIR", default="")
+DNSADMIN_REGISTRY_EXPORT_EVERY = timedelta(hours=env.int("DNSADMIN_REGISTRY_EXPORT_HOURS", default=24))
 DNSADMIN_TRANSFER_EXPIRY = timedelta(days=env.int("DNSADMIN_TRANSFER_EXPIRY_DAYS", default=7))
 # An account that somebody made, changed or gave a password to is theirs as well until then: it is no second
 # person beside them.

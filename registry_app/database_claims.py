@@ -7,10 +7,13 @@ one writer at a time. Each of them gives the profile another version: an unchang
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import transaction
 
-from providers.http.errors import NothingSent, OutcomeUnknown
+from providers.http.errors import NothingSent, OutcomeUnknown, ProviderError
+from providers.registries.claims_document import format_claims_document, parse_claims_document
+from providers.registries.configmap.export import Export
 from providers.registries.labels import OWNER, parse_labels
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange, StoreReading, compute_digest
 from providers.wire.canonical_name import endpoint_key
@@ -31,6 +34,12 @@ class RowsMoved(StateMoved):
     """A row is not what was read: nothing was changed."""
 
     code = "registry_rows_moved"
+
+
+class NoClaims(ProviderError):
+    """The owner has no claim in a registry."""
+
+    code = "no_registry"
 
 
 @dataclass(frozen=True)
@@ -75,11 +84,39 @@ class DatabaseStore:
 
         Raises NothingSent where nothing was changed, and OutcomeUnknown where the database did not say.
         """
-        if not changes:
-            return
+        self._change([_build_change(each) for each in changes])
+
+    def export(self, owner_id: str, *, when: datetime) -> bytes:
+        """The claims of an owner, or of all, as one document. Raises NoClaims where there are none."""
+        rows = DatabaseClaim.objects.filter(registry_profile=self._profile_id).order_by()
+        if owner_id:
+            rows = rows.filter(owner_id=owner_id)
+        claims = [_build_claim(row) for row in rows.values_list(*_CLAIM).iterator(chunk_size=_NAMES)]
+        if owner_id and not claims:
+            raise NoClaims(f"The owner {owner_id!r} has no claim in this registry.")
+        return format_claims_document(claims, owner_id=owner_id, when=when)
+
+    def parse_export(self, document: bytes, *, max_items: int) -> Export:
+        """What a document has. Raises UnusableExport."""
+        return parse_claims_document(document, max_items=max_items)
+
+    def restore(self, export: Export) -> None:
+        """Bring claims back that are not there; what is there already stays. Raises NothingSent where another
+        claim is there, and as `write` does."""
+        there = {claim.key: claim for claim in self.fetch_claims_at({row.key.name for row in export.rows})}
+        changes = []
+        for row in export.rows:
+            standing, text = there.get(row.key), row.raw.decode()
+            if standing is not None and standing.is_settled and standing.text != text:
+                raise NothingSent(f"{row.key.name} {row.key.record_type} has another claim here.")
+            if standing is None or not standing.is_settled:
+                changes.append(RowChange(row.key, standing.text if standing else None, text))
+        self._change(changes)
+
+    def _change(self, changes: Sequence[RowChange]) -> None:
         try:
             with transaction.atomic():
-                change_rows(self._profile_id, [_build_change(each) for each in changes])
+                change_rows(self._profile_id, changes)
         except RowsMoved as error:
             raise NothingSent(f"The change was not made: {error.happened}") from error
         except DATABASE_ERRORS as error:

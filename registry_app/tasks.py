@@ -11,6 +11,7 @@ from registry_app.guard.left_intents import settle_left_intents
 from registry_app.guard.purge import purge_guard
 from registry_app.hand_over import advance_hand_over as handing_over
 from registry_app.inventory.approval_change import apply_due_looser_approvals
+from registry_app.inventory.scheduled_export import export_due_registries
 from registry_app.loop import finish_run as finishing
 from registry_app.loop import run_loop as looping
 from registry_app.loop.loop_run import purge_loop_runs
@@ -153,6 +154,12 @@ def check_contention(provider_id: int) -> None:
 def checkpoint_audit() -> None:
     """Once an hour: write the end of the audit trail to a file outside the database."""
     store_checkpoint()
+
+
+@shared_task
+def export_registries() -> None:
+    """Look every ten minutes whether claims in the database are to be written to files."""
+    export_due_registries()
 
 
 @shared_task

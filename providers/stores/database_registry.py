@@ -19,5 +19,6 @@ DATABASE_REGISTRY = RegistryKind(
     settings=("prefix", "suffix", "wildcard_replacement", "encryption_key"),
     open=_open,
     has_intents=True,
+    can_export=True,
     is_behind_guard=True,
 )

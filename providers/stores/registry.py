@@ -76,10 +76,13 @@ class ResyncableStore(RegistryStore, Protocol):
 
 @runtime_checkable
 class ExportableStore(RegistryStore, Protocol):
-    """A store that gives all rows of one owner as a document, and takes them back."""
+    """A store that gives all rows of one owner, or of all, as a document, and takes them back."""
 
     def export(self, owner_id: str, *, when: datetime) -> bytes:
-        """The registry of an owner. Raises ProviderError."""
+        """The registry of an owner; empty: of all, where the store can. Raises ProviderError."""
+
+    def parse_export(self, document: bytes, *, max_items: int) -> Export:
+        """What a document of this kind of store has. Nothing is sent. Raises RegistryError."""
 
     def restore(self, export: Export) -> None:
         """Write the rows of a document that are not there. Raises ProviderError."""

@@ -32,6 +32,7 @@ REGISTRY_CHOICES = [(kind.name, kind.label) for kind in _KINDS]
 # For queries: the kinds that have a property.
 KINDS_WITH_STORE = tuple(kind.name for kind in _KINDS if kind.has_store)
 KINDS_WITH_RESYNC = tuple(kind.name for kind in _KINDS if kind.can_resync)
+KINDS_BEHIND_GUARD = tuple(kind.name for kind in _KINDS if kind.is_behind_guard)
 KINDS_WITHOUT_CLAIMS = tuple(kind.name for kind in _KINDS if not kind.keeps_claims)
 # The labels of endpoints that are claims.
 CLAIM_LABELS = tuple(kind.endpoint_claims.label for kind in _KINDS if kind.endpoint_claims)

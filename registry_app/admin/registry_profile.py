@@ -22,6 +22,7 @@ from registry_app.queries.access import may_administer
 from registry_app.queries.actor import actor_of
 from registry_app.queries.dependents import find_profile_dependents
 from registry_app.queries.provider import build_is_set
+from registry_app.queries.registry_export import describe_export
 
 _CLAIMS = ("name", "kind", "providers")
 _TXT = ("prefix", "suffix", "wildcard_replacement")
@@ -62,7 +63,10 @@ class RegistryProfileForm(ConfigForm):
 
     sections = (
         ("What it is", _CLAIMS),
-        ("TXT records", (*_TXT, "encryption_key", "forget_encryption_key")),
+        (
+            "TXT records, and how claims in the database are shown",
+            (*_TXT, "encryption_key", "forget_encryption_key"),
+        ),
         ("ConfigMap and DNSRecord objects", _KUBERNETES),
         ("DynamoDB", (*_TABLE, *_AWS_SECRETS)),
     )
@@ -120,6 +124,7 @@ class RegistryProfilePageAdmin(ConfigPage[RegistryProfile]):
             *(self._describe(row, name) for name in row.registry.settings),
             ("Tried at providers" if row.registry.is_in_zone else "Provider", providers),
             ("Used by owners", owners),
+            *([("Scheduled export", describe_export(row))] if row.registry.is_behind_guard else []),
         ]
 
     def _describe(self, row: RegistryProfile, name: str) -> tuple[str, object]:

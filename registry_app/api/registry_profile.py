@@ -62,6 +62,8 @@ class RegistryProfileAnswer(RowSerializer[RegistryProfile]):
             "has_secret_access_key",
             "has_session_token",
             "providers",
+            "exported_at",
+            "export_error",
             "created_at",
             "updated_at",
         )

@@ -49,7 +49,7 @@ class KeptZone:
         self._owner_id = owner_id
         self._legacy = legacy
         snapshot = zone.snapshot
-        stripped = strip_claims(zone.endpoints, snapshot.claims)
+        stripped = strip_claims(zone.endpoints, snapshot)
         claims = ClaimShower(kept.format, owner_id, legacy).show(snapshot)
         endpoints = (*(each for each in stripped if each is not None), *claims)
         self.shown = Zone(endpoints, (kept.format,), zone.records, snapshot, zone.unreadable)

@@ -8,7 +8,7 @@ changes only what has its own claim.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -156,16 +156,30 @@ class ClaimShower:
             return None
 
 
-def strip_claims(endpoints: Iterable[Endpoint], claims: Iterable[Claim]) -> Iterator[Endpoint | None]:
-    """Each endpoint without the claims in it; None for one that is nothing else."""
-    found = _list_raw(claims)
+def strip_claims(endpoints: Sequence[Endpoint], snapshot: Snapshot) -> Iterator[Endpoint | None]:
+    """Each endpoint without the claims in it, and without a label that names another owner than it has; None
+    for one that is nothing but claims."""
+    found = _list_raw(snapshot.claims)
+    owners: Mapping[EndpointKey, str] = {}
+    if any(OWNER in endpoint.labels for endpoint in endpoints):
+        owners = {record.key: record.owner_id for record in snapshot.records}
     for endpoint in endpoints:
         raw = _find_raw(endpoint, found)
-        if not raw or raw.isdisjoint(endpoint.targets):
+        if raw and not raw.isdisjoint(endpoint.targets):
+            rest = tuple(target for target in endpoint.targets if target not in raw)
+            yield msgspec.structs.replace(endpoint, targets=rest) if rest else None
+        elif OWNER in endpoint.labels and endpoint.labels[OWNER] != _find_owner(endpoint, owners):
+            labels = {name: text for name, text in endpoint.labels.items() if name != OWNER}
+            yield msgspec.structs.replace(endpoint, labels=labels)
+        else:
             yield endpoint
-            continue
-        rest = tuple(target for target in endpoint.targets if target not in raw)
-        yield msgspec.structs.replace(endpoint, targets=rest) if rest else None
+
+
+def _find_owner(endpoint: Endpoint, owners: Mapping[EndpointKey, str]) -> str:
+    try:
+        return owners.get(endpoint_key(endpoint), "")
+    except InvalidName:
+        return ""
 
 
 def _find_raw(endpoint: Endpoint, found: Mapping[EndpointKey, set[str]]) -> set[str] | None:

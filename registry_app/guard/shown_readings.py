@@ -149,7 +149,7 @@ def _build_truth(provider: Provider, basis: _Basis, reading: RecordsReading) -> 
     set_aside = {each.index for each in decoded.set_aside}
     places = [place for place in range(len(elements)) if place not in set_aside]
     left: dict[int, bytes] = {place: elements[place] for place in set_aside}
-    stripped = strip_claims(decoded.endpoints, snapshot.claims)
+    stripped = strip_claims(decoded.endpoints, snapshot)
     for place, before, after in zip(places, decoded.endpoints, stripped, strict=True):
         if after is not None:
             left[place] = elements[place] if after is before else _ENCODER.encode(after)

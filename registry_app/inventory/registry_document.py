@@ -1,12 +1,12 @@
 """The registry of an owner as a document: exported, and restored."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from django.db import transaction
 
 from providers.http.errors import OutcomeUnknown, ProviderError
-from providers.registries.configmap.export import Export, parse_export
+from providers.registries.configmap.export import Export
 from providers.registries.errors import RegistryError
 from providers.stores.registry import ExportableStore
 from providers.stores.registry_catalogue import REGISTRIES
@@ -30,7 +30,8 @@ _CHUNK = 500
 
 
 def export_registry(actor: Actor, profile: RegistryProfile, owner_id: str) -> bytes:
-    """The whole registry of an owner as one document; nothing changes.
+    """The whole registry of an owner as one document; nothing changes. Empty: of all owners, where the kind
+    of registry can.
 
     Raises NotAllowed, InvalidRequest where there is no such registry, StateMoved where it cannot be read.
     """
@@ -52,9 +53,10 @@ def restore_registry(actor: Actor, profile: RegistryProfile, document: bytes) ->
     """
     raise_if_not_administrator(actor, "registries")
     provider = _find_provider(profile)
-    export = _read_document(document, provider)
-    for stop in find_owner_stops(provider, export.owner_id, in_part=True):
-        raise RefusedBySafety(stop.happened, todo=stop.todo, code=stop.code)
+    export = _read_document(document, profile, provider)
+    for owner_id in sorted(_list_owners(export)):
+        for stop in find_owner_stops(provider, owner_id, in_part=True):
+            raise RefusedBySafety(stop.happened, todo=stop.todo, code=stop.code)
     lease = take_lease(provider.pk, f"restore {name_holder()}")
     if lease is None:
         raise LeaseLost(f"Another worker has {provider} right now.", todo="Try again soon.")
@@ -80,24 +82,33 @@ def restore_registry(actor: Actor, profile: RegistryProfile, document: bytes) ->
     return export
 
 
-def _read_document(document: bytes, provider: Provider) -> Export:
+def _read_document(document: bytes, profile: RegistryProfile, provider: Provider) -> Export:
     try:
-        return parse_export(document, max_items=provider.max_items)
+        return _open(profile, provider).parse_export(document, max_items=provider.max_items)
     except RegistryError as error:
         raise InvalidRequest(str(error), fields={"document": [str(error)]}) from error
+    except ProviderError as error:
+        raise _refuse(error) from error
+
+
+def _list_owners(export: Export) -> set[str]:
+    """Whose claims a document has. What a ConfigMap says of other owners is none."""
+    return {export.owner_id} if export.owner_id else {str(row.owner_id) for row in export.rows}
 
 
 def _leave_out_moved(export: Export, provider: Provider) -> Export:
     """Without the claims for record sets that were moved since: their former instance would take them for its
     own again, and change or delete them."""
-    rows = [row for row in export.rows if row.owner_id == export.owner_id]
-    names = sorted({row.key.name for row in (*rows, *export.intents)})
-    moved = {
-        key
+    owners = _list_owners(export)
+    rows = [row for row in (*export.rows, *export.intents) if row.owner_id in owners]
+    names = sorted({row.key.name for row in rows})
+    known = {
+        key: owner_id
         for start in range(0, len(names), _CHUNK)
-        for key in _find_others(provider, export, names[start : start + _CHUNK])
+        for key, owner_id in _find_owners(provider, names[start : start + _CHUNK])
     }
-    claims = {row.key for row in rows} & moved
+    moved = {row.key for row in rows if known.get(row.key, row.owner_id) != row.owner_id}
+    claims = {row.key for row in export.rows if row.owner_id in owners} & moved
     return msgspec.structs.replace(
         export,
         rows=tuple(row for row in export.rows if row.key not in claims),
@@ -106,11 +117,12 @@ def _leave_out_moved(export: Export, provider: Provider) -> Export:
     )
 
 
-def _find_others(provider: Provider, export: Export, names: Sequence[str]) -> set[EndpointKey]:
-    """The record sets at these names that another owner has."""
+def _find_owners(provider: Provider, names: Sequence[str]) -> Iterator[tuple[EndpointKey, str]]:
+    """The record sets at these names that somebody has, and who."""
     present = RecordSet.objects.filter(provider=provider, name__in=names, owner__isnull=False)
-    others = present.filter(missing_since__isnull=True).exclude(owner__owner_id=export.owner_id)
-    return {EndpointKey(*row) for row in others.values_list("name", "record_type", "set_identifier")}
+    fields = ("name", "record_type", "set_identifier", "owner__owner_id")
+    for *key, owner_id in present.filter(missing_since__isnull=True).values_list(*fields):
+        yield EndpointKey(*key), owner_id
 
 
 def _find_provider(profile: RegistryProfile) -> Provider:

@@ -30,6 +30,16 @@ class Migration(migrations.Migration):
                 max_length=32,
             ),
         ),
+        migrations.AddField(
+            model_name="registryprofile",
+            name="exported_at",
+            field=models.DateTimeField(blank=True, editable=False, null=True),
+        ),
+        migrations.AddField(
+            model_name="registryprofile",
+            name="export_error",
+            field=models.CharField(blank=True, default="", editable=False, max_length=500),
+        ),
         migrations.AlterField(
             model_name="registryprofile",
             name="kind",

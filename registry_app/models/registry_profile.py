@@ -85,6 +85,8 @@ class RegistryProfile(models.Model):
         editable=False,
         help_text="Another one after each change of its claims in the database.",
     )
+    exported_at = models.DateTimeField(null=True, blank=True, editable=False)
+    export_error = models.CharField(max_length=500, blank=True, default="", editable=False)
     next_resync_at = models.DateTimeField(null=True, blank=True, editable=False)
     providers = models.ManyToManyField(
         Provider,

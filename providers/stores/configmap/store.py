@@ -14,7 +14,7 @@ from providers.http.errors import (
     build_change_error,
 )
 from providers.registries.configmap.changes import build_edits
-from providers.registries.configmap.export import Export, build_restore, export_registry
+from providers.registries.configmap.export import Export, build_restore, export_registry, parse_export
 from providers.registries.configmap.layout import parse_map_name
 from providers.registries.configmap.registry import (
     OUR_KEYS,
@@ -135,6 +135,10 @@ class ConfigMapStore:
                 hint=f"Its first ConfigMap would be named {owner_id}-storage.",
             )
         return export_registry(registry, when=when)
+
+    def parse_export(self, document: bytes, *, max_items: int) -> Export:
+        """What a document has. Raises UnusableExport."""
+        return parse_export(document, max_items=max_items)
 
     def restore(self, export: Export) -> None:
         """Bring an export back, here or in another cluster; what stands already stays.

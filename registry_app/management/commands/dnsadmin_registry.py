@@ -1,4 +1,4 @@
-"""Export a ConfigMap registry as a document, and restore it, in the same cluster or another one."""
+"""Export a ConfigMap or database registry as a document, and restore it, there or elsewhere."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,8 +14,8 @@ from registry_app.models import RegistryProfile
 
 class Command(DnsadminCommand):
     help = (
-        "ConfigMap registries. A document holds all rows of one owner and can be kept outside the "
-        "cluster. Exit code: 0 done, 1 error, 3 refused by a safety rule."
+        "ConfigMap and database registries. A document holds all rows of one owner, or of all, and can be "
+        "kept outside. Exit code: 0 done, 1 error, 3 refused by a safety rule."
     )
 
     options_of_names: ClassVar = {"document": "--file"}
@@ -24,9 +24,9 @@ class Command(DnsadminCommand):
         super().add_arguments(parser)
         commands = parser.add_subparsers(dest="act", required=True, metavar="export|restore")
         export = add_act(commands, "export", "Write the registry of an owner into a file.")
-        export.add_argument("--owner", required=True, metavar="OWNER_ID")
+        export.add_argument("--owner", default="", metavar="OWNER_ID", help="Database: empty is all owners.")
         for each in (export, add_act(commands, "restore", "Restore the registry of a file.")):
-            each.add_argument("--profile", required=True, help="A registry profile of kind configmap.")
+            each.add_argument("--profile", required=True, help="A registry profile.")
             each.add_argument("--file", required=True, type=Path)
             each.add_argument("--as", dest="username", metavar="USER", required=True, help="Who asks.")
 

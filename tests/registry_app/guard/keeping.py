@@ -5,9 +5,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from providers.backends.memory import MemoryBackend
+from providers.wire.change_set import ChangeSet
 from providers.wire.endpoint import Endpoint
 from registry_app.clock import fetch_now
 from registry_app.models import DatabaseClaim, GuardEndpoint, Provider, RegistryProfile
+from tests.reference_server import ReferenceProvider
 from tests.registry_app.guard.serving import Guarded, guarded
 
 LIMITS: dict[str, Any] = {
@@ -34,10 +39,29 @@ def keep_in_database(endpoint: GuardEndpoint, **values: Any) -> RegistryProfile:
     return profile
 
 
+class ForgettingBackend(MemoryBackend):
+    """Keeps no labels, as most DNS services: nothing but claims says whose a record set is."""
+
+    def apply(self, change_set: ChangeSet) -> None:
+        lists = (change_set.create, change_set.update_old, change_set.update_new, change_set.delete)
+        super().apply(ChangeSet(*(tuple(map(_without_labels, each)) for each in lists)))
+
+
+class ForgettingProvider(ReferenceProvider):
+    """A reference provider that keeps no labels."""
+
+    backend_type = ForgettingBackend
+
+
+def _without_labels(endpoint: Endpoint) -> Endpoint:
+    return msgspec.structs.replace(endpoint, labels={})
+
+
 @contextmanager
 def kept(folder: Path, zone: list[Endpoint], **values: Any) -> Iterator[Guarded]:
     """A guard endpoint whose instance keeps its claims in the database."""
-    with guarded(folder, zone, value_exact=False, first_changes_at=fetch_now(), **LIMITS) as guard:
+    settings = {"reference_type": ForgettingProvider, "first_changes_at": fetch_now(), **LIMITS}
+    with guarded(folder, zone, value_exact=False, **settings) as guard:
         keep_in_database(guard.endpoint, **values)
         yield guard
 

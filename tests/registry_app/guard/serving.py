@@ -81,11 +81,12 @@ def guarded(
     *,
     domain_filter: DomainFilter | None = None,
     value_exact: bool = True,
+    reference_type: type[ReferenceProvider] = ReferenceProvider,
     **values: Any,
 ) -> Iterator[Guarded]:
     """A guard endpoint of blue-cluster in front of a provider that was synced once."""
     with (
-        ReferenceProvider(zone, domain_filter=domain_filter, value_exact=value_exact) as reference,
+        reference_type(zone, domain_filter=domain_filter, value_exact=value_exact) as reference,
         serve_guard(folder / "copies.json") as url,
     ):
         provider = make_provider(url=reference.url)

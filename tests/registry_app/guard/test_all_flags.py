@@ -26,6 +26,7 @@ from tests.external_dns.instance import Instance, Outcome
 from tests.external_dns.recordings import KEY
 from tests.external_dns.settings import Settings, Version
 from tests.providers.planning.planned import wanted
+from tests.registry_app.guard.keeping import ForgettingBackend
 from tests.registry_app.guard.serving import guarded
 from tests.servers.provider_server import WebhookServer
 
@@ -85,8 +86,8 @@ def _run(instance: Instance, backend: Any, rounds: Rounds) -> list[tuple[list[Ou
 
 
 @contextmanager
-def _serving() -> Iterator[tuple[str, MemoryBackend]]:
-    backend = MemoryBackend(mode=ApplyMode.EACH, encryption_keys=[KEY])
+def _serving(kind: type[MemoryBackend] = MemoryBackend) -> Iterator[tuple[str, MemoryBackend]]:
+    backend = kind(mode=ApplyMode.EACH, encryption_keys=[KEY])
     server = WebhookServer(backend)
     server.start()
     try:
@@ -109,7 +110,10 @@ def _run_guarded(
     folder: Path, flags: Mapping[str, Any], rounds: Rounds, kind: str
 ) -> list[tuple[list[Outcome], set[_Plain]]]:
     limits: dict[str, Any] = {"first_changes_at": fetch_now(), "delete_percent": 100}
-    with _serving() as (url, backend), guarded(folder, mode=GuardEndpoint.Mode.ENFORCE, **limits) as guard:
+    with (
+        _serving(ForgettingBackend) as (url, backend),
+        guarded(folder, mode=GuardEndpoint.Mode.ENFORCE, **limits) as guard,
+    ):
         Provider.objects.update(url=url)
         profile = RegistryProfile.objects.create(
             name="of blue",

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from providers.wire.endpoint import EndpointKey
+from registry_app.database_claims import RowChange, change_rows
 from registry_app.models import DatabaseClaim, GuardDecision, GuardEndpoint
 from tests.external_dns.instance import Instance, Outcome
 from tests.external_dns.settings import Settings
@@ -54,6 +57,35 @@ def test_what_is_anothers_by_its_txt_record_is_shown_as_its_in_the_format_of_the
     assert [each.dns_name for each in claims] == ["own-a-green.example.org"]
     assert "external-dns/owner=green-cluster" in claims[0].targets[0]
     assert len(shown) == 2
+
+
+def test_what_is_in_conflict_is_shown_as_nobodys_whatever_the_provider_says_with_it(tmp_path: Path) -> None:
+    labelled = msgspec.structs.replace(make_record("www.example.org"), labels={"owner": BLUE, "more": "x"})
+    with kept(tmp_path, [labelled, make_claim("www.example.org", owner="green-cluster")]) as guard:
+        profile = guard.endpoint.instance.registry_profile
+        assert profile is not None
+        text = f"heritage=external-dns,external-dns/owner={BLUE}"
+        change_rows(profile.pk, [RowChange(EndpointKey("www.example.org", "A", ""), None, text)])
+
+        (shown,) = guard.read()
+
+    assert (shown.dns_name, shown.labels) == ("www.example.org", {"more": "x"})
+
+
+def test_two_owners_whose_claims_would_have_one_name_are_both_shown_as_nobodys(tmp_path: Path) -> None:
+    zone = [
+        make_record("*.example.org"),
+        make_claim("*.example.org", owner=BLUE),
+        make_record("any.example.org"),
+        make_claim("any.example.org", owner="green-cluster"),
+        make_record("long." + ".".join(["x" * 60] * 4)),
+        make_claim("long." + ".".join(["x" * 60] * 4), owner=BLUE),
+    ]
+    with kept(tmp_path, zone, wildcard_replacement="any", prefix="much-longer-") as guard:
+        shown = guard.read()
+
+    assert {each.record_type for each in shown} == {"A"}
+    assert len(shown) == 3
 
 
 def test_another_owner_and_the_mirror_see_whose_it_is(tmp_path: Path) -> None:

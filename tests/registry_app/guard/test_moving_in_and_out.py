@@ -12,13 +12,20 @@ from providers.wire.endpoint import Endpoint
 from registry_app.actor import SYSTEM, Actor
 from registry_app.clock import fetch_now
 from registry_app.inventory.instance import change_instance
-from registry_app.models import DatabaseClaim, Provider, RegistryProfile, Transfer, TransferStep
+from registry_app.models import (
+    DatabaseClaim,
+    GuardEndpoint,
+    Provider,
+    RegistryProfile,
+    Transfer,
+    TransferStep,
+)
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.external_dns.instance import Instance, Outcome
 from tests.external_dns.settings import Settings
 from tests.factories import make_owner
 from tests.providers.planning.planned import wanted
-from tests.registry_app.guard.keeping import LIMITS, make_database_profile
+from tests.registry_app.guard.keeping import LIMITS, ForgettingProvider, make_database_profile
 from tests.registry_app.guard.serving import Guarded, guarded
 from tests.registry_app.reconcile.syncing import sync
 from tests.registry_app.transfer.world import BLUE, GREEN, ask, make_alice, request
@@ -30,6 +37,7 @@ _WANTED = [
     wanted("api.example.org", "CNAME", ["lb.example.net"]),
     wanted("*.w.example.org"),
 ]
+_SETTINGS = {"reference_type": ForgettingProvider, **LIMITS}
 _NO_LIMITS = {
     "max_transfer_count": 100,
     "max_transfer_percent": 100,
@@ -80,8 +88,9 @@ def _move(guard: Guarded, alice: Actor, profile: RegistryProfile) -> Transfer:
 
 def test_nothing_changes_for_the_instance_and_the_zone_has_its_claims_back(tmp_path: Path) -> None:
     alice = make_alice()
-    with guarded(tmp_path, value_exact=False, first_changes_at=fetch_now(), **LIMITS) as guard:
+    with guarded(tmp_path, value_exact=False, **_SETTINGS) as guard:
         Provider.objects.update(**_NO_LIMITS)
+        GuardEndpoint.objects.update(first_changes_at=fetch_now())
         flags = {"prefix": "own.", "wildcard_replacement": "any"}
         txt = RegistryProfile.objects.create(name="in the zone", **flags)
         database = make_database_profile(guard.endpoint.provider, "in the database", **flags)
@@ -108,8 +117,9 @@ def test_nothing_changes_for_the_instance_and_the_zone_has_its_claims_back(tmp_p
 
 def test_a_transfer_within_one_profile_is_a_row_and_no_request(tmp_path: Path) -> None:
     alice = make_alice()
-    with guarded(tmp_path, value_exact=False, first_changes_at=fetch_now(), **LIMITS) as guard:
+    with guarded(tmp_path, value_exact=False, **_SETTINGS) as guard:
         Provider.objects.update(**_NO_LIMITS)
+        GuardEndpoint.objects.update(first_changes_at=fetch_now())
         profile = make_database_profile(guard.endpoint.provider, "in the database")
         change_instance(SYSTEM, guard.endpoint.instance.pk, {"registry_profile": profile})
         make_owner(GREEN).instances.create(name="green", registry_profile=profile)

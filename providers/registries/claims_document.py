@@ -1,0 +1,90 @@
+"""Claims as one document, so that they outlive the database that they were kept in; and reading it back.
+
+A document is of one owner, or of all (`owner` is empty). Each claim is its record set and its heritage text.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from providers.registries.configmap.export import MAX_EXPORT_BYTES, Export, UnusableExport
+from providers.registries.configmap.rows import Row
+from providers.registries.labels import OWNER, describe_unreadable_owner, parse_labels
+from providers.registries.stored_claim import StoredClaim
+from providers.wire.canonical_name import InvalidName, canonical_name
+from providers.wire.endpoint import EndpointKey
+from providers.wire.poison import safe_text
+
+_VERSION = 1
+_ENCODER = msgspec.json.Encoder()
+_Row = tuple[str, str, str, str]
+
+
+class _Document(msgspec.Struct, frozen=True, rename={"exported_at": "exportedAt", "left_out": "leftOut"}):
+    kind: Literal["database-registry"]
+    version: int
+    owner: str
+    exported_at: datetime
+    left_out: int
+    digest: str
+    claims: list[_Row]  # name, type, set identifier, heritage text
+
+
+def format_claims_document(claims: Iterable[StoredClaim], *, owner_id: str, when: datetime) -> bytes:
+    """The document of these claims. What is no claim yet stays behind, and is counted."""
+    found = list(claims)
+    rows = sorted((*claim.key, claim.text) for claim in found if claim.is_settled)
+    document = _Document(
+        kind="database-registry",
+        version=_VERSION,
+        owner=owner_id,
+        exported_at=when,
+        left_out=len(found) - len(rows),
+        digest=_compute_digest(owner_id, when, rows),
+        claims=rows,
+    )
+    return _ENCODER.encode(document) + b"\n"
+
+
+def parse_claims_document(document: bytes, *, max_items: int) -> Export:
+    """The claims in a document. Raises UnusableExport, and then nothing of it may be used."""
+    if len(document) > MAX_EXPORT_BYTES:
+        raise UnusableExport(f"The export is larger than {MAX_EXPORT_BYTES} bytes.")
+    try:
+        found = msgspec.json.decode(document, type=_Document)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise UnusableExport("This is no export of a registry in the database.") from None
+    if found.version != _VERSION:
+        raise UnusableExport(f"The export has version {found.version}, which this release does not know.")
+    if len(found.claims) > max_items:
+        raise UnusableExport(f"The export has more than {max_items} claims.")
+    if found.digest != _compute_digest(found.owner, found.exported_at, found.claims):
+        raise UnusableExport("The export is not as it was written: its digest is another.")
+    rows = tuple(_read_row(row, found.owner) for row in found.claims)
+    if len({row.key for row in rows}) < len(rows):
+        raise UnusableExport("The export has two claims for one record set.")
+    return Export(found.owner, found.exported_at, rows, (), max(0, found.left_out))
+
+
+def _read_row(row: _Row, owner_id: str) -> Row:
+    name, record_type, set_identifier, text = row
+    labels = parse_labels(text) or {}
+    try:
+        is_canonical = canonical_name(name) == name and record_type == record_type.upper() != ""
+    except InvalidName:
+        is_canonical = False
+    problem = "" if is_canonical else "Its name or type cannot be used."
+    problem = problem or describe_unreadable_owner(labels)
+    if not problem and owner_id not in ("", labels[OWNER]):
+        problem = "It is another owner's."
+    if problem:
+        raise UnusableExport(f"The claim for {safe_text(name)} in the export: {problem}")
+    return Row(EndpointKey(name, record_type, set_identifier), labels[OWNER], (), labels, text.encode())
+
+
+def _compute_digest(owner_id: str, when: datetime, rows: Iterable[_Row]) -> str:
+    body = _ENCODER.encode([_VERSION, owner_id, when, list(rows)])
+    return f"sha256:{hashlib.sha256(body).hexdigest()}"
