@@ -4,15 +4,21 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from providers.wire.endpoint import EndpointKey
 from registry_app.database_claims import RowChange, change_rows
-from registry_app.models import DatabaseClaim, GuardDecision, GuardEndpoint
+from registry_app.guard.claim_rows import withdraw_rows
+from registry_app.guard.deadline import Deadline
+from registry_app.guard.records import RecordsReader
+from registry_app.guard.view_readings import ViewReader
+from registry_app.models import DatabaseClaim, GuardDecision, GuardEndpoint, HeldDelete
 from tests.external_dns.instance import Instance, Outcome
 from tests.external_dns.settings import Settings
+from tests.factories import make_provider
 from tests.providers.planning.planned import wanted
 from tests.reference_server import make_claim, make_record
-from tests.registry_app.guard.keeping import kept, list_rows
+from tests.registry_app.guard.keeping import kept, list_rows, make_database_profile
 from tests.registry_app.guard.serving import Guarded
 from tests.registry_app.reconcile.syncing import sync
 
@@ -141,3 +147,82 @@ def test_a_refused_change_set_leaves_no_owner(tmp_path: Path) -> None:
         assert list_records(guard) == before
     assert list_rows() == {}
     assert GuardDecision.objects.count() == 2
+
+
+@pytest.mark.parametrize("back", [None, f"heritage=external-dns,external-dns/owner={BLUE}"])
+def test_where_nothing_was_sent_the_row_is_as_before(back: str | None) -> None:
+    profile = make_database_profile(make_provider(), "kept")
+    key = EndpointKey("www.example.org", "A", "")
+    text = f"heritage=external-dns,external-dns/owner={BLUE},external-dns/resource=ingress/shop/www"
+    change_rows(profile.pk, [RowChange(key, None, back)] if back else [])
+    change_rows(profile.pk, [RowChange(key, back, text, meant_targets=("192.0.2.1",))])
+    row = {"profile": profile.pk, "text": text, "back": back}
+    items = [{**key._asdict(), "action": "create", "outcome": "", "row": row}]
+
+    withdraw_rows(items)
+
+    left = DatabaseClaim.objects.values_list("text", "meant_targets")
+    assert list(left) == ([(back, None)] if back else [])
+
+
+def test_a_dry_run_stores_no_row(tmp_path: Path) -> None:
+    with kept(tmp_path, []) as guard:
+        GuardEndpoint.objects.update(mode=GuardEndpoint.Mode.DRY_RUN)
+
+        answer = guard.apply(create=(make_record("new.example.org"), make_claim("new.example.org")))
+
+        assert answer.status_code == 204
+        assert list_records(guard) == set()
+    assert list_rows() == {}
+
+
+def test_held_deletes_are_given_back_and_keep_their_rows(tmp_path: Path) -> None:
+    names = [f"app-{number}.example.org" for number in range(3)]
+    with kept(tmp_path, []) as guard, Instance(Settings(guard.url, BLUE), map(wanted, names)) as blue:
+        blue.run_once()
+        sync(guard.endpoint.provider)
+        GuardEndpoint.objects.update(most_deletes=1)
+        blue.desired = [wanted(names[0])]
+
+        outcomes = [blue.run_once().outcome for _ in range(2)]
+
+        assert outcomes == [Outcome.CHANGED, Outcome.QUIET]
+        assert len(list_records(guard)) == 3
+    assert set(list_rows().values()) == {(BLUE, True)}
+    assert HeldDelete.objects.filter(status="held").count() == 2
+
+
+def test_its_own_view_has_its_claims(tmp_path: Path) -> None:
+    zone = [
+        make_record("www.green.example.org"),
+        make_claim("www.green.example.org", owner="green-cluster"),
+        make_record("old.blue.example.org"),
+    ]
+    with kept(tmp_path, zone, prefix="own.") as guard:
+        owner = guard.endpoint.instance.owner
+        owner.name_patterns = ["blue.example.org"]
+        owner.save()
+        GuardEndpoint.objects.update(has_own_view=True)
+        with Instance(Settings(guard.url, BLUE, txt_prefix="own."), [wanted("www.blue.example.org")]) as blue:
+            outcomes = [blue.run_once().outcome for _ in range(2)]
+
+        assert outcomes == [Outcome.CHANGED, Outcome.QUIET]
+        assert [each.dns_name for each in guard.read()] == [
+            "old.blue.example.org",
+            "www.blue.example.org",
+            "own.a-www.blue.example.org",
+        ]
+
+
+def test_an_unchanged_zone_is_built_once(
+    tmp_path: Path, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    with kept(tmp_path, [make_record("www.example.org")]):
+        reader = ViewReader(RecordsReader())
+        endpoint = GuardEndpoint.objects.get()
+
+        first = reader.read(endpoint, Deadline(30))
+        with django_assert_max_num_queries(6):
+            second = reader.read(endpoint, Deadline(30))
+
+    assert second is first

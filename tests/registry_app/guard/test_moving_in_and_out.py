@@ -36,6 +36,7 @@ _WANTED = [
     wanted("www.example.org", "AAAA", ["2001:db8::1"]),
     wanted("api.example.org", "CNAME", ["lb.example.net"]),
     wanted("*.w.example.org"),
+    *(wanted(f"app-{number}.example.org") for number in range(12)),
 ]
 _SETTINGS = {"reference_type": ForgettingProvider, **LIMITS}
 _NO_LIMITS = {
