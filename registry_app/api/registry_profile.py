@@ -19,6 +19,7 @@ from registry_app.api.fields import (
 from registry_app.api.request import EmptyBody, StrictModelSerializer, read_body
 from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe
 from registry_app.inventory.registry_profile import (
+    ClaimCount,
     RegistryReport,
     change_registry_profile,
     delete_registry_profile,
@@ -99,11 +100,11 @@ class RegistryProfileBody(StrictModelSerializer):
         fields = (*_SETTINGS, "encryption_key", "secret_access_key", "session_token", "providers")
 
 
-class ClaimCountAnswer(serializers.Serializer[tuple[str, int]]):
+class ClaimCountAnswer(serializers.Serializer[ClaimCount]):
     """How many claims of a store name an owner id."""
 
-    owner_id = serializers.CharField(source="0")
-    claims = serializers.IntegerField(source="1")
+    owner_id = serializers.CharField()
+    claims = serializers.IntegerField()
 
 
 class RegistryReportAnswer(serializers.Serializer[RegistryReport]):

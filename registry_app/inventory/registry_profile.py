@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -104,6 +104,13 @@ def delete_registry_profile(
     )
 
 
+class ClaimCount(NamedTuple):
+    """How many claims of a store name an owner id."""
+
+    owner_id: str
+    claims: int
+
+
 @dataclass(frozen=True)
 class RegistryReport:
     """What a registry store answered. `error` is empty when all went well.
@@ -117,7 +124,7 @@ class RegistryReport:
     hint: str = ""
     claim_count: int = 0
     problem_count: int = 0
-    owners: tuple[tuple[str, int], ...] = ()
+    owners: tuple[ClaimCount, ...] = ()
 
     @property
     def is_ok(self) -> bool:
@@ -144,7 +151,7 @@ def probe_registry(actor: Actor, profile_id: int) -> RegistryReport:
     return RegistryReport(
         claim_count=len(claims),
         problem_count=sum(1 for claim in claims if claim.problem),
-        owners=tuple(named.most_common(MOST_OWNERS)),
+        owners=tuple(ClaimCount(*each) for each in named.most_common(MOST_OWNERS)),
     )
 
 

@@ -44,6 +44,11 @@ class RunningDnsadmin:
     token: str = ""
     session: requests.Session = field(default_factory=requests.Session)
 
+    @property
+    def guard_url(self) -> str:
+        """Where its guard is."""
+        return f"http://127.0.0.1:{self.environment['DNSADMIN_GUARD_PORT']}"
+
     def call(self, method: str, path: str, body: object = None, **parameters: str) -> Any:
         """One call of the API; fails the test, with what was answered, unless it succeeded."""
         answer = self.session.request(
@@ -156,6 +161,7 @@ def running_dnsadmin(
             **{name: value for name, value in os.environ.items() if not name.startswith("DNSADMIN_")},
             "DNSADMIN_STATE_DIR": str(state_dir),
             "PORT": str(find_free_port()),
+            "DNSADMIN_GUARD_PORT": str(find_free_port()),
             **database,
             **settings,
         }

@@ -5,6 +5,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
+from providers.wire.endpoint import EndpointKey
+from registry_app.database_claims import RowChange, change_rows
 from registry_app.models import AuditEntry, Cluster, Loop, Owner, Provider, RegistryProfile
 from tests.factories import (
     make_administrator,
@@ -289,3 +291,15 @@ def test_what_keeps_no_claims_beside_dns_has_no_connection_to_test(client: APICl
     assert [answer.status_code for answer in answers] == [422, 422]
     assert "no connection to test" in read(answers[0])["detail"]
     assert "api_url" in read(answers[1])["fields"]
+
+
+def test_the_connection_test_of_a_registry_counts_its_claims_by_owner(client: APIClient) -> None:
+    profile = RegistryProfile.objects.create(name="kept", kind="database")
+    profile.providers.set([make_provider()])
+    text = "heritage=external-dns,external-dns/owner=blue-cluster"
+    change_rows(profile.pk, [RowChange(EndpointKey("www.example.org", "A", ""), None, text)])
+
+    answer = client.post(f"{API}/registry-profiles/{profile.pk}/connection-tests/", {})
+
+    assert answer.status_code == 200
+    assert read(answer)["owners"] == [{"owner_id": "blue-cluster", "claims": 1}]

@@ -35,7 +35,7 @@ def open_profile(kind: str) -> Iterator[RegistryProfile]:
         yield profile
 
 
-@pytest.mark.parametrize("kind", ["configmap", "crd", "dynamodb", "aws-sd"])
+@pytest.mark.parametrize("kind", ["configmap", "crd", "database", "dynamodb", "aws-sd"])
 def test_the_claims_of_a_store_are_counted_by_owner(kind: str) -> None:
     with open_profile(kind) as profile:
         report = probe_registry(SYSTEM, profile.pk)
