@@ -130,7 +130,10 @@ def change_rows(profile_id: int, changes: Sequence[RowChange], *, passes_over_mo
     """
     if not changes:
         return
-    renew_version(profile_id)
+    if not renew_version(profile_id):
+        if passes_over_moved:
+            return
+        raise RowsMoved("The registry profile was deleted.")
     rows = _fetch_rows(profile_id, {each.key.name for each in changes})
     standing = [each for each in changes if (rows[each.key].text if each.key in rows else None) == each.old]
     if len(standing) < len(changes) and not passes_over_moved:
@@ -141,12 +144,11 @@ def change_rows(profile_id: int, changes: Sequence[RowChange], *, passes_over_mo
     _store(profile_id, standing, rows)
 
 
-def renew_version(profile_id: int) -> None:
+def renew_version(profile_id: int) -> bool:
     """Before rows are changed, in the same transaction: whoever changes rows of this profile as well waits
-    here. Raises RowsMoved if it was deleted."""
+    here. False if it was deleted."""
     version = secrets.token_hex(_VERSION_BYTES)
-    if not RegistryProfile.objects.filter(pk=profile_id).update(claims_version=version):
-        raise RowsMoved("The registry profile was deleted.")
+    return bool(RegistryProfile.objects.filter(pk=profile_id).update(claims_version=version))
 
 
 def fetch_versions(profile_ids: Collection[int]) -> dict[int, str]:

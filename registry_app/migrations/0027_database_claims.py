@@ -92,7 +92,12 @@ class Migration(migrations.Migration):
                         condition=models.Q(("meant_targets__isnull", False)),
                         fields=["changed_at"],
                         name="database_claim_intents",
-                    )
+                    ),
+                    models.Index(
+                        condition=models.Q(("writes_legacy", True)),
+                        fields=["registry_profile", "owner_id"],
+                        name="database_claim_legacy",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(

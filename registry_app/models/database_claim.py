@@ -41,7 +41,12 @@ class DatabaseClaim(models.Model):
                 fields=["changed_at"],
                 name="database_claim_intents",
                 condition=Q(meant_targets__isnull=False),
-            )
+            ),
+            models.Index(
+                fields=["registry_profile", "owner_id"],
+                name="database_claim_legacy",
+                condition=Q(writes_legacy=True),
+            ),
         ]
 
     def __str__(self) -> str:
