@@ -260,3 +260,19 @@ def test_decommissioning_offers_to_transfer_to_release_and_to_leave() -> None:
     assert all(word in page for word in ("kind=transfer", "kind=release", "Decommission and leave them"))
     owner.refresh_from_db()
     assert owner.status == Owner.Status.DECOMMISSIONED
+
+
+def test_a_registry_in_the_database_is_registered_and_says_that_it_is_not_exported() -> None:
+    client = sign_in(make_administrator())
+    provider = make_provider()
+    form = {"name": "in the database", "kind": "database", "prefix": "own."}
+
+    homeless = client.post(address("registryprofile_register"), form)
+    client.post(address("registryprofile_register"), {**form, "providers": [provider.pk]})
+    row = RegistryProfile.objects.get()
+    page = read_text(client.get(address("registryprofile_change", row.pk)))
+
+    assert "exactly one provider" in read_text(homeless)
+    assert "Database (behind the guard)" in page
+    assert "own." in page
+    assert "There is no scheduled export" in page
