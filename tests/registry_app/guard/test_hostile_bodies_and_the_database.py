@@ -83,7 +83,7 @@ def _judge(change_set: ChangeSet, profile: TxtProfile) -> tuple[ChangeSet, tuple
         is_managed=lambda _: True,
         is_in_patterns=lambda _: True,
         may_share=lambda _, __: False,
-        find_hidden=lambda _, __: "",
+        find_hidden=lambda _, *, whatever: {},
         find_stop=lambda _: "",
     )
     judge = Judge(kept.shown, caller, changes)
