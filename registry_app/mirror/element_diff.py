@@ -150,14 +150,15 @@ class ElementDiff:
         for index, each in self.replaced.items():
             if not each.places:
                 continue
-            before = list(map(Element, self._names[index], self.heads[index].kinds))
-            described = list(before)
-            for place in each.places:
-                described[place] = new[each.start + place]
+            names, kinds = self._names[index], self.heads[index].kinds
+            found = {place: new[each.start + place] for place in each.places}
+            described = None
+            if any(element != (names[place], kinds[place]) for place, element in found.items()):
+                before = enumerate(map(Element, names, kinds))
+                described = [found.get(place, element) for place, element in before]
             end = each.start + len(each.hashes)
             digest = self.hasher.hash_all(self.elements[each.start : end])
-            changed = described if described != before else None
-            drafts.append(ChunkDraft(self.heads[index].number, digest, each.hashes, changed))
+            drafts.append(ChunkDraft(self.heads[index].number, digest, each.hashes, described))
         return drafts + self.moved.draft_changed(new)
 
     @cached_property
