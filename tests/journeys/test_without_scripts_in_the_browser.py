@@ -24,7 +24,7 @@ def test_a_record_set_moves_without_any_script(desk: Desk, dnsadmin: RunningDnsa
     page = desk.open_logged_in(java_script_enabled=False)
 
     choose_screen(page, "Record sets")
-    narrow_list(page, name=name)
+    narrow_list(page, name_prefix=name)
     pick(page, name)
     begin(page, "Transfer to another owner")
     fill_in_transfer(page, target="blue-cluster", intent="It wants them with the same targets")
