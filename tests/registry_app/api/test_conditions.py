@@ -102,6 +102,10 @@ def test_every_operation_that_reads_answers_304() -> None:
             first = world.client.get(address) if method == "get" else None
             if first is None or first.status_code != 200:
                 continue
+            if path.endswith(("/export/", "/zone-file/")):
+                # It is written while it is read: nobody knows its digest before its end.
+                assert "ETag" not in first, name
+                continue
 
             again = world.client.get(address, headers={"If-None-Match": first["ETag"]})
 
