@@ -1,8 +1,11 @@
 """The OpenAPI document: what it says of every operation beside its own words, and its views."""
 
 from functools import cache
+from threading import Lock
 from typing import Any, ClassVar, Literal
 
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent, force_instance
 from drf_spectacular.utils import OpenApiParameter
@@ -208,6 +211,12 @@ class DocumentView(KnownParameters, SpectacularAPIView):
     """The document as YAML, or as `format` or Accept say."""
 
     known = frozenset({"format"})
+    # While it is made, the schema of each view holds which operation it is at: two threads would mix them up.
+    _making: ClassVar[Lock] = Lock()
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        with self._making:
+            return super().dispatch(request, *args, **kwargs)
 
 
 class ViewerView(KnownParameters, SpectacularSwaggerSplitView):

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,14 @@ def test_the_committed_document_has_not_drifted() -> None:
     assert COMMITTED.read_bytes() == _generate(), (
         "Run `python manage.py spectacular --file docs/openapi.yaml` and look at the difference."
     )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_several_may_ask_for_it_at_one_time() -> None:
+    with ThreadPoolExecutor(3) as threads:
+        answers = list(threads.map(lambda _: Client().get(f"{API}/schema/"), range(3)))
+
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
 
 
 @pytest.mark.deep
