@@ -1,4 +1,4 @@
-"""The only pen of the audit trail: one entry for each state change, in the same transaction, chained."""
+"""The only writer of the audit trail: one entry for each state change, in the same transaction, chained."""
 
 import hashlib
 import hmac

@@ -104,7 +104,7 @@ class GuardEndpointPageAdmin(ConfigPage[GuardEndpoint]):
         "owner_shown",
         "provider_shown",
         "mode_shown",
-        "heard_shown",
+        "last_post_shown",
         "count_shown",
         "fresh_shown",
     )
@@ -148,7 +148,7 @@ class GuardEndpointPageAdmin(ConfigPage[GuardEndpoint]):
         return list_guard_endpoints().order_by("slug")
 
     @admin.display(description="posted last")
-    def heard_shown(self, row: GuardEndpoint) -> SafeString:
+    def last_post_shown(self, row: GuardEndpoint) -> SafeString:
         desired = find_desired_set(row)
         return format_ago(desired.last_seen_at if desired else None)
 

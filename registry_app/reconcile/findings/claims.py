@@ -151,7 +151,7 @@ def find_obsolete_claims(scene: Scene) -> Iterator[FindingDraft]:
         )
 
 
-def find_unheard_claims(scene: Scene) -> Iterator[FindingDraft]:
+def find_ignored_claims(scene: Scene) -> Iterator[FindingDraft]:
     """Claims that ExternalDNS does not obey under any registry profile, whatever they say."""
     for claim in scene.snapshot.claims:
         if claim.verdict not in {ClaimVerdict.OVERRULED, ClaimVerdict.IGNORED}:

@@ -28,7 +28,7 @@ FINDERS: tuple[Finder, ...] = (
     claims.find_claims_encrypted_otherwise,
     claims.find_superseded_claims,
     claims.find_obsolete_claims,
-    claims.find_unheard_claims,
+    claims.find_ignored_claims,
     claims.find_owners_in_labels,
     owners.find_unregistered_owners,
     owners.find_unmanaged_in_patterns,
