@@ -1,28 +1,7 @@
 #!/usr/bin/env python3
-"""Django's command line for dnsadmin."""
+"""Django's command line for dnsadmin, in a checkout."""
 
-import os
-import sys
-
-from django.core.management import execute_from_command_line
-
-from dnsadmin.env import STATE_DIR, BadSetting, MissingSecret
-from dnsadmin.roles import assume_what_runs
-from registry_app.errors import DATABASE_ERRORS, DatabaseUnusable
-
-
-def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dnsadmin.settings")
-    assume_what_runs(STATE_DIR, os.environ)
-    try:
-        execute_from_command_line(sys.argv)
-    except (BadSetting, MissingSecret) as error:
-        sys.exit(f"dnsadmin cannot start. {error}")
-    except DATABASE_ERRORS as error:
-        if "--traceback" in sys.argv:
-            raise
-        sys.exit(str(DatabaseUnusable(error)))
-
+from dnsadmin.__main__ import main
 
 if __name__ == "__main__":
     main()

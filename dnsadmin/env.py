@@ -15,6 +15,9 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+IS_CHECKOUT = (BASE_DIR / "manage.py").is_file()
+# A wheel has them in this package.
+TEMPLATES_DIR = (BASE_DIR if IS_CHECKOUT else BASE_DIR / "dnsadmin") / "templates"
 
 
 class BadSetting(Exception):
@@ -39,7 +42,9 @@ env = Environment()
 env.read_env(os.environ.get("DNSADMIN_ENV_FILE", BASE_DIR / ".env"))
 
 # Everything that must survive a restart and never be committed: database, keys, logs, sockets.
-STATE_DIR = Path(env.str("DNSADMIN_STATE_DIR", default=str(BASE_DIR / ".state")))
+# A checkout has it beside the code; what pip installed must not write there.
+_STATE_DIR = BASE_DIR / ".state" if IS_CHECKOUT else Path.home() / ".local" / "state" / "dnsadmin"
+STATE_DIR = Path(env.str("DNSADMIN_STATE_DIR", default=str(_STATE_DIR)))
 
 
 # Whatever the umask or the mode of the folder: what any process of ours makes is its user's alone.

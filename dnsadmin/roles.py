@@ -60,7 +60,7 @@ def build_role_command(role: str) -> list[str]:
         schedule = STATE_DIR / "beat-schedule"
         return [*celery, "beat", "--loglevel", "WARNING", "--schedule", str(schedule), "--pidfile", ""]
     if role == "migrate":
-        return [python, str(BASE_DIR / "manage.py"), "migrate", "--no-input", "--verbosity", "0"]
+        return [python, "-m", "dnsadmin", "migrate", "--no-input", "--verbosity", "0"]
     raise ValueError(f"There is no role {role!r}; the roles are {', '.join(ROLES)}.")
 
 

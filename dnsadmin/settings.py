@@ -9,8 +9,8 @@ from django.templatetags.static import static
 from django.urls import reverse_lazy
 
 from dnsadmin.env import (
-    BASE_DIR,
     STATE_DIR,
+    TEMPLATES_DIR,
     env,
     fetch_database,
     fetch_encryption_keys,
@@ -68,7 +68,7 @@ WSGI_APPLICATION = "dnsadmin.wsgi.application"
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [TEMPLATES_DIR],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [

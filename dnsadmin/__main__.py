@@ -1,0 +1,27 @@
+"""Django's command line for dnsadmin: `dnsadmin`, `python -m dnsadmin`, and `manage.py` in a checkout."""
+
+import os
+import sys
+
+from django.core.management import execute_from_command_line
+
+from dnsadmin.env import STATE_DIR, BadSetting, MissingSecret
+from dnsadmin.roles import assume_what_runs
+from registry_app.errors import DATABASE_ERRORS, DatabaseUnusable
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dnsadmin.settings")
+    assume_what_runs(STATE_DIR, os.environ)
+    try:
+        execute_from_command_line(sys.argv)
+    except (BadSetting, MissingSecret) as error:
+        sys.exit(f"dnsadmin cannot start. {error}")
+    except DATABASE_ERRORS as error:
+        if "--traceback" in sys.argv:
+            raise
+        sys.exit(str(DatabaseUnusable(error)))
+
+
+if __name__ == "__main__":
+    main()
