@@ -5,6 +5,7 @@ import json
 import sys
 from argparse import SUPPRESS
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import ProgrammingError
+from django.utils.dateparse import parse_datetime
 
 from registry_app.actor import Actor
 from registry_app.errors import (
@@ -127,6 +129,19 @@ def printable(text: object) -> str:
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in str(text)
     )
+
+
+def read_moment(text: str, name: str) -> datetime:
+    """A moment that somebody typed; UTC where it has no offset. Raises InvalidRequest, about `name`."""
+    try:
+        moment = parse_datetime(text)
+    except ValueError:
+        moment = None
+    if moment is None:
+        raise InvalidRequest(
+            f"{text!r} is no moment.", now="Nothing was read.", fields={name: ["Such as 2026-11-22T10:00Z."]}
+        )
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def actor_named(username: str, noun: str = "--as") -> Actor:

@@ -113,6 +113,10 @@ class Stops:
         """Why this name stays as it is, in one sentence; empty: it is not covered."""
         return next((reason for covers, reason in self._compiled if covers(name)), "")
 
+    def find_all(self, name: str) -> list[str]:
+        """Every freeze and pin that covers this name, in one sentence each."""
+        return [reason for covers, reason in self._compiled if covers(name)]
+
     @cached_property
     def _compiled(self) -> list[tuple[Callable[[str], bool], str]]:
         now = self.at or fetch_now()

@@ -2,21 +2,19 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
-from django.utils.dateparse import parse_datetime
 
 from registry_app.clock import fetch_now
-from registry_app.errors import InvalidRequest
 from registry_app.management.dnsadmin_command import (
     DnsadminCommand,
     ExitCode,
     add_act,
     find_provider,
     printable,
+    read_moment,
 )
 from registry_app.queries.past_record_set import (
     Difference,
@@ -56,15 +54,15 @@ class Command(DnsadminCommand):
 
     def _at(self, options: dict[str, Any]) -> ExitCode:
         provider = find_provider(options["provider"])
-        moment = _read_moment(options["moment"], "moment")
+        moment = read_moment(options["moment"], "moment")
         found = iterate_record_sets_at(provider, moment, _read_filter(options))
         self._print(options, ((_build_row(each), _format(each)) for each in found))
         return ExitCode.OK
 
     def _diff(self, options: dict[str, Any]) -> ExitCode:
         provider = find_provider(options["provider"])
-        since = _read_moment(options["since"], "since")
-        until = _read_moment(options["until"], "until") if options["until"] else fetch_now()
+        since = read_moment(options["since"], "since")
+        until = read_moment(options["until"], "until") if options["until"] else fetch_now()
         found = iterate_differences(provider, since, until, _read_filter(options))
         shown = self._print(options, ((_build_change(each), _format_change(each)) for each in found))
         return ExitCode.CHANGES if shown else ExitCode.OK
@@ -92,19 +90,6 @@ def _read_filter(options: Mapping[str, Any]) -> PastFilter:
         types=tuple(each.upper() for each in options["type"]),
         writer=options.get("writer", ""),
     )
-
-
-def _read_moment(text: str, name: str) -> datetime:
-    """Raises InvalidRequest. Without an offset it is UTC, as everywhere in dnsadmin."""
-    try:
-        moment = parse_datetime(text)
-    except ValueError:
-        moment = None
-    if moment is None:
-        raise InvalidRequest(
-            f"{text!r} is no moment.", now="Nothing was read.", fields={name: ["Such as 2026-11-22T10:00Z."]}
-        )
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _build_row(each: PastRecordSet) -> _Row:
