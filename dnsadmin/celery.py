@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_init
+from celery.signals import beat_init, before_task_publish, heartbeat_sent, worker_init, worker_ready
 
 # `expires`: messages that pile up while no worker listens are dropped, not worked off one by one.
 BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
@@ -30,6 +30,11 @@ BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "task": "registry_app.tasks.export_registries",
         "schedule": 600.0,
         "options": {"expires": 600},
+    },
+    "check-invariants": {
+        "task": "registry_app.tasks.check_invariants",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
     },
     "purge": {"task": "registry_app.tasks.purge", "schedule": 3600.0, "options": {"expires": 3600}},
 }
@@ -56,3 +61,40 @@ def _check_before_first_task(**_options: Any) -> None:
     # What is loaded now stays: to walk it at a collection takes a tenth of a second, in the middle of a sync.
     gc.collect()
     gc.freeze()
+
+
+@worker_ready.connect
+def _serve_beside_a_worker(**_options: Any) -> None:
+    """After its processes are forked."""
+    _serve_operations("DNSADMIN_WORKER_OPERATIONS_PORT")
+
+
+@heartbeat_sent.connect
+def _note_worker(**_options: Any) -> None:
+    """Celery sends one every two seconds, from the parent of a worker's processes."""
+    from registry_app.queries.heartbeat import note_heartbeat
+
+    note_heartbeat("worker")
+
+
+@beat_init.connect
+def _serve_beside_the_scheduler(**_options: Any) -> None:
+    _serve_operations("DNSADMIN_BEAT_OPERATIONS_PORT")
+    # Others send tasks, too: here it is the schedule that goes on.
+    before_task_publish.connect(_note_scheduler)
+
+
+def _note_scheduler(**_options: Any) -> None:
+    from registry_app.queries.heartbeat import note_heartbeat
+
+    note_heartbeat("beat")
+
+
+def _serve_operations(setting: str) -> None:
+    from django.conf import settings
+
+    from dnsadmin.operations import OperationsApplication, serve_operations
+
+    if port := getattr(settings, setting):
+        application = OperationsApplication(is_private=True)
+        serve_operations(settings.DNSADMIN_OPERATIONS_LISTEN, port, application)

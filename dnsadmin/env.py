@@ -93,6 +93,12 @@ def fetch_secret(name: str) -> str:
     return value
 
 
+def fetch_optional_secret(name: str) -> str:
+    """The secret `name` from `NAME`, or from the file that `NAME_FILE` names; empty where neither is set."""
+    is_set = env.str(name, default="") or env.str(f"{name}_FILE", default="")
+    return fetch_secret(name) if is_set else ""
+
+
 def fetch_encryption_keys(name: str) -> tuple[bytes, ...]:
     """AES-256 keys, newest first, written in base64 with commas or spaces between."""
     keys: list[bytes] = []
@@ -184,6 +190,19 @@ def fetch_log_level(name: str) -> str:
     if level not in logging.getLevelNamesMapping():
         raise BadSetting(name, "there is no such level", "Choose DEBUG, INFO, WARNING or ERROR.")
     return level
+
+
+def fetch_log_format(name: str) -> str:
+    """How log lines are written: for programs, or for people."""
+    chosen: str = env.str(name, default="json")
+    if chosen not in ("json", "console"):
+        raise BadSetting(name, "there is no such format", "Choose json, or console for people.")
+    return chosen
+
+
+def fetch_operations_port(name: str) -> int:
+    """The port of a worker or the scheduler for `/healthz`, `/readyz` and `/metrics`; 0: none."""
+    return fetch_port(name) if env.str(name, default="") not in ("", "0") else 0
 
 
 def fetch_port(name: str) -> int:

@@ -12,10 +12,16 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dnsadmin.env import STATE_DIR, BadSetting, MissingSecret, env
 from dnsadmin.web import CannotStart, DatabaseAway, raise_if_database_unfit, raise_if_port_taken
 from providers.servers.granian_server import GranianServer, ServerLimits, TlsFiles, end_process
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+    from registry_app.guard.negotiation import NegotiationCopies
 
 _LOG = logging.getLogger("dnsadmin.guard")
 _STOPS = frozenset({signal.SIGTERM, signal.SIGINT})
@@ -40,6 +46,16 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def build_application(copies: "NegotiationCopies", *, most_body_bytes: int) -> "WSGIApplication":
+    """What the guard answers: to instances, to probes and to a monitoring system."""
+    from dnsadmin.operations import OperationsApplication, WithOperations
+    from registry_app.guard_http.application import GuardApplication
+    from registry_app.guard_http.observer import GuardObserver
+
+    guard = GuardApplication(copies, most_body_bytes=most_body_bytes, observers=[GuardObserver()])
+    return WithOperations(guard, OperationsApplication())
+
+
 def _start(host: str, port: int) -> GranianServer:
     try:
         raise_if_database_unfit()
@@ -47,13 +63,12 @@ def _start(host: str, port: int) -> GranianServer:
         _LOG.warning("%s The guard starts all the same and answers negotiations from its copies.", error)
     # Only now: its models need Django to be set up.
     from registry_app.guard.negotiation import NegotiationCopies, remember_all
-    from registry_app.guard_http.application import GuardApplication
 
     copies = NegotiationCopies(STATE_DIR / "guard-negotiations.json")
     remember_all(copies)
     most = env.int("DNSADMIN_GUARD_BODY_BYTES", default=64 * _MEBIBYTE)
     server = GranianServer(
-        GuardApplication(copies, most_body_bytes=most),
+        build_application(copies, most_body_bytes=most),
         host=host,
         port=port,
         limits=ServerLimits(stop_seconds=_STOP_SECONDS),

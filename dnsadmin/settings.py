@@ -14,8 +14,11 @@ from dnsadmin.env import (
     env,
     fetch_database,
     fetch_encryption_keys,
+    fetch_log_format,
     fetch_log_level,
     fetch_networks,
+    fetch_operations_port,
+    fetch_optional_secret,
     fetch_redis_tls,
     fetch_redis_url,
     fetch_secret,
@@ -49,6 +52,9 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "dnsadmin.trusted_proxies.TrustedProxies",
+    # First of all others: whatever is answered has its id.
+    "django_structlog.middlewares.RequestMiddleware",
+    "dnsadmin.request_log.RequestLog",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -59,7 +65,6 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "registry_app.admin.accounts.LoginLimit",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -308,9 +313,19 @@ DNSADMIN_REQUESTS_WITHOUT_TOKEN_PER_MINUTE = env.int("DNSADMIN_REQUESTS_WITHOUT_
 DNSADMIN_CRASH_AT = env.str("DNSADMIN_CRASH_AT", default="")
 DNSADMIN_CRASH_ONCE = env.str("DNSADMIN_CRASH_ONCE", default="")
 
+# --- Operations -----------------------------------------------------------------------------------
+
+# `/healthz` and `/readyz` are for everybody. `/metrics` beside the web admin and the guard is for who has
+# this token; without one it is off there.
+DNSADMIN_METRICS_TOKEN = fetch_optional_secret("DNSADMIN_METRICS_TOKEN")
+# Where a worker and the scheduler answer the same. Without a port they do not.
+DNSADMIN_OPERATIONS_LISTEN = env.str("DNSADMIN_OPERATIONS_LISTEN", default="127.0.0.1")
+DNSADMIN_WORKER_OPERATIONS_PORT = fetch_operations_port("DNSADMIN_WORKER_OPERATIONS_PORT")
+DNSADMIN_BEAT_OPERATIONS_PORT = fetch_operations_port("DNSADMIN_BEAT_OPERATIONS_PORT")
+
 # --- Logging --------------------------------------------------------------------------------------
 
-LOG_FORMAT = env.str("DNSADMIN_LOG_FORMAT", default="json")
+LOG_FORMAT = fetch_log_format("DNSADMIN_LOG_FORMAT")
 _SHARED_PROCESSORS: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -334,11 +349,15 @@ LOGGING = {
             "foreign_pre_chain": _SHARED_PROCESSORS,
         }
     },
+    "filters": {"only_tracebacks": {"()": "dnsadmin.request_log.OnlyTracebacks"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "structured"}},
     "root": {"handlers": ["console"], "level": fetch_log_level("DNSADMIN_LOG_LEVEL")},
     "loggers": {
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
-        "django_structlog": {"level": "WARNING"},
+        # What it would say of a request, with its query, `dnsadmin.request_log` says without; the traceback
+        # of one that failed comes from Django.
+        "django_structlog": {"level": "CRITICAL"},
+        "django.request": {"level": "ERROR", "filters": ["only_tracebacks"]},
         "axes": {"level": "WARNING"},
         # Its warnings quote whole URLs and responses of the other side.
         "urllib3": {"level": "ERROR"},
@@ -346,6 +365,8 @@ LOGGING = {
         "celery.worker.strategy": {"level": "WARNING"},
     },
 }
+# The library would believe any X-Forwarded-For; `dnsadmin.request_log` has the address.
+DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
 structlog.configure(
     processors=[
         structlog.contextvars.merge_contextvars,

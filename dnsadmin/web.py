@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from dnsadmin.children import Children
-from dnsadmin.env import BASE_DIR, BadSetting, MissingSecret
+from dnsadmin.env import BASE_DIR, BadSetting, MissingSecret, fetch_optional_secret
+from dnsadmin.metrics_folder import VARIABLE, make_metrics_folder
 
 # More than the server gives its own workers, less than the supervisor gives this role.
 _STOP_SECONDS = 15.0
@@ -51,7 +52,10 @@ def _begin_anew(command: list[str]) -> NoReturn:
 def serve(arguments: Sequence[str]) -> int:
     """Run the web server until a signal comes or it ends by itself; the exit code."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED_FOR)
-    children = Children(os.environ, BASE_DIR, stop_seconds=_STOP_SECONDS)
+    environment = dict(os.environ)
+    if fetch_optional_secret("DNSADMIN_METRICS_TOKEN"):
+        environment[VARIABLE] = make_metrics_folder("web")
+    children = Children(environment, BASE_DIR, stop_seconds=_STOP_SECONDS)
     command = [sys.executable, "-m", "granian", "--interface", "wsgi", "dnsadmin.wsgi:application"]
     server = children.start("web server", [*command, *arguments])
     while True:

@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
+import structlog
 from django.conf import settings
-from django.db import connection, models
+from django.db import connection, models, transaction
 from django.utils import timezone
 
 from registry_app.actor import Actor
@@ -19,6 +21,9 @@ from registry_app.models.audit_entry import AuditCheckpoint, AuditTail
 
 _GENESIS = "0" * 64
 _VERIFY_CHUNK = 2_000
+# A sync logs what it stored itself, with its figures.
+_LOGGED_ELSEWHERE = frozenset({"snapshot.stored"})
+_LOG = structlog.get_logger(__name__)
 
 
 def record_audit(
@@ -61,7 +66,23 @@ def record_audit(
     entry.hash = compute_entry_hash(entry)
     entry.save(force_insert=True)
     AuditTail.objects.filter(id=1).update(hash=entry.hash, seal=compute_tail_seal(entry.sequence, entry.hash))
+    if action not in _LOGGED_ELSEWHERE:
+        transaction.on_commit(partial(_log_entry, entry), robust=True)
     return entry
+
+
+def _log_entry(entry: AuditEntry) -> None:
+    """What happened is in the log as it is in the trail, but for the values."""
+    after = entry.after or {}
+    known = {"status": after.get("status"), "request_id": entry.request_id, "object_id": entry.object_id}
+    _LOG.info(
+        entry.action,
+        object=entry.object_label,
+        actor=entry.actor_name,
+        actor_kind=entry.actor_kind,
+        audit_entry=entry.sequence,
+        **{name: value for name, value in known.items() if value},
+    )
 
 
 def _identify(subject: models.Model | type[models.Model]) -> tuple[str, str]:

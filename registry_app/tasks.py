@@ -19,6 +19,7 @@ from registry_app.models import SyncRun
 from registry_app.queries.audit_entry import store_checkpoint
 from registry_app.queries.guard_endpoint import list_providers_with_steps_left
 from registry_app.queries.hand_over import due_hand_overs
+from registry_app.queries.invariants import check_quick_invariants
 from registry_app.queries.loop import due_loops, unfinished_loop_runs
 from registry_app.queries.provider import find_due
 from registry_app.queries.registry_profile import due_resyncs
@@ -154,6 +155,12 @@ def check_contention(provider_id: int) -> None:
 def checkpoint_audit() -> None:
     """Once an hour: write the end of the audit trail to a file outside the database."""
     store_checkpoint()
+
+
+@shared_task
+def check_invariants() -> None:
+    """Once an hour: check what must always be true, as far as rows show it."""
+    check_quick_invariants()
 
 
 @shared_task

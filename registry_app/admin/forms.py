@@ -25,7 +25,7 @@ from registry_app.admin.list_page import ListPage
 from registry_app.admin.site import Row
 from registry_app.errors import DnsadminError, InvalidRequest, NotAllowed, NotFound
 from registry_app.queries.access import may_administer
-from registry_app.queries.actor import actor_of
+from registry_app.queries.actor import actor_of, note_refusal
 from registry_app.queries.readable import readable
 
 _FORGET = "forget_"
@@ -108,6 +108,7 @@ def read_posted(request: HttpRequest, name: str) -> str:
 
 def refuse(request: HttpRequest, error: DnsadminError, form: forms.BaseForm | None = None) -> int:
     """Show a refusal beside the fields it is about. Returns its HTTP status."""
+    note_refusal(error.code)
     request_id = actor_of(request).request_id
     trailer = f" (Request {request_id}.)" if request_id else ""
     messages.error(request, f"{error}{trailer}")

@@ -29,7 +29,7 @@ from registry_app.errors import (
     StateMoved,
 )
 from registry_app.loop.run_loop import ProviderTrouble
-from registry_app.queries.actor import request_id_of
+from registry_app.queries.actor import note_refusal, request_id_of
 
 CONTENT_TYPE = "application/problem+json"
 _RETRY_SECONDS = 5
@@ -215,6 +215,7 @@ def _build_response(
     members: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
+    note_refusal(code)
     happened, now, todo = sentences
     problem: dict[str, Any] = {
         "type": f"urn:dnsadmin:problem:{code}",

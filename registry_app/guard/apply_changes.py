@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+import structlog
+
 from providers.http.errors import NothingSent, ProviderError
 from providers.wire.change_set import ChangeSet, build_change_set
 from providers.wire.domain_filter import DomainFilter
@@ -34,6 +36,7 @@ from registry_app.guard.kept_zone import KeptZone, Split, list_names_to_read
 from registry_app.guard.session import GuardSession, leased_before, settle
 from registry_app.guard.unit import Caller, Judged, Refusal, Unit, UnitKey
 from registry_app.guard.zone import Zone
+from registry_app.metrics import GUARD_SENT
 from registry_app.mirror.domain_filter import read_known_filter
 from registry_app.models import GuardEndpoint, GuardRule, GuardStep, HeldDelete, Provider, StepStatus
 from registry_app.queries.freeze import fetch_stops, find_restore_stops
@@ -44,6 +47,7 @@ from registry_app.writes.session import ProviderBusy, open_session
 from registry_app.writes.step import send_step, store_step
 
 _MODE = GuardEndpoint.Mode
+_LOG = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -287,6 +291,15 @@ def _send(
     # answer before its deadline, also where the provider is slow to show a success.
     seconds = min(session.provider.read_back_seconds, deadline.left() / 2) if is_answered else 0
     is_shown = settle(session, step, timedelta(seconds=seconds))
+    GUARD_SENT.inc(len(step.items))
+    _LOG.info(
+        "guard.sent",
+        guard_endpoint=endpoint.slug,
+        provider=session.provider.name,
+        change_set=step.pk,
+        status=step.status,
+        changes=len(step.items),
+    )
     done = {
         (item["name"], item["set_identifier"])
         for item in step.items

@@ -1,12 +1,16 @@
 """Keep what was refused or held, bounded: the same decision again makes no new row."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
+import structlog
+from django.db import transaction
 from django.db.models import F
 
+from registry_app.metrics import GUARD_DECISIONS
 from registry_app.models import GuardCount, GuardDecision, GuardEndpoint, GuardRule
 
 # How many rows a request can add or change, and how many are kept for a guard endpoint. Beyond them decisions
@@ -16,6 +20,7 @@ MOST_KEPT = 10_000
 _ROWS = 500
 
 Outcome = GuardDecision.Outcome
+_LOG = structlog.get_logger(__name__)
 
 
 class Decision(NamedTuple):
@@ -52,6 +57,20 @@ def _count(endpoint: GuardEndpoint, decisions: Iterable[Decision]) -> None:
         GuardCount.objects.get_or_create(guard_endpoint=endpoint, outcome=outcome, rule=rule)
         rows = GuardCount.objects.filter(guard_endpoint=endpoint, outcome=outcome, rule=rule)
         rows.update(count=F("count") + number)
+    if counted:
+        transaction.on_commit(partial(_note, endpoint.slug, counted), robust=True)
+
+
+def _note(slug: str, counted: Mapping[tuple[Outcome, GuardRule], int]) -> None:
+    """In the metrics, and as one line of the log for each outcome: the names are in the rows."""
+    by_outcome: dict[str, dict[str, int]] = {}
+    for (outcome, rule), number in counted.items():
+        GUARD_DECISIONS.labels(outcome.value, rule.value).inc(number)
+        by_outcome.setdefault(outcome.value, {})[rule.value] = number
+    for outcome_name, rules in by_outcome.items():
+        _LOG.info(
+            "guard.decided", guard_endpoint=slug, outcome=outcome_name, names=sum(rules.values()), rules=rules
+        )
 
 
 def _fetch_known(endpoint: GuardEndpoint, names: Iterable[str]) -> Iterator[tuple[tuple[str, ...], int]]:

@@ -65,8 +65,6 @@ class GuardApplication(WsgiApplication):
 
     def answer(self, request: Request) -> Answer:
         """Answer one request; nothing is raised but Refusal with 401."""
-        if request.path == "/healthz":
-            return plain_answer(200, "ok")
         slug, _, call = request.path.strip("/").partition("/")
         try:
             return self._answer_instance(request, slug, call)

@@ -43,6 +43,11 @@ def request_id_of() -> str:
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64]
 
 
+def note_refusal(code: str) -> None:
+    """Have the log say of the request being answered why it was refused: the code that programs see, too."""
+    structlog.contextvars.bind_contextvars(error_code=code)
+
+
 def fetch_person(user_id: int | None, name: str) -> Actor:
     """A user as they are today. Deleted or deactivated since, they have no rights."""
     known = get_user_model().objects.filter(is_active=True)

@@ -77,7 +77,7 @@ def fetch_dashboard(now: datetime) -> Dashboard:
             *_errors(findings),
             *_frozen(now),
         ],
-        states=_count_states(total),
+        states=count_states(total),
         findings=findings,
         record_sets=total,
         providers=[(provider, describe_freshness(provider, now)) for provider in providers],
@@ -88,7 +88,7 @@ def fetch_dashboard(now: datetime) -> Dashboard:
     )
 
 
-def _count_states(total: int) -> list[tuple[str, str, int]]:
+def count_states(total: int) -> list[tuple[str, str, int]]:
     """The few that are not owned are counted by their partial index; the owned are the rest."""
     not_owned = RecordSet.objects.exclude(state=OwnershipState.OWNED).values_list("state")
     counts: dict[str, int] = dict(not_owned.annotate(amount=Count("id")).order_by("state"))

@@ -6,6 +6,7 @@ import structlog
 from django.db import transaction
 
 from registry_app.clock import fetch_now
+from registry_app.metrics import READINGS_DIFFERED, label_provider
 from registry_app.models import Finding, Provider
 from registry_app.reconcile.findings.draft import FindingDraft, Kind, Severity
 from registry_app.reconcile.store_findings import open_finding, resolve_finding
@@ -27,6 +28,7 @@ def note_disagreements(provider: Provider, found: list[str]) -> None:
     draft = _draft(provider, found)
     fingerprint = draft.fingerprint(provider.pk)
     if found:
+        READINGS_DIFFERED.labels(label_provider(provider.name)).inc()
         _logger.error("sync.readings_differ", provider=provider.name, count=len(found), first=found[:_SHOWN])
         with transaction.atomic():
             open_finding(provider.pk, draft, fetch_now())

@@ -3,6 +3,7 @@
 import os
 import socket
 import threading
+import time
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,6 +42,7 @@ from registry_app.reconcile.check_plausibility import (
 from registry_app.reconcile.failure import mark_lost, store_failure
 from registry_app.reconcile.held_snapshot import note_still_held, store_held
 from registry_app.reconcile.lease import Lease, release_lease, renew_lease, take_lease
+from registry_app.reconcile.note_sync import note_sync
 from registry_app.reconcile.read_changes import Changes, find_changes, read_changes
 from registry_app.reconcile.rows.comparison import compare_with_mirror
 from registry_app.reconcile.store_findings import has_passing_findings
@@ -99,6 +101,7 @@ def name_holder() -> str:
 
 
 def _sync_in_a_run(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | None) -> SyncRun:
+    began = time.monotonic()
     try:
         return _sync(lease, provider, run, snapshot)
     except LeaseLost as error:
@@ -109,6 +112,8 @@ def _sync_in_a_run(lease: Lease, provider: Provider, run: SyncRun, snapshot: Sna
         # The one place for it: whatever is wrong with one sync must not stop the others (I17).
         _fail(lease, provider, run, error)
         raise
+    finally:
+        note_sync(provider, run, time.monotonic() - began)
 
 
 def _sync(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | None) -> SyncRun:

@@ -13,6 +13,7 @@ from registry_app.audit import record_audit
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.errors import NotFound, StateMoved
+from registry_app.metrics import TRANSFER_CHANGES
 from registry_app.models import Transfer
 
 AnyRow = TypeVar("AnyRow", bound=Model)
@@ -83,6 +84,7 @@ def advance(
             before={"status": was},
             after={"status": after, **(counts or {})},
         )
+        transaction.on_commit(TRANSFER_CHANGES.labels(str(after)).inc, robust=True)
     transfer.refresh_from_db()
     return transfer
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import requests
 
+from dnsadmin.guard import build_application
 from providers.servers.granian_server import GranianServer
 from providers.wire.change_set import ChangeSet
 from providers.wire.domain_filter import DomainFilter
@@ -19,7 +20,6 @@ from providers.wire.json_codec import (
     encode_endpoints,
 )
 from registry_app.guard.negotiation import NegotiationCopies
-from registry_app.guard_http.application import GuardApplication
 from registry_app.models import GuardEndpoint, Provider
 from tests.factories import make_instance, make_owner, make_provider
 from tests.reference_server import ReferenceProvider
@@ -66,7 +66,7 @@ class Guarded:
 @contextmanager
 def serve_guard(copies: Path) -> Iterator[str]:
     """The URL of a guard, as the role starts it."""
-    server = GranianServer(GuardApplication(NegotiationCopies(copies), most_body_bytes=2**20))
+    server = GranianServer(build_application(NegotiationCopies(copies), most_body_bytes=2**20))
     server.start()
     try:
         yield server.url

@@ -1,0 +1,38 @@
+"""When a worker and the scheduler last showed that they run: in the cache that all processes share."""
+
+import time
+
+import structlog
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+# The scheduler also sends a task every few seconds; a worker's heartbeats are as frequent.
+HEARTBEAT_ROLES = ("worker", "beat")
+LATE_AFTER_SECONDS = 60.0
+_EVERY_SECONDS = 5.0
+_KEPT_SECONDS = 7 * 86_400
+_LOG = structlog.get_logger(__name__)
+_noted_at: dict[str, float] = {}
+
+
+def note_heartbeat(role: str) -> None:
+    """Say that `role` runs, every few seconds at most."""
+    now = time.monotonic()
+    if now - _noted_at.get(role, -_EVERY_SECONDS) < _EVERY_SECONDS:
+        return
+    _noted_at[role] = now
+    try:
+        cache.set(_name_key(role), time.time(), timeout=_KEPT_SECONDS)
+    except RedisError as error:
+        _LOG.warning("heartbeat.not_stored", role=role, error=type(error).__name__)
+
+
+def fetch_heartbeat_ages() -> dict[str, float]:
+    """How many seconds ago each role last said so; nothing of a role that never did. Raises RedisError."""
+    keys = {_name_key(role): role for role in HEARTBEAT_ROLES}
+    now = time.time()
+    return {keys[key]: max(now - at, 0.0) for key, at in cache.get_many(keys).items()}
+
+
+def _name_key(role: str) -> str:
+    return f"heartbeat:{role}"
