@@ -95,8 +95,17 @@ def fetch_secret(name: str) -> str:
 
 def fetch_optional_secret(name: str) -> str:
     """The secret `name` from `NAME`, or from the file that `NAME_FILE` names; empty where neither is set."""
-    is_set = env.str(name, default="") or env.str(f"{name}_FILE", default="")
-    return fetch_secret(name) if is_set else ""
+    value: str = env.str(name, default="")
+    path: str = env.str(f"{name}_FILE", default="")
+    if value or not path:
+        return value
+    try:
+        value = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        value = ""
+    if not value:
+        raise BadSetting(f"{name}_FILE", "there is no text to be read there", "Write it to that file.")
+    return value
 
 
 def fetch_encryption_keys(name: str) -> tuple[bytes, ...]:

@@ -297,8 +297,8 @@ def _send(
         guard_endpoint=endpoint.slug,
         provider=session.provider.name,
         change_set=step.pk,
-        status=step.status,
         changes=len(step.items),
+        is_verified=is_shown,
     )
     done = {
         (item["name"], item["set_identifier"])

@@ -18,6 +18,8 @@ def note_sync(provider: Provider, run: SyncRun, seconds: float) -> None:
     label = metrics.label_provider(provider.name)
     metrics.SYNCS.labels(label, status.value).inc()
     metrics.SYNC_SECONDS.labels(label).observe(seconds)
+    # So that a first one is an increase.
+    metrics.READINGS_DIFFERED.labels(label)
     if run.body_bytes is not None:
         metrics.SYNC_BYTES.labels(label).set(run.body_bytes)
     if status == _STATUS.UNCHANGED:

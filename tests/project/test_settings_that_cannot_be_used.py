@@ -36,6 +36,9 @@ _CASES = [
     *((module, name, value) for module in (_WEB, _CHECK) for name, value in _BAD),
     (_WEB, "PORT", "99999"),
     (_WEB, "PORT", "none"),
+    (_CHECK, "DNSADMIN_LOG_FORMAT", "xml"),
+    (_CHECK, "DNSADMIN_BEAT_OPERATIONS_PORT", "99999"),
+    (_WEB, "DNSADMIN_METRICS_TOKEN_FILE", "/nowhere"),
 ]
 
 

@@ -5,9 +5,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import requests
+from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from providers.servers.granian_server import GranianServer
+from registry_app import metrics
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -51,3 +53,22 @@ class Scrape:
     def labelled(self, name: str) -> Mapping[Labels, float]:
         """All samples of a name."""
         return {labels: value for (known, labels), value in self._samples.items() if known == name}
+
+
+class Counted:
+    """How much each counter grew since: other tests of this process count, too."""
+
+    def __init__(self) -> None:
+        self._before = self._read()
+
+    def __call__(self, name: str, **labels: str) -> float:
+        key = (name, frozenset(labels.items()))
+        return self._read().get(key, 0.0) - self._before.get(key, 0.0)
+
+    def _read(self) -> dict[tuple[str, Labels], float]:
+        families = text_string_to_metric_families(generate_latest(metrics.REGISTRY).decode())
+        return {
+            (each.name, frozenset(each.labels.items())): each.value
+            for family in families
+            for each in family.samples
+        }

@@ -5,9 +5,11 @@ from collections.abc import Callable
 
 import pytest
 from django.core import serializers
+from prometheus_client import generate_latest
 
 from registry_app.actor import SYSTEM
 from registry_app.inventory.provider import register_provider
+from registry_app.metrics import REGISTRY
 from registry_app.models import AuditEntry, Finding, Provider, RegistryProfile, SyncRun
 from tests.depth import deep_after
 from tests.faults import framing_faults, read_faults
@@ -47,7 +49,7 @@ def test_no_secret_is_told(fault: str, login: str, caplog: pytest.LogCaptureFixt
         for _ in range(3):
             sync(provider)
 
-    told = [caplog.text]
+    told = [caplog.text, generate_latest(REGISTRY).decode()]
     told += [serializers.serialize("json", rows) for rows in (SyncRun.objects.all(), Finding.objects.all())]
     told += [f"{row.last_error} {row.last_error_code}" for row in Provider.objects.all()]
     assert [text for text in told if SECRET in text or KEY in text or TOKEN in text] == []

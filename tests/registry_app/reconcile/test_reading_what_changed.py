@@ -28,6 +28,7 @@ from registry_app.models import (
 from registry_app.reconcile.check_partial_syncs import PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE
 from tests.depth import PARTIAL_READINGS
 from tests.factories import make_provider
+from tests.project.operations.scraping import Counted
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.reconcile.serving import serve_body
 from tests.registry_app.reconcile.test_any_zone import PROFILES, RECORDS, TXTS
@@ -283,8 +284,10 @@ def test_where_the_two_differ_the_whole_is_stored_and_a_finding_tells() -> None:
         claims_by_owner={"blue-cluster": 7}, partial_syncs=PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE
     )
 
+    counted = Counted()
     _sync_with(provider, _owned("app.example.org", target="192.0.2.10"))
 
+    assert counted("dnsadmin_sync_readings_differed_total", provider=provider.name) == 1
     finding = Finding.objects.get(kind=Finding.Kind.READINGS_DIFFER)
     assert "151 claims name blue-cluster" in finding.explanation
     assert SnapshotIndex.objects.get().claims_by_owner == {"blue-cluster": 151}
