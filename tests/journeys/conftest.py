@@ -5,8 +5,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
+from dnsadmin.free_port import find_free_port
 from tests.journeys.browser import Desk, running_browser
 from tests.journeys.running import RunningDnsadmin, running_dnsadmin
+from tests.project.operations.scraping import TOKEN
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -20,7 +22,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def dnsadmin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDnsadmin]:
     state = tmp_path_factory.mktemp("journey") / "state"
     # A journey makes the second person it needs: that nobody is two people for a day is shown elsewhere.
-    settings = {"DNSADMIN_LEASE_SECONDS": "6", "DNSADMIN_ACCOUNT_SETTLES_HOURS": "0"}
+    settings = {
+        "DNSADMIN_LEASE_SECONDS": "6",
+        "DNSADMIN_ACCOUNT_SETTLES_HOURS": "0",
+        "DNSADMIN_WEB_PROCESSES": "2",
+        "DNSADMIN_LOG_FORMAT": "json",
+        "DNSADMIN_METRICS_TOKEN": TOKEN,
+        "DNSADMIN_WORKER_OPERATIONS_PORT": str(find_free_port()),
+        "DNSADMIN_BEAT_OPERATIONS_PORT": str(find_free_port()),
+    }
     with running_dnsadmin(state, settings) as system:
         yield system
 
