@@ -127,7 +127,7 @@ class OperationsApplication(WsgiApplication):
     def _render(self) -> bytes:
         registry = CollectorRegistry()
         if VARIABLE in os.environ:
-            MultiProcessCollector(registry, os.environ[VARIABLE])
+            MultiProcessCollector(registry, os.environ[VARIABLE])  # type: ignore[no-untyped-call]
             counted = generate_latest(registry)
         else:
             counted = generate_latest(metrics.REGISTRY)

@@ -93,9 +93,9 @@ def _build_counts(measured: Measurements) -> Iterator[Metric]:
             measured.waiting_for_approval,
         ),
         ("transfer_oldest_unfinished_seconds", "Time since the oldest was approved", measured.unfinished),
-        ("syncs_due", "Syncs that are due and not begun", measured.due_syncs.count),
+        ("syncs_due", "Syncs that are due and not begun", measured.due_syncs.amount),
         ("sync_queue_lag_seconds", "How late the first of them is", measured.due_syncs.oldest),
-        ("held_deletes", "Deletes that the guard holds for a person", measured.held_deletes.count),
+        ("held_deletes", "Deletes that the guard holds for a person", measured.held_deletes.amount),
         ("held_delete_oldest_seconds", "Wait of the oldest of them", measured.held_deletes.oldest),
     ):
         yield _gauge(f"dnsadmin_{name}", text, value)

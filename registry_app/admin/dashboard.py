@@ -10,6 +10,7 @@ from registry_app.models import Finding
 from registry_app.queries.access import may_administer, may_operate, may_read
 from registry_app.queries.actor import actor_of
 from registry_app.queries.dashboard import Attention, fetch_dashboard
+from registry_app.queries.running_parts import fetch_running_parts
 
 
 def build_index(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -23,6 +24,7 @@ def build_index(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]
         "title": "Dashboard",
         "is_fullwidth": "1",
         "board": board,
+        "parts": fetch_running_parts(),
         "attention": [(line, _address_of(line)) for line in board.attention],
         "findings": [
             (_list_findings(kind), worst, Finding.Severity(worst).label, label, amount)

@@ -16,5 +16,4 @@ def fetch_queue_length() -> int:
         **settings.CACHES["default"]["OPTIONS"],
     )
     with client:
-        # redis-py has one type for its two kinds of clients.
-        return int(client.llen(_QUEUE))  # type: ignore[arg-type]
+        return int(client.llen(_QUEUE))

@@ -6,21 +6,14 @@ import structlog
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-# The scheduler also sends a task every few seconds; a worker's heartbeats are as frequent.
 HEARTBEAT_ROLES = ("worker", "beat")
 LATE_AFTER_SECONDS = 60.0
-_EVERY_SECONDS = 5.0
 _KEPT_SECONDS = 7 * 86_400
 _LOG = structlog.get_logger(__name__)
-_noted_at: dict[str, float] = {}
 
 
 def note_heartbeat(role: str) -> None:
-    """Say that `role` runs, every few seconds at most."""
-    now = time.monotonic()
-    if now - _noted_at.get(role, -_EVERY_SECONDS) < _EVERY_SECONDS:
-        return
-    _noted_at[role] = now
+    """Say that `role` runs. A worker says so every two seconds, the scheduler with each task it sends."""
     try:
         cache.set(_name_key(role), time.time(), timeout=_KEPT_SECONDS)
     except RedisError as error:

@@ -34,7 +34,7 @@ class ProviderMeasures(NamedTuple):
 class Waiting(NamedTuple):
     """How many rows wait, and for how many seconds the oldest of them."""
 
-    count: int
+    amount: int
     oldest: float
 
 
@@ -60,7 +60,7 @@ def fetch_measurements() -> Measurements:
         providers=[_measure(row, now) for row in _fetch_providers()],
         record_sets=_count_record_sets(),
         findings=_count_findings(),
-        transfers={status: waiting.count for status, waiting in transfers.items()},
+        transfers={status: waiting.amount for status, waiting in transfers.items()},
         waiting_for_approval=transfers[Transfer.Status.REQUESTED].oldest,
         unfinished=max(transfers[status].oldest for status in _UNFINISHED),
         due_syncs=_count_due(now),

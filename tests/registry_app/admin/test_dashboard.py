@@ -3,11 +3,14 @@
 from datetime import timedelta
 
 import pytest
+from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django import Settings
 
 from registry_app.admin.wording import format_due
 from registry_app.models import HeldSnapshot, OwnershipState, Provider
+from registry_app.queries.heartbeat import note_heartbeat
 from registry_app.queries.provider import describe_freshness
 from tests.factories import make_administrator, make_finding, make_owner, make_record_set, make_user
 from tests.registry_app.admin.world import (
@@ -119,3 +122,28 @@ def test_what_is_due_is_not_told_as_gone_by(seconds: int, words: str) -> None:
     at = timezone.now() + timedelta(seconds=seconds, milliseconds=-500)
 
     assert words in format_due(at)
+
+
+def test_it_says_whether_worker_scheduler_broker_and_database_run(settings: Settings) -> None:
+    make_fresh_provider()
+    client = sign_in(make_administrator())
+    cache.clear()
+    note_heartbeat("worker")
+
+    def look() -> dict[str, tuple[bool, str]]:
+        parts = client.get(reverse("admin:index")).context["parts"]
+        return {part.name: (part.is_well, part.text) for part in parts}
+
+    with_broker = look()
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    without = look()
+
+    assert {name: is_well for name, (is_well, _) in with_broker.items()} == {
+        "Worker": True,
+        "Scheduler": False,
+        "Broker": True,
+        "Database": True,
+    }
+    assert "python -m dnsadmin.roles beat" in with_broker["Scheduler"][1]
+    assert [name for name, (is_well, _) in without.items() if is_well] == ["Database"]
+    assert "does not respond" in without["Broker"][1]
