@@ -3,7 +3,6 @@
 import os
 import shutil
 import socket
-from pathlib import Path
 
 from dnsadmin.env import STATE_DIR
 
@@ -27,4 +26,12 @@ def make_metrics_folder(role: str) -> str:
 
 def _is_running(text: str) -> bool:
     """Whether another process has this id."""
-    return text.isdecimal() and int(text) != os.getpid() and Path(f"/proc/{text}").exists()
+    if not text.isdecimal() or int(text) == os.getpid():
+        return False
+    try:
+        os.kill(int(text), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # it is another user's
+    return True

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils.functional import LazyObject
 
 from registry_app import metrics
 
@@ -50,7 +51,6 @@ def _find_area(path: str) -> str:
 
 
 def _log(request: HttpRequest, status: int, seconds: float) -> None:
-    user = getattr(request, "user", None)
     log = _LOG.error if status >= _BROKEN else _LOG.warning if status >= _REFUSED else _LOG.info
     log(
         "request",
@@ -59,5 +59,14 @@ def _log(request: HttpRequest, status: int, seconds: float) -> None:
         status=status,
         seconds=round(seconds, 3),
         address=request.META.get("REMOTE_ADDR", ""),
-        user=user.get_username() if user is not None and user.is_authenticated else "",
+        user=_name_user(request),
     )
+
+
+def _name_user(request: HttpRequest) -> str:
+    """Who it is, where answering needed to know: nothing is read for the log alone."""
+    for user in (getattr(request, "_cached_user", None), vars(request).get("user")):
+        # By its type: to ask a lazy one for anything else would load it.
+        if user is not None and not issubclass(type(user), LazyObject) and user.is_authenticated:
+            return str(user.get_username())
+    return ""

@@ -52,22 +52,13 @@ def build_role_command(role: str) -> list[str]:
             *("--host", env.str("DNSADMIN_GUARD_LISTEN", default="127.0.0.1")),
             *("--port", str(env.int("DNSADMIN_GUARD_PORT", default=GUARD_PORT))),
         ]
+    background = [python, "-m", "dnsadmin.background"]
     if role == "worker":
         processes = str(env.int("DNSADMIN_WORKER_PROCESSES", default=4))
-        return [
-            python,
-            "-m",
-            "dnsadmin.worker",
-            "--loglevel",
-            "INFO",
-            "--concurrency",
-            processes,
-            "--without-mingle",
-        ]
+        return [*background, "worker", "--loglevel", "INFO", "--concurrency", processes, "--without-mingle"]
     if role == "beat":
         schedule = STATE_DIR / "beat-schedule"
-        celery = [python, "-m", "celery", "--app", "dnsadmin", "--quiet"]
-        return [*celery, "beat", "--loglevel", "WARNING", "--schedule", str(schedule), "--pidfile", ""]
+        return [*background, "beat", "--loglevel", "WARNING", "--schedule", str(schedule), "--pidfile", ""]
     if role == "migrate":
         return [python, "-m", "dnsadmin", "migrate", "--no-input", "--verbosity", "0"]
     raise ValueError(f"There is no role {role!r}; the roles are {', '.join(ROLES)}.")

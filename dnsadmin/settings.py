@@ -365,8 +365,10 @@ LOGGING = {
         "celery.worker.strategy": {"level": "WARNING"},
     },
 }
-# The library would believe any X-Forwarded-For; `dnsadmin.request_log` has the address.
+# The library would believe any X-Forwarded-For, and read the session of who is at a page for everybody.
+# `dnsadmin.request_log` has the address and the user.
 DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
+DJANGO_STRUCTLOG_USER_ID_FIELD = ""
 structlog.configure(
     processors=[
         structlog.contextvars.merge_contextvars,

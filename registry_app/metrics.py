@@ -4,8 +4,10 @@ of providers. docs/monitoring.md says what each means; what is state is read in 
 
 from threading import Lock
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
+# Without them one process shows the same names as several.
+disable_created_metrics()
 REGISTRY = CollectorRegistry()
 # Beyond them a provider is counted as one of the others. Each label makes some twenty series.
 MOST_PROVIDERS = 1_000

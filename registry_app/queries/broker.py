@@ -2,6 +2,8 @@
 
 import redis
 from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 _SECONDS = 1.0
 # Celery's own, which has all tasks.
@@ -13,6 +15,8 @@ def fetch_queue_length() -> int:
     client = redis.Redis.from_url(
         settings.REDIS_URL.replace("redis+socket://", "unix://"),
         socket_timeout=_SECONDS,
+        socket_connect_timeout=_SECONDS,
+        retry=Retry(NoBackoff(), 0),
         **settings.CACHES["default"]["OPTIONS"],
     )
     with client:

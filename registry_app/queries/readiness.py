@@ -85,7 +85,7 @@ def _sample_secrets() -> Iterator[tuple[str, str]]:
     """Columns with what is stored in them, still encrypted."""
     for model in _HOLDERS:
         for name in find_secret_names(model):
-            column = f"{model._meta.db_table}.{model._meta.get_field(name).get_attname_column()[1]}"
+            column = f"{model._meta.db_table}.{name}"
             # As it is stored: the field itself would decrypt it.
             rows = model._default_manager.annotate(stored=Cast(name, TextField())).exclude(stored="")
             for text in rows.order_by("-pk").values_list("stored", flat=True)[:_SAMPLE]:

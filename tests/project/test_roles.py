@@ -1,5 +1,7 @@
 """Each role is one command line, shaped by the environment."""
 
+import os
+import socket
 import subprocess
 import sys
 
@@ -24,6 +26,29 @@ def test_the_web_role_listens_where_it_is_told(monkeypatch: pytest.MonkeyPatch) 
 
     assert command[command.index("--port") + 1] == "8123"
     assert command[command.index("--host") + 1] == "0.0.0.0"
+
+
+@pytest.mark.parametrize("role", ["worker", "beat"])
+def test_a_role_without_its_operations_port_does_not_start(role: str) -> None:
+    setting = f"DNSADMIN_{role.upper()}_OPERATIONS_PORT"
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+
+        done = subprocess.run(
+            [sys.executable, "-m", "dnsadmin.roles", role],
+            env={**os.environ, setting: str(port)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"The role {role} did not start. Port {port} at 127.0.0.1 cannot be used")
+    assert setting in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("arguments", [[], ["gate"], ["web", "worker"]])
