@@ -7,7 +7,11 @@ import pytest
 
 pytestmark = pytest.mark.one_database
 _ROOT = Path(__file__).parents[2]
-_DOCUMENTS = [*sorted(_ROOT.glob("*.md")), *sorted((_ROOT / "docs").rglob("*.md"))]
+_DOCUMENTS = [
+    *sorted(_ROOT.glob("*.md")),
+    *sorted((_ROOT / "docs").rglob("*.md")),
+    _ROOT / "deploy/README.md",
+]
 _PACKAGES = ("", "registry_app/", "providers/")
 
 
