@@ -9,6 +9,7 @@ from django.utils import timezone
 from providers.wire.canonical_name import reversed_name
 from registry_app.inventory.owner import INSTANCE_FIELDS
 from registry_app.models import (
+    Claim,
     Cluster,
     Contention,
     DesiredEndpoint,
@@ -25,6 +26,8 @@ from registry_app.models import (
     Provider,
     RecordSet,
 )
+from registry_app.queries.kept_count import COUNTED
+from registry_app.reconcile.kept_counts import note_inserted
 
 _numbers = itertools.count(1)
 
@@ -81,7 +84,9 @@ def make_record_set(provider: Provider, name: str = "www.example.org", **values:
         "first_seen_at": now,
         "changed_at": now,
     }
-    return RecordSet.objects.create(provider=provider, name=name, **{**defaults, **values})
+    row = RecordSet.objects.create(provider=provider, name=name, **{**defaults, **values})
+    note_row(row)
+    return row
 
 
 def make_finding(**values: Any) -> Finding:
@@ -94,7 +99,15 @@ def make_finding(**values: Any) -> Finding:
         "first_seen_at": now,
         "last_seen_at": now,
     }
-    return Finding.objects.create(**{**defaults, **values})
+    row = Finding.objects.create(**{**defaults, **values})
+    note_row(row)
+    return row
+
+
+def note_row(row: RecordSet | Claim | Finding) -> None:
+    """Keep the counts, as whatever writes such rows does."""
+    columns = COUNTED[type(row)].columns
+    note_inserted(type(row), columns, [tuple(getattr(row, column) for column in columns)])
 
 
 def make_guard_endpoint(

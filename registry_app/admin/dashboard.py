@@ -18,7 +18,7 @@ def build_index(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]
     actor = actor_of(request)
     if not may_read(actor):
         return context
-    board = fetch_dashboard(timezone.now())
+    board = fetch_dashboard(actor, timezone.now())
     return {
         **context,
         "title": "Dashboard",

@@ -119,7 +119,7 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
         changes = super().get_changelist_instance(request)
         # One query for the whole page: the counts ride on the rows that are shown.
         rows = list(changes.result_list)
-        counts = describe_counts([row.pk for row in rows])
+        counts = describe_counts(actor_of(request), [row.pk for row in rows])
         for row in rows:
             row.counts_text = counts.get(row.pk, NOTHING)
         changes.result_list = rows
@@ -167,7 +167,7 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
         context = {
             "read_at": read_at,
             "back": self.url_of("change", pk),
-            "owned": describe_owned(row),
+            "owned": describe_owned(actor_of(request), row),
             "transfer": f"{form}?{urlencode({'kind': 'transfer', 'owner': row.owner_id})}",
             "release": f"{form}?{urlencode({'kind': 'release', 'owner': row.owner_id})}",
         }
@@ -183,7 +183,7 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
         )
 
     def page_context(self, request: HttpRequest, row: Owner) -> dict[str, Any]:
-        counts = count_by_provider([row.pk]).get(row.pk, [])
+        counts = count_by_provider(actor_of(request), [row.pk]).get(row.pk, [])
         names = dict(Provider.objects.values_list("pk", "name"))
         instances = row.instances.prefetch_related("cluster", "provider", "registry_profile")
         return {
@@ -241,7 +241,7 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
         ]
 
 
-def describe_counts(owner_pks: list[int]) -> dict[int, SafeString]:
+def describe_counts(actor: Actor, owner_pks: list[int]) -> dict[int, SafeString]:
     """`12 at samples-a, 3 at samples-b` for each owner, in two queries for all of them."""
     names = dict(Provider.objects.values_list("pk", "name"))
     return {
@@ -253,7 +253,7 @@ def describe_counts(owner_pks: list[int]) -> dict[int, SafeString]:
                 for count in counts
             ),
         )
-        for pk, counts in count_by_provider(owner_pks).items()
+        for pk, counts in count_by_provider(actor, owner_pks).items()
     }
 
 

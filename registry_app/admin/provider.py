@@ -227,7 +227,7 @@ class ProviderPageAdmin(ConfigPage[Provider]):
 
     def page_context(self, request: HttpRequest, row: Provider) -> dict[str, Any]:
         now = timezone.now()
-        page = fetch_provider_page(row, now)
+        page = fetch_provider_page(actor_of(request), row, now)
         labels = dict(OwnershipState.choices)
         freeze_form = f"{reverse('admin:registry_app_freeze_start')}?provider={row.pk}"
         return {

@@ -170,6 +170,6 @@ class OwnerViews(ConfigurationViewSet):
 
     def find_context(self, rows: Sequence[Owner]) -> dict[str, Any]:
         return {
-            "counts": count_by_provider([owner.pk for owner in rows]),
+            "counts": count_by_provider(self.actor, [owner.pk for owner in rows]),
             "look_alikes": find_look_alikes(owner.owner_id for owner in rows),
         }

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from registry_app.actor import Actor
+from registry_app.actor import SYSTEM, Actor
 from registry_app.clock import fetch_now
 from registry_app.errors import InvalidRequest, RefusedBySafety
 from registry_app.inventory.instance import change_instance, create_instance
@@ -114,7 +114,8 @@ def _raise_if_still_owns(owner: Owner, *, keeps_record_sets: bool) -> str:
 
     Raises StillOwns if it owns record sets and `keeps_record_sets` is false.
     """
-    owned = describe_owned(owner)
+    # Whoever asks: the rule is about all that it owns.
+    owned = describe_owned(SYSTEM, owner)
     if owned and not keeps_record_sets and owner.status != Owner.Status.DECOMMISSIONED:
         raise StillOwns(
             f"{owner.owner_id} still owns {owned}.",

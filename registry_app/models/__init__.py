@@ -27,6 +27,7 @@ from registry_app.models.hand_over import HandOver, HandOverItem
 from registry_app.models.held_snapshot import HeldSnapshot
 from registry_app.models.idempotency_key import IdempotencyKey
 from registry_app.models.instance import Instance, InstancePolicy
+from registry_app.models.kept_count import KeptCount
 from registry_app.models.loop import DeclaredEndpoint, Loop, LoopConfirmation, LoopPolicy, LoopRun, LoopStep
 from registry_app.models.owner import Owner
 from registry_app.models.provider import PROVIDER_SECRETS, Provider
@@ -78,6 +79,7 @@ __all__ = [
     "IdempotencyKey",
     "Instance",
     "InstancePolicy",
+    "KeptCount",
     "Loop",
     "LoopConfirmation",
     "LoopPolicy",

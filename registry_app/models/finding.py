@@ -85,6 +85,11 @@ class Finding(models.Model):
         ordering = ("-severity", "-id")
         indexes = [
             models.Index(fields=["state", "-severity", "-id"], name="finding_open"),
+            models.Index(
+                fields=["-severity", "-id", "kind", "provider"],
+                name="finding_unresolved",
+                condition=~models.Q(state="resolved"),
+            ),
             models.Index(fields=["provider", "state", "kind"], name="finding_of_provider"),
             models.Index(fields=["provider", "name"], name="finding_of_name"),
         ]

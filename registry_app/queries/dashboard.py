@@ -1,10 +1,13 @@
-"""What needs attention, what there is, and what happened last: each in a query or two, bounded."""
+"""What needs attention, what there is, and what happened last, as far as the actor may read it: each in a
+query or two, bounded."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import Count, Q
 
+from registry_app.actor import Actor
 from registry_app.models import (
     PROVIDER_SECRETS,
     AuditEntry,
@@ -14,14 +17,16 @@ from registry_app.models import (
     HandOverItem,
     HeldDelete,
     HeldSnapshot,
+    KeptCount,
     OwnershipState,
     Provider,
     RecordEvent,
-    RecordSet,
     Transfer,
 )
 from registry_app.queries.freeze import FreezeState, compute_freeze_state
+from registry_app.queries.kept_count import count_by
 from registry_app.queries.provider import active_freezes, describe_freshness, providers_for_display
+from registry_app.queries.readable import readable
 from registry_app.queries.transfer import transfers_for_display
 
 _MOST = 10
@@ -61,43 +66,41 @@ class Dashboard:
     restored: int
 
 
-def fetch_dashboard(now: datetime) -> Dashboard:
-    """Everything the first page shows. Its cost does not depend on who looks."""
-    providers = list(providers_for_display()[:50])
-    total = Provider.objects.aggregate(total=Sum("record_set_count"))["total"] or 0
-    findings = _count_findings()
+def fetch_dashboard(actor: Actor, now: datetime) -> Dashboard:
+    """Everything the first page shows that the actor may read."""
+    providers = list(readable(actor, providers_for_display())[:50])
+    states = _count_states(actor)
+    findings = _count_findings(actor)
+    events = RecordEvent.objects.select_related("provider").defer(*PROVIDER_SECRETS)
     return Dashboard(
         attention=[
-            *_restored(),
-            *_held(),
-            *_held_deletes(),
-            *_unfinished_transfers(),
-            *_hand_overs(),
-            *_failing(),
+            *_restored(actor),
+            *_held(actor),
+            *_held_deletes(actor),
+            *_unfinished_transfers(actor),
+            *_hand_overs(actor),
+            *_failing(actor),
             *_errors(findings),
-            *_frozen(now),
+            *_frozen(actor, now),
         ],
-        states=count_states(total),
+        states=states,
         findings=findings,
-        record_sets=total,
+        record_sets=sum(amount for *_, amount in states),
         providers=[(provider, describe_freshness(provider, now)) for provider in providers],
-        transfers=list(transfers_for_display()[:_MOST]),
-        events=list(RecordEvent.objects.select_related("provider").defer(*PROVIDER_SECRETS)[:_MOST]),
-        audit=list(AuditEntry.objects.all()[:_MOST]),
+        transfers=list(readable(actor, transfers_for_display())[:_MOST]),
+        events=list(readable(actor, events)[:_MOST]),
+        audit=list(readable(actor, AuditEntry.objects.all())[:_MOST]),
         restored=sum(1 for provider in providers if provider.restored_at is not None),
     )
 
 
-def count_states(total: int) -> list[tuple[str, str, int]]:
-    """The few that are not owned are counted by their partial index; the owned are the rest."""
-    not_owned = RecordSet.objects.exclude(state=OwnershipState.OWNED).values_list("state")
-    counts: dict[str, int] = dict(not_owned.annotate(amount=Count("id")).order_by("state"))
-    counts[OwnershipState.OWNED] = max(total - sum(counts.values()), 0)
+def _count_states(actor: Actor) -> list[tuple[str, str, int]]:
+    counts = dict(count_by(actor, KeptCount.Noun.RECORD_SET, "state"))
     return [(str(state.value), str(state.label), counts.get(state.value, 0)) for state in OwnershipState]
 
 
-def _restored() -> list[Attention]:
-    rows = Provider.objects.filter(restored_at__isnull=False).values_list("pk", "name")
+def _restored(actor: Actor) -> list[Attention]:
+    rows = readable(actor, Provider.objects.filter(restored_at__isnull=False)).values_list("pk", "name")
     text = "nothing is sent to {} until its snapshot is accepted"
     return [
         Attention("bad", f"The database was restored: {text.format(name)}", "provider", pk)
@@ -105,17 +108,18 @@ def _restored() -> list[Attention]:
     ]
 
 
-def _held() -> list[Attention]:
-    rows = HeldSnapshot.objects.filter(status=HeldSnapshot.Status.OPEN).values_list("pk", "provider__name")
+def _held(actor: Actor) -> list[Attention]:
+    opened = readable(actor, HeldSnapshot.objects.filter(status=HeldSnapshot.Status.OPEN))
+    rows = opened.values_list("pk", "provider__name")
     return [
         Attention("bad", f"A snapshot of {name} is held: accept or reject it", "heldsnapshot", pk)
         for pk, name in rows[:_MOST]
     ]
 
 
-def _held_deletes() -> list[Attention]:
+def _held_deletes(actor: Actor) -> list[Attention]:
     """Each guard endpoint with deletes that wait, the most first."""
-    rows = HeldDelete.objects.filter(status=HeldDelete.Status.HELD).order_by()
+    rows = readable(actor, HeldDelete.objects.filter(status=HeldDelete.Status.HELD)).order_by()
     counted = rows.values_list("guard_endpoint_id", "guard_endpoint__slug").annotate(amount=Count("pk"))
     return [
         Attention(
@@ -127,14 +131,14 @@ def _held_deletes() -> list[Attention]:
     ]
 
 
-def _unfinished_transfers() -> list[Attention]:
+def _unfinished_transfers(actor: Actor) -> list[Attention]:
     texts = {
         Transfer.Status.NEEDS_OPERATOR: ("bad", "needs an operator"),
         Transfer.Status.REQUESTED: ("warn", "waits for approval"),
         Transfer.Status.SENDING: ("busy", "is being sent"),
         Transfer.Status.SENT: ("busy", "is being read back"),
     }
-    rows = Transfer.objects.filter(status__in=list(texts)).order_by("-status", "-id")
+    rows = readable(actor, Transfer.objects.filter(status__in=list(texts))).order_by("-status", "-id")
     lines = rows.values_list("pk", "status", "item_count", "provider__name")[:_MOST]
     found = [
         Attention(
@@ -148,13 +152,12 @@ def _unfinished_transfers() -> list[Attention]:
     return sorted(found, key=lambda line: ("bad", "warn", "busy").index(line.tone))
 
 
-def _hand_overs() -> list[Attention]:
+def _hand_overs(actor: Actor) -> list[Attention]:
     """Those that wait for approval, and those with names that cannot move."""
     state = HandOver.Status
     blocked = Q(items__state__in=(HandOverItem.State.BLOCKED, HandOverItem.State.FAILED))
-    rows = HandOver.objects.filter(status__in=(state.REQUESTED, state.RUNNING)).annotate(
-        stuck=Count("items", filter=blocked)
-    )
+    rows = readable(actor, HandOver.objects.filter(status__in=(state.REQUESTED, state.RUNNING)))
+    rows = rows.annotate(stuck=Count("items", filter=blocked))
     shown = rows.filter(Q(status=state.REQUESTED) | Q(stuck__gt=0)).order_by("-status", "-id")
     columns = ("pk", "status", "stuck", "from_owner__owner_id", "to_owner__owner_id", "provider__name")
     return [
@@ -173,8 +176,8 @@ def _count_stuck(number: int) -> str:
     return f"has {number} name{'s' if number > 1 else ''} that cannot move"
 
 
-def _failing() -> list[Attention]:
-    rows = Provider.objects.filter(is_enabled=True, status=Provider.Status.FAILING)
+def _failing(actor: Actor) -> list[Attention]:
+    rows = readable(actor, Provider.objects.filter(is_enabled=True, status=Provider.Status.FAILING))
     lines = rows.values_list("pk", "name", "consecutive_failures", "last_error_code")[:_MOST]
     return [
         Attention("bad", f"{name} fails ({code or 'no reason'}), {failures} times in a row", "provider", pk)
@@ -182,15 +185,19 @@ def _failing() -> list[Attention]:
     ]
 
 
-def _count_findings() -> list[tuple[str, str, int, int]]:
+def _count_findings(actor: Actor) -> list[tuple[str, str, int, int]]:
     """Kind, what it is called, its worst severity and how many are open; the worst first."""
-    rows = Finding.objects.filter(state=Finding.State.OPEN)
-    counted = rows.values_list("kind").annotate(worst=Max("severity"), amount=Count("id"))
+    noun, state = KeptCount.Noun.FINDING, Finding.State.OPEN
+    worst: dict[str, int] = {}
+    amounts: Counter[str] = Counter()
+    for kind, severity, amount in count_by(actor, noun, "type", "severity", state=state):
+        worst[kind] = max(severity, worst.get(kind, 0))
+        amounts[kind] += amount
     kinds = dict(Finding.Kind.choices)
-    return [
-        (kind, str(kinds.get(kind, kind)), worst, amount)
-        for kind, worst, amount in counted.order_by("-worst", "-amount", "kind")
-    ]
+    return sorted(
+        ((kind, str(kinds.get(kind, kind)), worst[kind], amount) for kind, amount in amounts.items()),
+        key=lambda line: (-line[2], -line[3], line[0]),
+    )
 
 
 def _errors(findings: list[tuple[str, str, int, int]]) -> list[Attention]:
@@ -202,8 +209,8 @@ def _errors(findings: list[tuple[str, str, int, int]]) -> list[Attention]:
     ]
 
 
-def _frozen(now: datetime) -> list[Attention]:
-    begun = active_freezes(now).filter(starts_at__lte=now)[:_MOST_BEGUN]
+def _frozen(actor: Actor, now: datetime) -> list[Attention]:
+    begun = readable(actor, active_freezes(now)).filter(starts_at__lte=now)[:_MOST_BEGUN]
     in_force = [each for each in begun if compute_freeze_state(each, now) is FreezeState.ACTIVE]
     return [
         Attention(

@@ -10,8 +10,8 @@ from django.db.models.functions import Coalesce
 
 from registry_app.clock import fetch_now
 from registry_app.metrics import MOST_PROVIDERS
-from registry_app.models import Finding, HeldDelete, Provider, Transfer
-from registry_app.queries.dashboard import count_states
+from registry_app.models import Finding, HeldDelete, KeptCount, OwnershipState, Provider, Transfer
+from registry_app.queries.kept_count import count_all_by
 from registry_app.queries.provider import build_free_query, due_providers
 
 _UNFINISHED = tuple(each for each in Transfer.OPEN_STATUSES if each != Transfer.Status.REQUESTED)
@@ -89,13 +89,12 @@ def _measure(row: Mapping[str, Any], now: datetime) -> ProviderMeasures:
 
 
 def _count_record_sets() -> dict[str, int]:
-    total = Provider.objects.aggregate(total=Sum("record_set_count"))["total"] or 0
-    return {state: amount for state, _, amount in count_states(total)}
+    counted = dict(count_all_by(KeptCount.Noun.RECORD_SET, "state"))
+    return {state.value: counted.get(state.value, 0) for state in OwnershipState}
 
 
 def _count_findings() -> list[tuple[str, str, int]]:
-    rows = Finding.objects.filter(state=Finding.State.OPEN).order_by().values_list("kind", "severity")
-    counted = rows.annotate(amount=Count("pk"))
+    counted = count_all_by(KeptCount.Noun.FINDING, "type", "severity", state=Finding.State.OPEN)
     return [(kind, Finding.Severity(severity).name.lower(), amount) for kind, severity, amount in counted]
 
 

@@ -1,4 +1,4 @@
-"""I1, I2, I4, I7, I14 and I20, as far as the rows of the mirror and its syncs show them."""
+"""I1, I2, I4, I7, I14, I20 and I25, as far as the rows of the mirror and its syncs show them."""
 
 from datetime import timedelta
 
@@ -8,6 +8,7 @@ from django.db.models import Count, F, Q
 from registry_app.clock import fetch_now
 from registry_app.models import OwnershipState, Provider, RecordSet, SyncRun
 from registry_app.queries.invariant import Invariant, Violation, first_of, violation_of
+from registry_app.queries.kept_count import find_wrong_counts
 
 _LATE_AFTER_INTERVALS = 2
 
@@ -116,4 +117,5 @@ MIRROR_INVARIANTS = (
     Invariant("I7", "every unfinished sync is picked up", find_abandoned_syncs),
     Invariant("I14", "at most one run holds the lease of a provider", find_double_leases),
     Invariant("I20", "every provider is synced when it is due", find_late_providers),
+    Invariant("I25", "the counts that pages show are those of the rows", find_wrong_counts),
 )

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from django.db.models import Count
-
-from registry_app.models import Owner, Provider, RecordSet
+from registry_app.actor import Actor
+from registry_app.models import KeptCount, Owner, Provider
+from registry_app.queries.kept_count import count_by
 
 # Latin letters and digits that are hard to tell apart in many fonts.
 _AMONG_LATIN = str.maketrans({"0": "o", "1": "l", "|": "l"})
@@ -22,24 +22,19 @@ class OwnerCount:
     record_sets: int
 
 
-def count_by_provider(owner_pks: Sequence[int]) -> dict[int, list[OwnerCount]]:
-    """The counts of these owners, by the owner's primary key; an owner with nothing is not in it."""
-    counted = (
-        RecordSet.objects.filter(owner__in=owner_pks)
-        .values_list("owner_id", "provider_id")
-        .annotate(amount=Count("id"))
-        .order_by("owner_id", "provider_id")
-    )
+def count_by_provider(actor: Actor, owner_pks: Sequence[int]) -> dict[int, list[OwnerCount]]:
+    """What these owners have that the actor may read, by the owner's primary key. An owner with nothing is
+    not in it."""
     counts: dict[int, list[OwnerCount]] = {}
-    for owner_pk, provider_pk, amount in counted:
-        if owner_pk is not None:
-            counts.setdefault(owner_pk, []).append(OwnerCount(provider_pk, amount))
+    noun = KeptCount.Noun.RECORD_SET
+    for owner, provider, amount in count_by(actor, noun, "owner_id", "provider_id", owner__in=owner_pks):
+        counts.setdefault(owner, []).append(OwnerCount(provider, amount))
     return counts
 
 
-def describe_owned(owner: Owner) -> str:
+def describe_owned(actor: Actor, owner: Owner) -> str:
     """How much an owner owns, such as `3 record sets (2 at blue-zone, 1 at green-zone)`; empty for none."""
-    counts = count_by_provider([owner.pk]).get(owner.pk, [])
+    counts = count_by_provider(actor, [owner.pk]).get(owner.pk, [])
     total = sum(count.record_sets for count in counts)
     if not total:
         return ""

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import BooleanField, Case, Count, Q, QuerySet, Value, When
+from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
 
 from providers.http.address import parse_provider_url
 from providers.http.errors import InvalidAddress
-from registry_app.models import PROVIDER_SECRETS, Finding, Freeze, HeldSnapshot, Provider, RecordSet, SyncRun
+from registry_app.actor import Actor
+from registry_app.models import PROVIDER_SECRETS, Finding, Freeze, HeldSnapshot, KeptCount, Provider, SyncRun
+from registry_app.queries.kept_count import count_by
+from registry_app.queries.readable import readable
 
 SILENT_INTERVALS = 5
 SHORTEST_SILENCE = timedelta(minutes=1)
@@ -159,19 +162,21 @@ def providers_for_display() -> QuerySet[Provider]:
     )
 
 
-def fetch_provider_page(provider: Provider, now: datetime) -> ProviderPage:
-    """What the page of one provider shows."""
+def fetch_provider_page(actor: Actor, provider: Provider, now: datetime) -> ProviderPage:
+    """What the page of one provider shows that the actor may read."""
     held = HeldSnapshot.objects.filter(
         provider=provider.pk, status__in=[HeldSnapshot.Status.OPEN, HeldSnapshot.Status.ACCEPTED]
     )
-    states = RecordSet.objects.filter(provider=provider.pk).values_list("state").annotate(amount=Count("id"))
+    states = count_by(actor, KeptCount.Noun.RECORD_SET, "state", provider=provider.pk)
+    syncs = SyncRun.objects.filter(provider=provider.pk)
+    freezes = active_freezes(now).filter(Q(provider=provider.pk) | Q(provider=None))
     findings = Finding.objects.filter(provider=provider.pk, state=Finding.State.OPEN)
     return ProviderPage(
-        syncs=list(SyncRun.objects.filter(provider=provider.pk)[:STRIP_LENGTH])[::-1],
-        held=held.defer("body").first(),
-        freezes=list(active_freezes(now).filter(Q(provider=provider.pk) | Q(provider=None))[:20]),
-        findings=list(findings[:20]),
-        states=dict(states.order_by("state")),
+        syncs=list(readable(actor, syncs)[:STRIP_LENGTH])[::-1],
+        held=readable(actor, held).defer("body").first(),
+        freezes=list(readable(actor, freezes)[:20]),
+        findings=list(readable(actor, findings)[:20]),
+        states=dict(states),
     )
 
 

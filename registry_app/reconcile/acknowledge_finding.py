@@ -10,6 +10,7 @@ from registry_app.errors import NotAllowed, StateMoved
 from registry_app.models import Finding
 from registry_app.queries.access import may_acknowledge
 from registry_app.reconcile.find_subject import find_finding
+from registry_app.reconcile.kept_counts import noting_changes
 
 
 def acknowledge_finding(
@@ -27,8 +28,9 @@ def acknowledge_finding(
             todo="Ask somebody with a grant to operate what it is about.",
         )
     before = {"state": finding.state, "muted_until": _format(finding.muted_until)}
-    unresolved = Finding.objects.filter(pk=finding.pk).exclude(state=Finding.State.RESOLVED)
-    with transaction.atomic():
+    rows = Finding.objects.filter(pk=finding.pk)
+    unresolved = rows.exclude(state=Finding.State.RESOLVED)
+    with transaction.atomic(), noting_changes(rows):
         if not unresolved.update(
             state=Finding.State.ACKNOWLEDGED, acknowledged_by=actor.name[:200], muted_until=muted_until
         ):

@@ -1,11 +1,12 @@
 """Deletes what is older than the retention settings, a thousand rows a transaction, for a limited time."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 
 from registry_app.clock import fetch_now
 from registry_app.models import (
@@ -21,6 +22,8 @@ from registry_app.models import (
     SnapshotIndexChunk,
     SyncRun,
 )
+from registry_app.queries.kept_count import COUNTED
+from registry_app.reconcile.kept_counts import noting_changes
 
 # A client that lost an answer asks again within minutes; by then nobody waits for it any more.
 _KEYS_KEPT = timedelta(days=2)
@@ -115,7 +118,9 @@ def _delete(old: models.QuerySet[models.Model], *, by: str = "pk", until: float 
     """
     deleted = 0
     while pks := list(old.order_by(by).values_list("pk", flat=True)[:_BATCH]):
-        old.model._default_manager.filter(pk__in=pks).delete()
+        gone = old.model._default_manager.filter(pk__in=pks)
+        with transaction.atomic(), noting_changes(gone) if old.model in COUNTED else nullcontext():
+            gone.delete()
         deleted += len(pks)
         if until is not None and monotonic() >= until:
             break

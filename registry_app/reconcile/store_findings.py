@@ -11,6 +11,7 @@ from django.db.models import Count, F
 
 from registry_app.models import Finding
 from registry_app.reconcile.findings.draft import FindingDraft, Kind
+from registry_app.reconcile.kept_counts import note_inserted, noting_changes
 from registry_app.reconcile.rows.bulk import Row, insert_rows, json_text, plain_text, stored_time, update_rows
 from registry_app.reconcile.rows.mirror_writes import Write, in_chunks
 
@@ -103,7 +104,7 @@ def iterate_finding_writes(
         yield Write(len(gone), partial(resolve_findings, gone, now))
     for new in in_chunks(difference.new.items(), _CHUNK):
         rows = [_inserted(provider_id, f, d, owner_keys, now) for f, d in new]
-        yield Write(len(rows), partial(insert_rows, Finding, _INSERTED, rows))
+        yield Write(len(rows), partial(_store_new, rows))
 
 
 def open_finding(
@@ -120,7 +121,7 @@ def open_finding(
         "",
     )
     if pk is None:
-        insert_rows(Finding, _INSERTED, [_inserted(provider_id, fingerprint, draft, owner_keys, now)])
+        _store_new([_inserted(provider_id, fingerprint, draft, owner_keys, now)])
     elif state == Finding.State.RESOLVED:
         _reopen([(pk, draft)], owner_keys, now)
     else:
@@ -129,16 +130,17 @@ def open_finding(
 
 def resolve_findings(pks: Sequence[int], now: datetime) -> None:
     """Mark findings as gone. Inside the caller's transaction."""
-    Finding.objects.filter(pk__among=pks).exclude(state=Finding.State.RESOLVED).update(
-        state=Finding.State.RESOLVED, resolved_at=now
-    )
+    if not pks:
+        return
+    rows = Finding.objects.filter(pk__among=pks)
+    with noting_changes(rows):
+        rows.exclude(state=Finding.State.RESOLVED).update(state=Finding.State.RESOLVED, resolved_at=now)
 
 
 def resolve_finding(fingerprint: bytes, now: datetime) -> None:
     """Mark one finding as gone, if it is there. Inside the caller's transaction."""
-    Finding.objects.filter(fingerprint=fingerprint).exclude(state=Finding.State.RESOLVED).update(
-        state=Finding.State.RESOLVED, resolved_at=now
-    )
+    unresolved = Finding.objects.filter(fingerprint=fingerprint).exclude(state=Finding.State.RESOLVED)
+    resolve_findings(list(unresolved.values_list("pk", flat=True)), now)
 
 
 def has_passing_findings(provider_id: int, now: datetime) -> bool:
@@ -226,6 +228,11 @@ def _inserted(
     )
 
 
+def _store_new(rows: Sequence[Row]) -> None:
+    insert_rows(Finding, _INSERTED, rows)
+    note_inserted(Finding, _INSERTED, rows)
+
+
 def _store_changed(
     changed: Sequence[tuple[int, FindingDraft]], *, owner_keys: Mapping[str, int], now: datetime
 ) -> None:
@@ -241,15 +248,18 @@ def _store_changed(
         )
         for pk, draft in changed
     ]
-    update_rows(Finding, _UPDATED, rows)
+    with noting_changes(Finding.objects.filter(pk__among=[pk for pk, _ in changed])):
+        update_rows(Finding, _UPDATED, rows)
 
 
 def _reopen(again: Sequence[tuple[int, FindingDraft]], owner_keys: Mapping[str, int], now: datetime) -> None:
     _store_changed(again, owner_keys=owner_keys, now=now)
-    resolved = Finding.objects.filter(pk__in=[pk for pk, _ in again], state=Finding.State.RESOLVED)
-    resolved.filter(muted_until__gt=now).update(
-        state=Finding.State.ACKNOWLEDGED, resolved_at=None, occurrences=F("occurrences") + 1
-    )
-    resolved.update(
-        state=Finding.State.OPEN, resolved_at=None, occurrences=F("occurrences") + 1, acknowledged_by=""
-    )
+    rows = Finding.objects.filter(pk__among=[pk for pk, _ in again])
+    resolved = rows.filter(state=Finding.State.RESOLVED)
+    with noting_changes(rows):
+        resolved.filter(muted_until__gt=now).update(
+            state=Finding.State.ACKNOWLEDGED, resolved_at=None, occurrences=F("occurrences") + 1
+        )
+        resolved.update(
+            state=Finding.State.OPEN, resolved_at=None, occurrences=F("occurrences") + 1, acknowledged_by=""
+        )

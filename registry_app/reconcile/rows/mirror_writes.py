@@ -10,6 +10,7 @@ from django.db import transaction
 
 from registry_app.crash_point import crash_point
 from registry_app.models import Claim, RecordEvent, RecordSet
+from registry_app.reconcile.kept_counts import keeping_counts, note_inserted, noting_changes
 from registry_app.reconcile.lease import Lease, raise_if_lost, renew_lease
 from registry_app.reconcile.rows import claim_rows, record_rows
 from registry_app.reconcile.rows.bulk import insert_rows, rows_per_transaction, update_rows
@@ -55,7 +56,9 @@ def iterate_claim_writes(rows: ClaimRowMaker) -> Iterator[Write]:
 
 
 def _store_created(rows: RowMaker, created: Sequence[int], *, with_history: bool) -> None:
-    insert_rows(RecordSet, record_rows.INSERTED_COLUMNS, [rows.inserted(index) for index in created])
+    inserted = [rows.inserted(index) for index in created]
+    insert_rows(RecordSet, record_rows.INSERTED_COLUMNS, inserted)
+    note_inserted(RecordSet, record_rows.INSERTED_COLUMNS, inserted)
     if with_history:
         insert_rows(RecordEvent, record_rows.EVENT_COLUMNS, [rows.appeared(index) for index in created])
 
@@ -70,7 +73,9 @@ def _store_changed(rows: RowMaker, changed: Sequence[tuple[int, int]]) -> None:
         else:
             others.append(rows.updated(pk, index))
     update_rows(RecordSet, record_rows.UPDATED_VALUE_COLUMNS, values)
-    update_rows(RecordSet, record_rows.UPDATED_COLUMNS, others)
+    if others:
+        with noting_changes(RecordSet.objects.filter(pk__among=[row[-1] for row in others])):
+            update_rows(RecordSet, record_rows.UPDATED_COLUMNS, others)
     insert_rows(RecordEvent, record_rows.EVENT_COLUMNS, events)
 
 
@@ -86,15 +91,20 @@ def _fetch_rows(pks: Sequence[int]) -> dict[int, KnownRow]:
 
 
 def _delete_claims(pks: Sequence[int]) -> None:
-    Claim.objects.filter(pk__among=pks).delete()
+    gone = Claim.objects.filter(pk__among=pks)
+    with noting_changes(gone):
+        gone.delete()
 
 
 def _store_changed_claims(rows: ClaimRowMaker, changed: Sequence[tuple[int, int]]) -> None:
-    update_rows(Claim, claim_rows.UPDATED_COLUMNS, [rows.updated(pk, index) for pk, index in changed])
+    with noting_changes(Claim.objects.filter(pk__among=[pk for pk, _ in changed])):
+        update_rows(Claim, claim_rows.UPDATED_COLUMNS, [rows.updated(pk, index) for pk, index in changed])
 
 
 def _store_created_claims(rows: ClaimRowMaker, created: Sequence[int]) -> None:
-    insert_rows(Claim, claim_rows.INSERTED_COLUMNS, [rows.inserted(index) for index in created])
+    inserted = [rows.inserted(index) for index in created]
+    insert_rows(Claim, claim_rows.INSERTED_COLUMNS, inserted)
+    note_inserted(Claim, claim_rows.INSERTED_COLUMNS, inserted)
 
 
 def store_in_slices(
@@ -108,13 +118,13 @@ def store_in_slices(
     waiting: list[Write] = []
     for write in writes:
         if waiting and sum(w.rows for w in waiting) + write.rows > rows_per_transaction:
-            with transaction.atomic():
+            with transaction.atomic(), keeping_counts():
                 lease = renew_lease(lease)
                 _store_all(waiting)
             crash_point("sync.between_slices")
             waiting = []
         waiting.append(write)
-    with transaction.atomic():
+    with transaction.atomic(), keeping_counts():
         raise_if_lost(lease)
         _store_all(waiting)
         close()

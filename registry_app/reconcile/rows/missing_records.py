@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from registry_app.models import RecordEvent, RecordSet
+from registry_app.reconcile.kept_counts import noting_changes
 from registry_app.reconcile.lease import Lease, raise_if_lost
 from registry_app.reconcile.rows.bulk import insert_rows
 from registry_app.reconcile.rows.record_rows import EVENT_COLUMNS, KnownRow, build_event, read_known_rows
@@ -44,7 +45,9 @@ def purge_missing(lease: Lease, run_id: int, now: datetime) -> int:
         with transaction.atomic():
             raise_if_lost(lease)
             insert_rows(RecordEvent, EVENT_COLUMNS, events)
-            RecordSet.objects.filter(pk__in=[row.pk for row in rows]).delete()
+            gone = RecordSet.objects.filter(pk__in=[row.pk for row in rows])
+            with noting_changes(gone):
+                gone.delete()
         purged += len(rows)
     return purged
 

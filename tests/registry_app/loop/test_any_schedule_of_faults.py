@@ -11,6 +11,7 @@ from registry_app.audit import verify_audit
 from registry_app.loop.finish_run import finish_loop_run
 from registry_app.loop.run_loop import run_loop
 from registry_app.models import DeclaredEndpoint, Loop, LoopRun, Owner
+from registry_app.queries.kept_count import find_wrong_counts
 from registry_app.queries.loop import due_loops, unfinished_loop_runs
 from registry_app.queries.write_invariants import LOOP_INVARIANTS
 from tests.depth import LOOP_SCHEDULES
@@ -89,6 +90,7 @@ def test_all_ends_as_wanted_and_nobody_elses_record_sets_moved(
         assert {name: each.targets[0] for (name, kind), each in found.items() if kind == "A"} == wish
         assert {name for name, kind in found if kind == "TXT"} == {f"a-{name}" for name in wish}
         assert [invariant.id for invariant in LOOP_INVARIANTS if invariant.find() is not None] == []
+        assert find_wrong_counts() is None
         assert verify_audit() is None
     _forget()
 

@@ -12,6 +12,7 @@ from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.audit import verify_audit
 from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.models import Transfer, TransferItem
+from registry_app.queries.kept_count import find_wrong_counts
 from registry_app.queries.write_invariants import TRANSFER_INVARIANTS
 from tests.registry_app.transfer.recording import RecordingProvider
 from tests.registry_app.transfer.world import World
@@ -34,6 +35,7 @@ def check_all_holds(world: World, reference: RecordingProvider, transfer: Transf
     _check_nothing_is_held(world, transfer)
     assert verify_audit() is None
     assert [each.id for each in TRANSFER_INVARIANTS if each.find() is not None] == []
+    assert find_wrong_counts() is None
 
 
 def _check_all_that_was_seen_was_stored(reference: RecordingProvider, transfer: Transfer) -> None:
