@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from bench import export, fleet, guard, plan, rfc2136, route53, serve, sync, transfer
+from bench import export, fleet, guard, pages, plan, rfc2136, route53, serve, sync, transfer
 from bench.figures import Report, format_header
 
 _SMALL = 100_000
@@ -30,6 +30,7 @@ def list_measurements(size: int) -> list[tuple[Sequence[str], _Measure]]:
         (sync.NAMES, lambda report, rounds: sync.measure_syncs(size, report, rounds)),
         (transfer.NAMES, transfer.measure_transfer),
         (export.NAMES, lambda report, rounds: export.measure_export(size, report, rounds)),
+        (pages.NAMES, lambda report, rounds: pages.measure_pages(size, report, rounds)),
         (fleet.NAMES, fleet.measure_fleet),
         (plan.NAMES, lambda report, rounds: plan.measure_plan(small, report, rounds)),
         (serve.NAMES, lambda report, rounds: serve.measure_serve(small, report, rounds)),

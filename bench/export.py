@@ -21,15 +21,16 @@ NAMES = ("export-ndjson", "export-csv", "export-memory")
 _SMALL = 100
 _SLICE = 1_000
 _MOST_MEMORY = 64 * 1024 * 1024
-_COLUMNS = (
+COLUMNS = (
     "r.id, p.id, p.name, r.name, r.record_type, r.set_identifier, r.targets, r.ttl, r.provider_specific, "
     "r.state, o.owner_id, r.resource, CAST(r.first_seen_at AS text), CAST(r.changed_at AS text), "
     "CAST(r.missing_since AS text)"
 )
-_STATEMENT = (
-    f"SELECT {_COLUMNS} FROM registry_app_recordset r JOIN registry_app_provider p ON p.id = r.provider_id "
-    "LEFT JOIN registry_app_owner o ON o.id = r.owner_id ORDER BY r.name, r.id"
+TABLES = (
+    "registry_app_recordset r JOIN registry_app_provider p ON p.id = r.provider_id "
+    "LEFT JOIN registry_app_owner o ON o.id = r.owner_id"
 )
+_STATEMENT = f"SELECT {COLUMNS} FROM {TABLES} ORDER BY r.name, r.id"
 
 
 class ExportFigures(NamedTuple):
@@ -101,10 +102,11 @@ def _encode(connection: Any) -> Iterator[bytes]:
     with closing(raw.cursor(name="floor") if is_postgresql else raw.cursor()) as cursor:
         cursor.execute(_STATEMENT)
         while rows := cursor.fetchmany(_SLICE):
-            yield encoder.encode_lines([_build(row) for row in rows])
+            yield encoder.encode_lines([build_row(row) for row in rows])
 
 
-def _build(row: Any) -> dict[str, Any]:
+def build_row(row: Any) -> dict[str, Any]:
+    """A row of COLUMNS as the API shows it."""
     return {
         "id": row[0],
         "provider": {"id": row[1], "name": row[2]},
