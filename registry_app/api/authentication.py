@@ -55,8 +55,8 @@ def _find_token(text: str) -> ApiToken:
     if parts is None:
         raise _unknown_token()
     public_id, secret = parts
-    tokens = ApiToken.objects.select_related("user").prefetch_related("owners")
-    token = tokens.filter(public_id=public_id).first()
+    # Its owners are read where it is narrowed to some.
+    token = ApiToken.objects.select_related("user").filter(public_id=public_id).order_by().first()
     stored = _NO_HASH if token is None else token.secret_hash
     is_right = hmac.compare_digest(stored, compute_secret_hash(secret))
     if token is None or not is_right or not _is_alive(token):

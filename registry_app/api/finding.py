@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -163,6 +163,8 @@ class FindingParameters(StrictSerializer):
 class FindingAnswer(RowSerializer[Finding]):
     """A finding and, where there is one, the request that would settle it."""
 
+    computed: ClassVar = {"severity": "severity", "suggestion": "suggestion"}
+
     provider = ProviderReference(allow_null=True)
     owner = OwnerIdField(read_only=True, allow_null=True)
     severity = serializers.SerializerMethodField()
@@ -228,6 +230,22 @@ class FindingViews(NounViewSet):
 
     def find_context(self, rows: Sequence[Finding]) -> dict[str, Any]:
         return {"named": fetch_named(rows)}
+
+    def compute(self, shown: Sequence[dict[str, Any]]) -> None:
+        findings = [
+            Finding(
+                pk=row["id"],
+                kind=row["kind"],
+                provider_id=row["provider"] and row["provider"]["id"],
+                suggestion=row["suggestion"],
+                details=row["details"],
+            )
+            for row in shown
+        ]
+        named = fetch_named(findings)
+        for row, finding in zip(shown, findings, strict=True):
+            row["severity"] = Finding.Severity(row["severity"]).label.lower()
+            row["suggestion"] = build_suggestion(finding, named)
 
     @post_action(AcknowledgementBody, FindingAnswer)
     def acknowledge(self, body: dict[str, Any], pk: int) -> None:

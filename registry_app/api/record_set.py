@@ -1,7 +1,7 @@
 """Record sets: the mirror, read only."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -68,6 +68,8 @@ class LooksLike:
 
 class RecordSetAnswer(LooksLike, RowSerializer[RecordSet]):
     """A record set and its owner."""
+
+    computed: ClassVar = {"owner_looks_like": "owner__owner_id"}
 
     provider = ProviderReference()
     owner = OwnerIdField(read_only=True, allow_null=True)
@@ -206,6 +208,11 @@ class RecordSetViews(NounViewSet):
 
     def find_context(self, rows: Sequence[RecordSet | Claim]) -> dict[str, Any]:
         return {"look_alikes": find_look_alikes(row.owner.owner_id for row in rows if row.owner)}
+
+    def compute(self, shown: Sequence[dict[str, Any]]) -> None:
+        found = find_look_alikes(row["owner"] for row in shown if row["owner"])
+        for row in shown:
+            row["owner_looks_like"] = found.get(row["owner"])
 
     def read_exported(self, rows: Any) -> Iterator[list[RecordSetRow]]:
         return iterate_record_set_rows(rows, self.keyset)

@@ -37,6 +37,7 @@ from registry_app.api.request import (
     read_body,
     read_parameters,
 )
+from registry_app.api.row_shape import find_shape
 from registry_app.api.schema import STREAMED, NounSchema, known_parameters
 from registry_app.errors import InvalidRequest, NotAllowed, NotFound, StateMoved
 from registry_app.queries.access import may_read
@@ -162,10 +163,23 @@ class NounViewSet(Exports, DryRuns, GenericViewSet[Any]):
         """The serializer context for these rows, read once for all of them."""
         return {}
 
-    def answer_page(self, rows: Any, shape: type[serializers.BaseSerializer[Any]] | None = None) -> Response:
-        """One page of `rows`, each as the noun is shown, or in another shape."""
-        page = self.paginate_queryset(rows) or []
-        shown = self.show_all(page) if shape is None else shape(page, many=True).data
+    def compute(self, shown: Sequence[dict[str, Any]]) -> None:
+        """Put what the serializer names in `computed` into the rows of a page, where the columns are."""
+
+    def answer_page(
+        self, rows: Any, serializer: type[serializers.BaseSerializer[Any]] | None = None
+    ) -> Response:
+        """One page of `rows`, each as the noun is shown, or by another serializer."""
+        shape = find_shape(serializer or self.get_serializer_class())
+        shown: Any
+        if shape is not None:
+            shown = self.paginator.paginate_values(rows, self.request, self.keyset, shape)
+            if serializer is None:
+                self.compute(shown)
+        elif serializer is None:
+            shown = self.show_all(self.paginate_queryset(rows) or [])
+        else:
+            shown = serializer(self.paginate_queryset(rows) or [], many=True).data
         return self.get_paginated_response(shown)
 
     def show(self, row: Any) -> dict[str, Any]:

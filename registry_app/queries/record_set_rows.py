@@ -81,7 +81,7 @@ def iterate_record_set_rows(rows: QuerySet[RecordSet], keyset: Keyset) -> Iterat
             return
 
 
-class _Moments(dict[str | None, str | None]):
+class Moments(dict[str | None, str | None]):
     """Times as they are shown, by their text in the database. All changes of a sync have one time."""
 
     def __missing__(self, text: str | None) -> str | None:
@@ -95,7 +95,7 @@ class _Known:
     """The providers and owners that rows name, each read once: there are few of them. And the times."""
 
     def __init__(self) -> None:
-        self.moments = _Moments()
+        self.moments = Moments()
         self.providers: dict[int, dict[str, Any]] = {}
         # Owner id, and the registered one that it looks like.
         self.owners: dict[int | None, tuple[str | None, str | None]] = {None: (None, None)}
