@@ -108,7 +108,7 @@ class KeysetPagination(BasePagination):
             rows += (found if shape is None else shape.select(found, keyset))[: limit + 1 - len(rows)]
         if len(rows) > limit:
             last = rows[limit - 1]
-            place = position_of(last, keyset) if shape is None else shape.position_of(last)
+            place = position_of(last, keyset) if shape is None else shape.position_of(last, keyset)
             self.next_cursor = build_cursor(keyset, place)
             self.next_address = _replace_cursor(request, self.next_cursor)
         return rows[:limit]

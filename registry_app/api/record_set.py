@@ -23,7 +23,7 @@ from registry_app.api.fields import (
 )
 from registry_app.api.request import StrictSerializer
 from registry_app.api.view_set import NounViewSet, describe
-from registry_app.models import Claim, OwnershipState, RecordEvent, RecordSet
+from registry_app.models import Claim, Owner, OwnershipState, RecordEvent, RecordSet
 from registry_app.queries.keyset import BY_NAME, Keyset
 from registry_app.queries.owner import find_look_alikes
 from registry_app.queries.readable import readable
@@ -69,7 +69,7 @@ class LooksLike:
 class RecordSetAnswer(LooksLike, RowSerializer[RecordSet]):
     """A record set and its owner."""
 
-    computed: ClassVar = {"owner_looks_like": "owner__owner_id"}
+    computed: ClassVar = {"owner_looks_like": "owner__status"}
 
     provider = ProviderReference()
     owner = OwnerIdField(read_only=True, allow_null=True)
@@ -210,7 +210,8 @@ class RecordSetViews(NounViewSet):
         return {"look_alikes": find_look_alikes(row.owner.owner_id for row in rows if row.owner)}
 
     def compute(self, shown: Sequence[dict[str, Any]]) -> None:
-        found = find_look_alikes(row["owner"] for row in shown if row["owner"])
+        registered = (None, Owner.Status.REGISTERED)
+        found = find_look_alikes(row["owner"] for row in shown if row["owner_looks_like"] not in registered)
         for row in shown:
             row["owner_looks_like"] = found.get(row["owner"])
 

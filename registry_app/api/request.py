@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
+from functools import cache
 from typing import IO, Any, ClassVar
 from uuid import UUID
 
@@ -120,6 +121,16 @@ def bad_parameters(fields: dict[str, list[str]]) -> InvalidParameter:
 def read_parameters(shape: type[serializers.BaseSerializer[Any]], parameters: QueryDict) -> dict[str, Any]:
     """The filters of the query string as `shape` has them. Raises InvalidParameter."""
     filters = {name: value for name, value in parameters.items() if name not in _PAGE_PARAMETERS}
+    return _read_filters(shape, filters) if filters else dict(_read_none(shape))
+
+
+@cache
+def _read_none(shape: type[serializers.BaseSerializer[Any]]) -> dict[str, Any]:
+    """The filters of an empty query string: most lists are asked for without any."""
+    return _read_filters(shape, {})
+
+
+def _read_filters(shape: type[serializers.BaseSerializer[Any]], filters: Mapping[str, Any]) -> dict[str, Any]:
     serializer = shape(data=filters)
     try:
         serializer.is_valid(raise_exception=True)

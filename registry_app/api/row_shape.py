@@ -52,17 +52,21 @@ class RowShape:
 
     def __init__(self, shape: serializers.ModelSerializer[Any]) -> None:
         """Raises _NoShape."""
-        self._columns: list[tuple[str, models.Field[Any, Any]]] = []
+        self._places: dict[str, int] = {}
+        self._columns: list[str | Cast] = []
         self._entries = self._read(shape, shape.Meta.model, "")
 
     def select(self, rows: models.QuerySet[Any], keyset: Keyset) -> models.QuerySet[Any]:
-        """These rows as values: the columns of the shape, then those of the keyset."""
-        columns = [_select(path, field) for path, field in self._columns]
-        return rows.prefetch_related(None).values_list(*columns, *(models.F(name) for name in keyset.columns))
+        """These rows as values: the columns of the shape, then those of the keyset that it lacks."""
+        more = (name for name in keyset.columns if name not in self._places)
+        return rows.prefetch_related(None).values_list(*self._columns, *more)
 
-    def position_of(self, row: Sequence[Any]) -> tuple[Any, ...]:
+    def position_of(self, row: Sequence[Any], keyset: Keyset) -> tuple[Any, ...]:
         """Where a selected row is in the order of its keyset."""
-        return tuple(row[len(self._columns) :])
+        more = iter(row[len(self._columns) :])
+        return tuple(
+            row[self._places[name]] if name in self._places else next(more) for name in keyset.columns
+        )
 
     def show(self, rows: Sequence[Sequence[Any]]) -> list[Shown]:
         """Selected rows as the serializer would show them, but for what is computed."""
@@ -108,8 +112,13 @@ class RowShape:
     def _take(self, name: str, model: type[models.Model], path: str, source: str) -> _Entry:
         *relations, column = source.split("__")
         field = _find_column(_follow(model, "__".join(relations)), column)
-        self._columns.append((f"{path}{source}", field))
-        return _Entry(name, len(self._columns) - 1, _find_conversion(field))
+        place = f"{path}{source}"
+        if place not in self._places:
+            self._places[place] = len(self._columns)
+            # As text they are read in a fifth of the time.
+            is_text = isinstance(field, models.JSONField | models.DateTimeField)
+            self._columns.append(Cast(place, models.TextField()) if is_text else place)
+        return _Entry(name, self._places[place], _find_conversion(field))
 
 
 @cache
@@ -146,12 +155,6 @@ def _is_optional(model: type[models.Model], source: str) -> bool:
         _find_column(_follow(model, "__".join(relations[:place])), name).null
         for place, name in enumerate(relations)
     )
-
-
-def _select(path: str, field: "models.Field[Any, Any]") -> models.F | Cast:
-    # As text they are read in a fifth of the time.
-    is_text = isinstance(field, models.JSONField | models.DateTimeField)
-    return Cast(path, models.TextField()) if is_text else models.F(path)
 
 
 def _find_conversion(field: "models.Field[Any, Any]") -> _Convert | None:
