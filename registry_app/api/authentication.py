@@ -19,6 +19,7 @@ from registry_app.errors import NotAllowed
 from registry_app.inventory.token import compute_secret_hash, parse_token_text
 from registry_app.models import ApiToken
 from registry_app.queries.rate import count_request, name_address
+from registry_app.queries.token import fetch_token
 
 _SCHEME = "bearer"
 # One write a minute is enough to see whether a token is in use, and keeps reads from being writes.
@@ -55,8 +56,7 @@ def _find_token(text: str) -> ApiToken:
     if parts is None:
         raise _unknown_token()
     public_id, secret = parts
-    # Its owners are read where it is narrowed to some.
-    token = ApiToken.objects.select_related("user").filter(public_id=public_id).order_by().first()
+    token = fetch_token(public_id)
     stored = _NO_HASH if token is None else token.secret_hash
     is_right = hmac.compare_digest(stored, compute_secret_hash(secret))
     if token is None or not is_right or not _is_alive(token):

@@ -104,8 +104,8 @@ class KeysetPagination(BasePagination):
         for each in lists:
             if not isinstance(each, models.QuerySet):
                 raise TypeError("Only rows of the database have a keyset.")
-            found = slice_after(each, keyset, position)
-            rows += (found if shape is None else shape.select(found, keyset))[: limit + 1 - len(rows)]
+            found = slice_after(each, keyset, position)[: limit + 1 - len(rows)]
+            rows += found if shape is None else shape.fetch(found, keyset)
         if len(rows) > limit:
             last = rows[limit - 1]
             place = position_of(last, keyset) if shape is None else shape.position_of(last, keyset)

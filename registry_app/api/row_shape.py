@@ -5,17 +5,18 @@ column nor named in `computed`, there is none, and the serializer shows the rows
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from datetime import UTC, datetime
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import msgspec
 from django.db import models
-from django.db.models.functions import Cast
 from rest_framework import serializers
 
 from registry_app.models import EncryptedTextField
 from registry_app.queries.keyset import Keyset
-from registry_app.queries.record_set_rows import Moments
+from registry_app.queries.record_set_rows import fetch_as_stored, format_moment
 
 Serializer = type[serializers.BaseSerializer[Any]]
 Shown = dict[str, Any]
@@ -53,13 +54,13 @@ class RowShape:
     def __init__(self, shape: serializers.ModelSerializer[Any]) -> None:
         """Raises _NoShape."""
         self._places: dict[str, int] = {}
-        self._columns: list[str | Cast] = []
+        self._columns: list[str] = []
         self._entries = self._read(shape, shape.Meta.model, "")
 
-    def select(self, rows: models.QuerySet[Any], keyset: Keyset) -> models.QuerySet[Any]:
+    def fetch(self, rows: models.QuerySet[Any], keyset: Keyset) -> list[Sequence[Any]]:
         """These rows as values: the columns of the shape, then those of the keyset that it lacks."""
         more = (name for name in keyset.columns if name not in self._places)
-        return rows.prefetch_related(None).values_list(*self._columns, *more)
+        return fetch_as_stored(rows.prefetch_related(None).values_list(*self._columns, *more))
 
     def position_of(self, row: Sequence[Any], keyset: Keyset) -> tuple[Any, ...]:
         """Where a selected row is in the order of its keyset."""
@@ -115,9 +116,7 @@ class RowShape:
         place = f"{path}{source}"
         if place not in self._places:
             self._places[place] = len(self._columns)
-            # As text they are read in a fifth of the time.
-            is_text = isinstance(field, models.JSONField | models.DateTimeField)
-            self._columns.append(Cast(place, models.TextField()) if is_text else place)
+            self._columns.append(place)
         return _Entry(name, self._places[place], _find_conversion(field))
 
 
@@ -159,11 +158,13 @@ def _is_optional(model: type[models.Model], source: str) -> bool:
 
 def _find_conversion(field: "models.Field[Any, Any]") -> _Convert | None:
     if isinstance(field, models.DateTimeField):
-        return Moments().__getitem__
+        return _format_moment
     if isinstance(field, models.JSONField):
         return _read_json
     if isinstance(field, models.UUIDField):
-        return _read_text
+        return _format_uuid
+    if isinstance(field, models.BooleanField):
+        return _read_boolean
     if isinstance(field, models.BinaryField | EncryptedTextField):
         raise _NoShape
     return None
@@ -186,5 +187,17 @@ def _read_json(text: str | None) -> Any:
     return None if text is None else _parse_json(text)
 
 
-def _read_text(value: Any) -> str | None:
-    return None if value is None else str(value)
+# All changes of a sync have one time.
+@lru_cache(maxsize=1_000)
+def _format_moment(value: datetime | str | None) -> str | None:
+    if value is None or isinstance(value, str):  # as SQLite has it
+        return None if value is None else format_moment(value)
+    return value.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+
+
+def _format_uuid(value: UUID | str | None) -> str | None:
+    return None if value is None else str(UUID(value) if isinstance(value, str) else value)
+
+
+def _read_boolean(value: int | None) -> bool | None:
+    return None if value is None else bool(value)

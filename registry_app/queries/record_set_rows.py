@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+from django.core.exceptions import EmptyResultSet
 from django.db import connections
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
@@ -68,7 +69,7 @@ def iterate_record_set_rows(rows: QuerySet[RecordSet], keyset: Keyset) -> Iterat
     place = [columns.index(column) for column in keyset.columns]
     position = None
     while True:
-        found = _fetch(slice_after(rows, keyset, position).values_list(*columns)[:_SLICE])
+        found = fetch_as_stored(slice_after(rows, keyset, position).values_list(*columns)[:_SLICE])
         if found:
             known.learn(found)
             position = tuple(found[-1][each] for each in place)
@@ -81,7 +82,7 @@ def iterate_record_set_rows(rows: QuerySet[RecordSet], keyset: Keyset) -> Iterat
             return
 
 
-class Moments(dict[str | None, str | None]):
+class _Moments(dict[str | None, str | None]):
     """Times as they are shown, by their text in the database. All changes of a sync have one time."""
 
     def __missing__(self, text: str | None) -> str | None:
@@ -95,7 +96,7 @@ class _Known:
     """The providers and owners that rows name, each read once: there are few of them. And the times."""
 
     def __init__(self) -> None:
-        self.moments = Moments()
+        self.moments = _Moments()
         self.providers: dict[int, dict[str, Any]] = {}
         # Owner id, and the registered one that it looks like.
         self.owners: dict[int | None, tuple[str | None, str | None]] = {None: (None, None)}
@@ -150,9 +151,12 @@ class _Known:
         ]
 
 
-def _fetch(rows: QuerySet[Any, Any]) -> list[Any]:
+def fetch_as_stored(rows: QuerySet[Any, Any]) -> list[Any]:
     """The rows as the driver has them, without the conversions of the fields."""
-    statement, parameters = rows.query.get_compiler(rows.db).as_sql()
+    try:
+        statement, parameters = rows.query.get_compiler(rows.db).as_sql()
+    except EmptyResultSet:  # a condition that nothing fits
+        return []
     with connections[rows.db].cursor() as cursor:
         cursor.execute(statement, parameters)
         return list(cursor.fetchall())
