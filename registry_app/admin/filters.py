@@ -137,8 +137,9 @@ class RowFilter(ListFilter):
         return self._filter_by_name(queryset, self.typed)
 
     def _filter_by_name(self, queryset: QuerySet[Any], name: str) -> QuerySet[Any]:
-        named = self.known.filter(**{self.label_column: name})
-        return queryset.filter(**{f"{self.column}__in": named.values("pk")})
+        # Read first: which index helps depends on which row it is.
+        named = list(self.known.filter(**{self.label_column: name}).values_list("pk", flat=True))
+        return queryset.filter(**{f"{self.column}__in": named})
 
 
 def build_text_filter(

@@ -116,6 +116,11 @@ class FilteredList(ChangeList):
             (label, f"{address}?{urlencode({'format': name, **filters})}") for label, name in _EXPORT_FORMATS
         ]
 
+    def get_queryset(self, request: HttpRequest, **options: Any) -> QuerySet[Any]:
+        page: Any = self.model_admin
+        rows: QuerySet[Any] = page.prepare(super().get_queryset(request, **options))
+        return rows
+
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         # The theme shows both beside the title where they differ; ours are counted up to a limit only.
@@ -183,6 +188,10 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
         if not isinstance(related, tuple):
             return rows
         return rows.select_related(*related).defer(*(PROVIDER_SECRETS if "provider" in related else ()))
+
+    def prepare(self, rows: QuerySet[Row]) -> QuerySet[Row]:
+        """The same rows, when all filters are known."""
+        return rows
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return FilteredList

@@ -31,6 +31,7 @@ from registry_app.queries.named_row import build_prefix_query, build_suffix_quer
 from registry_app.queries.owner import find_look_alikes
 from registry_app.queries.provider import describe_freshness
 from registry_app.queries.record_set import fetch_record_set_page
+from registry_app.queries.record_set_index import choose_index
 from registry_app.transfer.plan.transfer_request import Selection
 
 _Answer = HttpResponseRedirect | None
@@ -101,6 +102,9 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
     )
     ttl_shown = column("TTL", lambda row: str(row.ttl) if row.ttl else NOTHING)
     provider_shown = column("provider", lambda row: link_to(row.provider))
+
+    def prepare(self, rows: QuerySet[RecordSet]) -> QuerySet[RecordSet]:
+        return choose_index(rows)
 
     def owners_of(self, row: RecordSet) -> tuple[Owner | None]:
         return (row.owner,)

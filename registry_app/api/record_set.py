@@ -28,6 +28,7 @@ from registry_app.queries.keyset import BY_NAME, Keyset
 from registry_app.queries.owner import find_look_alikes
 from registry_app.queries.readable import readable
 from registry_app.queries.record_set import RecordSetFilter, fetch_record_set_page, filter_record_sets
+from registry_app.queries.record_set_index import choose_index
 from registry_app.queries.record_set_rows import RecordSetRow, iterate_record_set_rows
 
 _LOOKS_LIKE = "The registered owner id for which the owner, which nobody registered, may be taken."
@@ -204,7 +205,7 @@ class RecordSetViews(NounViewSet):
             updated_since=values.get("updated_since"),
             is_missing=values.get("missing"),
         )
-        return with_provider(filter_record_sets(queryset, wanted).select_related("owner"))
+        return choose_index(filter_record_sets(queryset, wanted))
 
     def find_context(self, rows: Sequence[RecordSet | Claim]) -> dict[str, Any]:
         return {"look_alikes": find_look_alikes(row.owner.owner_id for row in rows if row.owner)}
