@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Min, Sum
+from django.db.models import Count, F, Min
 from django.db.models.functions import Coalesce
 
 from registry_app.clock import fetch_now
