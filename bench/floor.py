@@ -62,7 +62,10 @@ def _insert_rows(cursor: Any, path: Path) -> float:
     with sqlite3.connect(path) as target:
         target.execute("PRAGMA journal_mode=WAL")
         for table in TABLES:
-            cursor.execute("SELECT sql FROM sqlite_master WHERE tbl_name = %s AND sql IS NOT NULL", [table])
+            cursor.execute(
+                "SELECT sql FROM sqlite_master WHERE tbl_name = %s AND sql IS NOT NULL AND type <> 'trigger'",
+                [table],
+            )
             for (statement,) in cursor.fetchall():
                 target.execute(statement)
             cursor.execute(f"SELECT * FROM {table}")

@@ -27,6 +27,7 @@ from registry_app.queries.transfer import due_transfers
 from registry_app.queries.transfer_items import providers_with_late_arrivals
 from registry_app.reconcile import clock_check
 from registry_app.reconcile import note_instances as noting
+from registry_app.reconcile import search_index as searching
 from registry_app.reconcile.contention import check as contending
 from registry_app.reconcile.purge_history import purge_deleted_providers, purge_history
 from registry_app.reconcile.sweep import mark_abandoned_runs, note_duplicate_providers, note_silent_providers
@@ -61,6 +62,8 @@ def tick() -> None:
         advance_hand_over.apply_async((hand_over_id,), expires=TASK_EXPIRES_SECONDS)
     for loop_id in due_loops():
         run_loop.apply_async((loop_id,), expires=TASK_EXPIRES_SECONDS)
+    if searching.is_behind():
+        index_record_sets.apply_async(expires=TASK_EXPIRES_SECONDS)
 
 
 @shared_task
@@ -149,6 +152,12 @@ def check_contention(provider_id: int) -> None:
     with the instances behind the guard there."""
     contending.check_contention(provider_id)
     noting.note_instances(provider_id)
+
+
+@shared_task
+def index_record_sets() -> None:
+    """Bring the index of searches up to date, where the database does not do it by itself."""
+    searching.index_waiting()
 
 
 @shared_task

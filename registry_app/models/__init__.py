@@ -25,6 +25,7 @@ from registry_app.models.guard_decision import (
 from registry_app.models.guard_endpoint import DesiredEndpoint, DesiredSet, GuardEndpoint
 from registry_app.models.hand_over import HandOver, HandOverItem
 from registry_app.models.held_snapshot import HeldSnapshot
+from registry_app.models.holds import Holds
 from registry_app.models.idempotency_key import IdempotencyKey
 from registry_app.models.instance import Instance, InstancePolicy
 from registry_app.models.kept_count import KeptCount
@@ -76,6 +77,7 @@ __all__ = [
     "HandOverItem",
     "HeldDelete",
     "HeldSnapshot",
+    "Holds",
     "IdempotencyKey",
     "Instance",
     "InstancePolicy",
