@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from registry_app.admin.fields import NAME_OF, build_search_address, build_suggestions, is_id, suggest
 from registry_app.queries.actor import actor_of
 from registry_app.queries.readable import readable
+from registry_app.queries.search import explain_unsearchable
 
 
 class ListFilter(SimpleListFilter):
@@ -49,6 +50,25 @@ class TextFilter(ListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(self.narrow(self.typed)) if self.typed else queryset
+
+
+class SearchFilter(TextFilter):
+    """A text that is found in any place, under the same name in each list, on the search page and in the
+    API."""
+
+    title = "search"
+    parameter_name = "q"
+    search: ClassVar[Callable[..., QuerySet[Any]]]
+
+    @property
+    def problem(self) -> str:
+        """Why nothing is searched for."""
+        return explain_unsearchable(self.typed) if self.typed else ""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not self.typed:
+            return queryset
+        return queryset.none() if self.problem else self.search(queryset, self.typed)
 
 
 class ChoiceFilter(ListFilter):
@@ -148,6 +168,11 @@ def build_text_filter(
     """A filter class that one types into; `narrow` makes a condition of the text."""
     values = {"title": title, "parameter_name": parameter, "narrow": staticmethod(narrow), "hint": hint}
     return type(f"{parameter.title()}Filter", (TextFilter,), values)
+
+
+def build_search_filter(search: Callable[..., QuerySet[Any]], hint: str) -> type[SearchFilter]:
+    """A filter class that searches with one of the functions of `queries.search`; `hint` says where."""
+    return type("QFilter", (SearchFilter,), {"search": staticmethod(search), "hint": hint})
 
 
 def build_choice_filter(

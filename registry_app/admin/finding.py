@@ -14,7 +14,12 @@ from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
 from registry_app.admin.fields import MomentField, ThemedForm
-from registry_app.admin.filters import build_choice_filter, build_row_filter, build_text_filter
+from registry_app.admin.filters import (
+    build_choice_filter,
+    build_row_filter,
+    build_search_filter,
+    build_text_filter,
+)
 from registry_app.admin.forms import answer_form, refuse
 from registry_app.admin.list_page import OwnerList, ago_column, badge_column, build_column, column
 from registry_app.admin.transfer_form import sign_selection
@@ -24,6 +29,7 @@ from registry_app.models import Claim, Finding, Grant, LoopRun, Owner, Provider,
 from registry_app.queries.access import may_acknowledge, may_act_somewhere
 from registry_app.queries.actor import actor_of
 from registry_app.queries.named_row import build_prefix_query, read_prefix
+from registry_app.queries.search import search_findings
 from registry_app.reconcile.acknowledge_finding import acknowledge_finding
 from registry_app.transfer.plan.transfer_request import Selection
 
@@ -205,6 +211,7 @@ class FindingPageAdmin(OwnerList[Finding]):
         build_column("occurrences", "times seen"),
     )
     list_filter = (
+        build_search_filter(search_findings, "name, owner or explanation"),
         build_choice_filter("kind", "kind", Finding.Kind.choices),
         SeverityFilter,
         StateFilter,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import models
@@ -19,6 +19,7 @@ from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
+from registry_app.admin.filters import SearchFilter
 from registry_app.admin.site import Row, ThemedAdmin
 from registry_app.admin.table import Table
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign, format_look_alike
@@ -97,6 +98,14 @@ def column(title: str, format_row: Callable[[Any], Any]) -> Column:
 
 class FilteredList(ChangeList):
     """The stock list, with the filters as a form of ours instead of the theme's drawer."""
+
+    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
+        found: dict[str, Any] = super().get_filters_params(params)
+        # Django takes it for a search of its own; here it is a filter like any other.
+        own = any(isinstance(each, type) and issubclass(each, SearchFilter) for each in self.list_filter)
+        if own and SEARCH_VAR in self.filter_params:
+            found[SEARCH_VAR] = self.filter_params[SEARCH_VAR]
+        return found
 
     def get_filters(self, request: HttpRequest) -> Any:
         specs, _has, params, duplicates, active = super().get_filters(request)

@@ -13,7 +13,12 @@ from django.utils.safestring import SafeString
 
 from registry_app.actor import Actor
 from registry_app.admin.fields import LinesField, ThemedForm
-from registry_app.admin.filters import build_choice_filter, build_row_filter, build_text_filter
+from registry_app.admin.filters import (
+    build_choice_filter,
+    build_row_filter,
+    build_search_filter,
+    build_text_filter,
+)
 from registry_app.admin.forms import ConfigForm, ConfigPage, answer_form, read_moment, read_version
 from registry_app.admin.instance import DEFAULTS, describe_instance
 from registry_app.admin.list_page import OwnerList, badge_column
@@ -35,6 +40,7 @@ from registry_app.queries.dependents import find_owner_dependents
 from registry_app.queries.instance import WITH_PROFILES
 from registry_app.queries.named_row import build_prefix_query
 from registry_app.queries.owner import count_by_provider, describe_owned, find_look_alikes
+from registry_app.queries.search import search_owners
 
 _OWN: Final = ("owner_id", "status", "team", "name_patterns", "description")
 _SEVERAL: Final = "several"
@@ -81,6 +87,7 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
         "counts_shown",
     )
     list_filter = (
+        build_search_filter(search_owners, "owner id or description"),
         build_text_filter(
             "owner id begins with", "owner_id_prefix", lambda text: build_prefix_query("owner_id", text)
         ),

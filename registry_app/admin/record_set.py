@@ -11,7 +11,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from registry_app.admin.filters import build_choice_filter, build_row_filter, build_text_filter
+from registry_app.admin.filters import (
+    build_choice_filter,
+    build_row_filter,
+    build_search_filter,
+    build_text_filter,
+)
 from registry_app.admin.list_page import OwnerList, column
 from registry_app.admin.transfer_form import sign_selection
 from registry_app.admin.wording import NOTHING, format_badge, format_foreign, format_targets, link_to
@@ -32,6 +37,7 @@ from registry_app.queries.owner import find_look_alikes
 from registry_app.queries.provider import describe_freshness
 from registry_app.queries.record_set import fetch_record_set_page
 from registry_app.queries.record_set_index import choose_index
+from registry_app.queries.search import search_record_sets
 from registry_app.transfer.plan.transfer_request import Selection
 
 _Answer = HttpResponseRedirect | None
@@ -78,6 +84,7 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
         "seen_shown",
     )
     list_filter = (
+        build_search_filter(search_record_sets, "name, target, resource or owner"),
         build_text_filter(
             "name begins with",
             "name_prefix",

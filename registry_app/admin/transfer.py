@@ -15,7 +15,12 @@ from django.shortcuts import redirect
 from django.utils.html import format_html
 
 from registry_app.admin.fields import ThemedForm
-from registry_app.admin.filters import build_choice_filter, build_row_filter, build_text_filter
+from registry_app.admin.filters import (
+    build_choice_filter,
+    build_row_filter,
+    build_search_filter,
+    build_text_filter,
+)
 from registry_app.admin.forms import refuse
 from registry_app.admin.list_page import (
     OwnerList,
@@ -32,6 +37,7 @@ from registry_app.models import Grant, Owner, Provider, Transfer
 from registry_app.queries.access import may_act_somewhere
 from registry_app.queries.actor import actor_of
 from registry_app.queries.consent import build_consent_lines
+from registry_app.queries.search import search_transfers
 from registry_app.queries.transfer import (
     SHOWN_CHARACTERS,
     allowed_actions,
@@ -95,6 +101,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
         "created_shown",
     )
     list_filter = (
+        build_search_filter(search_transfers, "reason, owner, name or number"),
         build_text_filter("number or public id", "transfer", build_number_query),
         build_choice_filter("status", "status", Transfer.Status.choices),
         build_choice_filter("kind", "kind", Transfer.Kind.choices),

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from providers.wire.canonical_name import InvalidName, canonical_name
 from registry_app.models import PROVIDER_SECRETS, Owner, Provider
 from registry_app.queries.named_row import find_named_provider, parse_row_id, read_prefix
+from registry_app.queries.search import LONGEST, SHORTEST, explain_unsearchable
 
 Row = TypeVar("Row", bound=models.Model)
 
@@ -160,6 +161,20 @@ class NamePrefixField(serializers.CharField):
 
     def to_internal_value(self, data: Any) -> str:
         return read_prefix(super().to_internal_value(data))
+
+
+class SearchField(serializers.CharField):
+    """A text to be found in any place."""
+
+    def __init__(self, searched: str) -> None:
+        about = f"A text in {searched}: {SHORTEST} to {LONGEST} characters, taken literally, but for case."
+        super().__init__(required=False, help_text=about)
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        text = super().run_validation(data)
+        if problem := explain_unsearchable(text):
+            raise serializers.ValidationError(problem)
+        return text
 
 
 class WordsField(serializers.CharField):

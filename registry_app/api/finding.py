@@ -16,6 +16,7 @@ from registry_app.api.fields import (
     ProviderFilterField,
     ProviderReference,
     RowSerializer,
+    SearchField,
     WordsField,
     with_provider,
 )
@@ -23,6 +24,7 @@ from registry_app.api.request import StrictSerializer
 from registry_app.api.view_set import NounViewSet, describe, post_action
 from registry_app.models import Claim, Finding, Owner, Transfer
 from registry_app.queries.named_row import build_prefix_query
+from registry_app.queries.search import search_findings
 from registry_app.reconcile.acknowledge_finding import acknowledge_finding
 
 Suggestion = dict[str, Any]
@@ -158,6 +160,7 @@ class FindingParameters(StrictSerializer):
     owner = OwnerFilterField(required=False, help_text="Owner id.")
     name = DnsNameField(required=False, help_text="Exactly this name, in any spelling.")
     name_prefix = NamePrefixField(required=False, help_text="Names that begin so.")
+    q = SearchField("name, owner id or explanation")
 
 
 class FindingAnswer(RowSerializer[Finding]):
@@ -224,8 +227,9 @@ class FindingViews(NounViewSet):
 
     def filter_queryset(self, queryset: Any) -> Any:
         filters = self.read_filters()
-        prefix = filters.pop("name_prefix", None)
+        prefix, text = filters.pop("name_prefix", None), filters.pop("q", "")
         rows = queryset.filter(**filters)
+        rows = search_findings(rows, text) if text else rows
         return rows if prefix is None else rows.filter(build_prefix_query("name", prefix))
 
     def find_context(self, rows: Sequence[Finding]) -> dict[str, Any]:

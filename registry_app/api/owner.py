@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from registry_app.api.fields import NameField, RowIdField, RowSerializer
+from registry_app.api.fields import NameField, RowIdField, RowSerializer, SearchField
 from registry_app.api.request import StrictModelSerializer, StrictSerializer
 from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe
 from registry_app.inventory.owner import change_owner, delete_owner, register_owner
@@ -17,6 +17,7 @@ from registry_app.queries.keyset import Keyset
 from registry_app.queries.named_row import build_prefix_query
 from registry_app.queries.owner import OwnerCount, count_by_provider, find_look_alikes
 from registry_app.queries.readable import readable
+from registry_app.queries.search import search_owners
 
 
 class OwnerCountAnswer(serializers.Serializer[Any]):
@@ -140,6 +141,7 @@ class OwnerParameters(StrictSerializer):
         required=False,
         help_text="The name of one where an instance of it runs.",
     )
+    q = SearchField("owner id or description")
 
 
 @describe(
@@ -162,7 +164,9 @@ class OwnerViews(ConfigurationViewSet):
     def filter_queryset(self, queryset: Any) -> Any:
         filters = self.read_filters()
         prefix, cluster = filters.pop("owner_id_prefix", None), filters.pop("cluster", None)
+        text = filters.pop("q", "")
         rows = queryset.filter(**filters)
+        rows = search_owners(rows, text) if text else rows
         if cluster is not None:
             # Once, however many of its instances run there.
             rows = rows.filter(pk__in=readable(self.actor, cluster.instances.all()).values("owner"))

@@ -18,6 +18,7 @@ from registry_app.api.fields import (
     ProviderFilterField,
     ProviderReference,
     RowSerializer,
+    SearchField,
     WordsField,
     with_provider,
 )
@@ -52,6 +53,7 @@ class RecordSetParameters(StrictSerializer):
     missing = serializers.BooleanField(
         required=False, allow_null=True, default=None, help_text="Whether the last snapshot lacks it."
     )
+    q = SearchField("name, targets, resource or owner id")
 
     renamed = {"name__suffix": "name_suffix"}
 
@@ -204,6 +206,7 @@ class RecordSetViews(NounViewSet):
             name_suffix=values.get("name_suffix", ""),
             updated_since=values.get("updated_since"),
             is_missing=values.get("missing"),
+            text=values.get("q", ""),
         )
         return choose_index(filter_record_sets(queryset, wanted))
 

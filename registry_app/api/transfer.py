@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from registry_app.api.fields import (
     OwnerFilterField,
     ProviderFilterField,
+    SearchField,
     with_provider,
 )
 from registry_app.api.idempotency import IDEMPOTENCY_KEY, LOCATION, idempotent
@@ -46,6 +47,7 @@ from registry_app.api.view_set import NounViewSet, describe, find_row, post_acti
 from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
 from registry_app.queries.keyset import Keyset
 from registry_app.queries.readable import readable
+from registry_app.queries.search import search_transfers
 from registry_app.queries.transfer import build_number_query, find_added
 from registry_app.transfer.decisions import (
     approve_transfer,
@@ -70,6 +72,7 @@ class TransferParameters(StrictSerializer):
     target_owner = OwnerFilterField(required=False, help_text="Owner id.")
     group = serializers.UUIDField(required=False, help_text="All transfers of one request.")
     updated_since = serializers.DateTimeField(required=False, source="updated_at__gte")
+    q = SearchField("reason, ticket, owner ids or who requested it, or a whole name, a number or an id")
 
 
 class TransferItemParameters(StrictSerializer):
@@ -104,8 +107,9 @@ class TransferViews(NounViewSet):
 
     def filter_queryset(self, queryset: Any) -> Any:
         filters = self.read_filters()
-        named = filters.pop("transfer", None)
+        named, text = filters.pop("transfer", None), filters.pop("q", "")
         rows = queryset.filter(**filters)
+        rows = search_transfers(rows, text) if text else rows
         return rows if named is None else rows.filter(build_number_query(named))
 
     def get_object(self) -> Any:

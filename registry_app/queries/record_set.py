@@ -27,6 +27,7 @@ from registry_app.models import (
     TransferItem,
 )
 from registry_app.queries.named_row import build_prefix_query, build_suffix_query
+from registry_app.queries.search import search_record_sets
 
 MOST_CLAIMS = 100
 MOST_EVENTS = 100
@@ -48,6 +49,7 @@ class RecordSetFilter:
     name_suffix: str = ""
     updated_since: datetime | None = None
     is_missing: bool | None = None
+    text: str = ""
 
 
 def filter_record_sets(rows: QuerySet[RecordSet], wanted: RecordSetFilter) -> QuerySet[RecordSet]:
@@ -70,7 +72,7 @@ def filter_record_sets(rows: QuerySet[RecordSet], wanted: RecordSetFilter) -> Qu
         rows = rows.filter(changed_at__gte=wanted.updated_since)
     if wanted.is_missing is not None:
         rows = rows.filter(missing_since__isnull=not wanted.is_missing)
-    return rows
+    return search_record_sets(rows, wanted.text) if wanted.text else rows
 
 
 @dataclass(frozen=True)
