@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from bench import export, fleet, guard, pages, plan, rfc2136, route53, serve, sync, transfer
+from bench import export, fleet, guard, pages, plan, rfc2136, route53, search, serve, sync, transfer
 from bench.figures import Report, format_header
 
 _SMALL = 100_000
@@ -31,6 +31,7 @@ def list_measurements(size: int) -> list[tuple[Sequence[str], _Measure]]:
         (transfer.NAMES, transfer.measure_transfer),
         (export.NAMES, lambda report, rounds: export.measure_export(size, report, rounds)),
         (pages.NAMES, lambda report, rounds: pages.measure_pages(size, report, rounds)),
+        (search.NAMES, lambda report, rounds: search.measure_search(size, report, rounds)),
         (fleet.NAMES, fleet.measure_fleet),
         (plan.NAMES, lambda report, rounds: plan.measure_plan(small, report, rounds)),
         (serve.NAMES, lambda report, rounds: serve.measure_serve(small, report, rounds)),
