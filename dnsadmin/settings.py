@@ -427,6 +427,7 @@ UNFOLD: dict[str, Any] = {
                     _page("Record sets", "dns", "registry_app_recordset"),
                     _page("Findings", "warning", "registry_app_finding"),
                     _page("Transfers", "swap_horiz", "registry_app_transfer"),
+                    _page("Saved filters", "bookmarks", "registry_app_savedfilter"),
                     _page("Hand-overs", "move_up", "registry_app_handover"),
                 ]
             },

@@ -22,6 +22,7 @@ from registry_app.admin import (  # noqa: F401 - see above
     provider,
     record_set,
     registry_profile,
+    saved_filter,
     sync_run,
     token,
     transfer,

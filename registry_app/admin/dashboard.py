@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
+from registry_app.admin.saved_filter import describe_pinned
 from registry_app.models import Finding
 from registry_app.queries.access import may_administer, may_operate, may_read
 from registry_app.queries.actor import actor_of
@@ -30,6 +31,7 @@ def build_index(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]
             (_list_findings(kind), worst, Finding.Severity(worst).label, label, amount)
             for kind, label, worst, amount in board.findings
         ],
+        "pinned": describe_pinned(request),
         "record_sets_url": reverse("admin:registry_app_recordset_changelist"),
         "register_url": reverse("admin:registry_app_provider_register"),
         "may_administer": may_administer(actor),

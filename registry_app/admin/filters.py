@@ -76,17 +76,35 @@ class ChoiceFilter(ListFilter):
 
     column: ClassVar[str]
     choices_shown: ClassVar[Iterable[tuple[Any, Any]]] = ()
+    # Whether an address may name several of them, comma-separated, as in the API.
+    takes_several: ClassVar[bool] = False
+
+    @property
+    def chosen(self) -> list[str]:
+        """What is chosen; nothing where any of it is no choice."""
+        known = {str(value) for value, _label in self.lookup_choices}
+        given = self.typed.split(",") if self.takes_several else [self.typed]
+        return given if known.issuperset(given) else []
+
+    @property
+    def options(self) -> list[tuple[str, str]]:
+        options = super().options
+        if len(self.chosen) > 1:
+            labels = dict(options)
+            options.append((self.typed, ", ".join(labels[each] for each in self.chosen)))
+        return options
 
     @property
     def exported(self) -> dict[str, str]:
-        return super().exported if self.typed in {value for value, _label in self.options} else {}
+        return super().exported if self.chosen else {}
 
     def lookups(self, request: HttpRequest, model_admin: "ModelAdmin[Any]") -> list[tuple[str, str]]:
         return [(str(value), str(label)) for value, label in self.choices_shown]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        known = {value for value, _label in self.options}
-        return queryset.filter(**{self.column: self.typed}) if self.typed in known else queryset
+        if len(self.chosen) > 1:
+            return queryset.filter(**{f"{self.column}__in": self.chosen})
+        return queryset.filter(**{self.column: self.typed}) if self.chosen else queryset
 
 
 class RowFilter(ListFilter):
@@ -176,7 +194,12 @@ def build_search_filter(search: Callable[..., QuerySet[Any]], hint: str) -> type
 
 
 def build_choice_filter(
-    title: str, parameter: str, choices: Iterable[tuple[Any, Any]], *, column: str = ""
+    title: str,
+    parameter: str,
+    choices: Iterable[tuple[Any, Any]],
+    *,
+    column: str = "",
+    takes_several: bool = False,
 ) -> type[ChoiceFilter]:
     """A filter class over fixed choices of `column` (by default the column named as the parameter)."""
     values = {
@@ -184,6 +207,7 @@ def build_choice_filter(
         "parameter_name": parameter,
         "column": column or parameter,
         "choices_shown": tuple(choices),
+        "takes_several": takes_several,
     }
     return type(f"{parameter.title()}Filter", (ChoiceFilter,), values)
 

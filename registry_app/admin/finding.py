@@ -160,7 +160,7 @@ def _find_claims(finding: Finding, references: Sequence[object]) -> tuple[int, .
     return tuple(rows.values_list("pk", flat=True))
 
 
-class StateFilter(build_choice_filter("state", "state", Finding.State.choices)):  # type: ignore[misc]  # a class made by a factory
+class StateFilter(build_choice_filter("state", "state", Finding.State.choices, takes_several=True)):  # type: ignore[misc]  # a class made by a factory
     """Resolved findings are shown only when they are chosen."""
 
     unchosen = "Not resolved"
@@ -221,6 +221,7 @@ class FindingPageAdmin(OwnerList[Finding]):
             "name begins with", "name_prefix", lambda text: build_prefix_query("name", read_prefix(text))
         ),
     )
+    more_columns = ("explanation_shown",)
     old_filters = {"name": "name_prefix"}
     list_select_related = ("provider", "owner")
     actions = ("fix_picked", "acknowledge_picked")
@@ -230,6 +231,7 @@ class FindingPageAdmin(OwnerList[Finding]):
     state_shown = badge_column("state", "state")
     first_shown = ago_column("first_seen_at", "first seen")
     last_shown = ago_column("last_seen_at", "last seen")
+    explanation_shown = column("explanation", lambda row: format_foreign(row.explanation))
     kind_shown = column("finding", lambda row: row.get_kind_display())
 
     def empty_reason(self, request: HttpRequest) -> str:

@@ -37,7 +37,6 @@ class GrantPageAdmin(ListPage[Grant]):
         build_choice_filter("action", "action", Grant.Action.choices),
     )
     list_select_related = ("group", "provider", "owner")
-    has_export = False  # the API has no grants
     page_template = "dnsadmin/grant.html"
     pages = {"give": "give/", "take": "<int:pk>/take/"}
     form_page = "give"

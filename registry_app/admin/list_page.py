@@ -3,61 +3,33 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Generic
-from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
+from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.db import models
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
-from registry_app.admin.filters import SearchFilter
+from registry_app.admin.filtered_list import CappedPaginator, FilteredList, name_column
 from registry_app.admin.site import Row, ThemedAdmin
-from registry_app.admin.table import Table
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign, format_look_alike
 from registry_app.models import PROVIDER_SECRETS, Owner
 from registry_app.queries.access import may_read
 from registry_app.queries.actor import actor_of
 from registry_app.queries.owner import find_look_alikes
 from registry_app.queries.readable import readable
+from registry_app.queries.saved_filter import (
+    fetch_chosen_columns,
+)
 
 # The admin calls a column of a page with the page and a row.
 Column = Callable[[Any, Any], Any]
-_EXPORT_FORMATS = (("CSV, for spreadsheets", "csv"), ("NDJSON, for programs", "ndjson"))
-
-
-class CappedPaginator(Paginator):  # type: ignore[type-arg]  # a runtime class, not generic
-    """Counts and pages through at most `most_counted` rows; beyond them the list asks for a filter.
-
-    Counting a million rows costs more than the page itself, and nobody turns to page 20,000.
-    """
-
-    most_counted: ClassVar[int] = 10_000
-    template_name = "dnsadmin/pagination.html"
-
-    @cached_property
-    def found(self) -> int:
-        """How many rows there are; `most_counted` + 1 means more than that."""
-        rows = self.object_list
-        if isinstance(rows, QuerySet):
-            return rows.order_by()[: self.most_counted + 1].count()
-        return len(rows)
-
-    @cached_property
-    def count(self) -> int:
-        return min(self.found, self.most_counted)
-
-    @property
-    def has_more(self) -> bool:
-        return self.found > self.most_counted
 
 
 def build_column(field: str, title: str) -> Callable[[models.Model], Any]:
@@ -96,47 +68,6 @@ def column(title: str, format_row: Callable[[Any], Any]) -> Column:
     return admin.display(shown, description=title)
 
 
-class FilteredList(ChangeList):
-    """The stock list, with the filters as a form of ours instead of the theme's drawer."""
-
-    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
-        found: dict[str, Any] = super().get_filters_params(params)
-        # Django takes it for a search of its own; here it is a filter like any other.
-        own = any(isinstance(each, type) and issubclass(each, SearchFilter) for each in self.list_filter)
-        if own and SEARCH_VAR in self.filter_params:
-            found[SEARCH_VAR] = self.filter_params[SEARCH_VAR]
-        return found
-
-    def get_filters(self, request: HttpRequest) -> Any:
-        specs, _has, params, duplicates, active = super().get_filters(request)
-        return specs, False, params, duplicates, active
-
-    @property
-    def exports(self) -> list[tuple[str, str]]:
-        """Label and address of each export of the list as it is filtered."""
-        page: Any = self.model_admin
-        if not page.has_export:
-            return []
-        filters: dict[str, str] = {}
-        for spec in self.filter_specs:
-            filters.update(spec.exported)  # type: ignore[attr-defined]  # all filters are ours
-        address = reverse(f"{self.opts.model_name}-export")
-        return [
-            (label, f"{address}?{urlencode({'format': name, **filters})}") for label, name in _EXPORT_FORMATS
-        ]
-
-    def get_queryset(self, request: HttpRequest, **options: Any) -> QuerySet[Any]:
-        page: Any = self.model_admin
-        rows: QuerySet[Any] = page.prepare(super().get_queryset(request, **options))
-        return rows
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        # The theme shows both beside the title where they differ; ours are counted up to a limit only.
-        self.full_result_count = self.result_count
-        self.table = Table(self)
-
-
 class ListPage(ThemedAdmin[Row], Generic[Row]):
     """A list and its pages. Nothing is added, changed or deleted here but through a mutation of the app.
 
@@ -158,10 +89,10 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
     list_title: ClassVar[str] = ""
     # Why an unfiltered list shows nothing, and what to do about it.
     empty_text: ClassVar[str] = ""
-    # Whether the API has the same list, which exports it with the filters of the page.
-    has_export: ClassVar[bool] = True
     # Old names of filters, which links have, and their names.
     old_filters: ClassVar[Mapping[str, str]] = {}
+    # Columns that are shown to whoever chooses them.
+    more_columns: ClassVar[tuple[Any, ...]] = ()
     # More pages under the address of the list: a route for each name; `NAME_view` answers it.
     pages: ClassVar[Mapping[str, str]] = {}
     # Which of them has the form of a new row.
@@ -209,6 +140,18 @@ class ListPage(ThemedAdmin[Row], Generic[Row]):
         # Stock Django lets a URL filter by any column and lookup, hashes and regular expressions included.
         names = {str(getattr(spec, "parameter_name", "")) for spec in self.get_list_filter(request)}
         return lookup.removesuffix("_name") in names
+
+    @property
+    def all_columns(self) -> tuple[Any, ...]:
+        """What a person can choose among."""
+        return (*self.list_display, *self.more_columns)
+
+    def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
+        chosen = fetch_chosen_columns(actor_of(request), str(self.opts.model_name))
+        if not chosen:
+            return tuple(self.list_display)
+        first, *others = self.all_columns
+        return (first, *(each for each in others if name_column(each) in chosen))
 
     def empty_reason(self, request: HttpRequest) -> str:
         return self.empty_text

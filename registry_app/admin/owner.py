@@ -21,7 +21,7 @@ from registry_app.admin.filters import (
 )
 from registry_app.admin.forms import ConfigForm, ConfigPage, answer_form, read_moment, read_version
 from registry_app.admin.instance import DEFAULTS, describe_instance
-from registry_app.admin.list_page import OwnerList, badge_column
+from registry_app.admin.list_page import OwnerList, badge_column, column
 from registry_app.admin.wording import NOTHING, format_ago, format_badge, format_foreign
 from registry_app.inventory.owner import INSTANCE_FIELDS, change_owner, delete_owner, register_owner
 from registry_app.models import (
@@ -94,8 +94,9 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
         build_choice_filter("status", "status", Owner.Status.choices),
         build_row_filter("cluster", "cluster", Cluster, column="instances__cluster"),
     )
+    more_columns = ("team_shown", "description_shown")
     old_filters = {"id": "owner_id_prefix"}
-    list_select_related = False
+    list_select_related = ("team",)
     form_class = OwnerForm
     register = staticmethod(register_owner)
     change = staticmethod(change_owner)
@@ -110,6 +111,8 @@ class OwnerPageAdmin(OwnerList[Owner], ConfigPage[Owner]):
     pages = {**ConfigPage.pages, "decommission": "<int:pk>/decommission/"}
     empty_text = "No owner was seen in a claim yet, and none is registered."
     status_shown = badge_column("status", "status")
+    team_shown = column("team", lambda row: str(row.team or NOTHING))
+    description_shown = column("description", lambda row: format_foreign(row.description) or NOTHING)
 
     def find_rows(self, request: HttpRequest) -> QuerySet[Owner]:
         # An owner with several instances in the cluster of a filter is one owner.

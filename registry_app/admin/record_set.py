@@ -17,7 +17,7 @@ from registry_app.admin.filters import (
     build_search_filter,
     build_text_filter,
 )
-from registry_app.admin.list_page import OwnerList, column
+from registry_app.admin.list_page import OwnerList, ago_column, column
 from registry_app.admin.transfer_form import sign_selection
 from registry_app.admin.wording import NOTHING, format_badge, format_foreign, format_targets, link_to
 from registry_app.models import (
@@ -54,6 +54,11 @@ _OF_STATE = {
 
 
 class MissingFilter(build_choice_filter("missing", "missing", [("yes", "Missing"), ("no", "Present")])):  # type: ignore[misc]  # a class made by a factory
+    @property
+    def typed(self) -> str:
+        text: str = super().typed
+        return {"true": "yes", "false": "no"}.get(text.lower(), text)  # as the API has it
+
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         wanted = {"yes": Q(missing_since__isnull=False), "no": Q(missing_since__isnull=True)}
         return queryset.filter(wanted[self.typed]) if self.typed in wanted else queryset
@@ -94,10 +99,13 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
         build_text_filter("at or below", "name_suffix", build_suffix_query, hint="example.org"),
         build_row_filter("owner", "owner", Owner),
         build_row_filter("provider", "provider", Provider),
-        build_choice_filter("type", "type", [(name, name) for name in _SHOWN_TYPES], column="record_type"),
-        build_choice_filter("state", "state", OwnershipState.choices),
+        build_choice_filter(
+            "type", "type", [(name, name) for name in _SHOWN_TYPES], column="record_type", takes_several=True
+        ),
+        build_choice_filter("state", "state", OwnershipState.choices, takes_several=True),
         MissingFilter,
     )
+    more_columns = ("resource_shown", "first_seen_shown", "changed_shown")
     old_filters = {"below": "name_suffix", "name": "name_prefix"}
     list_select_related = ("provider", "owner")
     list_per_page = 100  # so many fit one preview page too: what is picked at once is seen at once
@@ -108,6 +116,9 @@ class RecordSetPageAdmin(OwnerList[RecordSet]):
         "targets", lambda row: format_html('<bdi class="dn-targets">{}</bdi>', format_targets(row.targets))
     )
     ttl_shown = column("TTL", lambda row: str(row.ttl) if row.ttl else NOTHING)
+    resource_shown = column("resource", lambda row: format_foreign(row.resource) or NOTHING)
+    first_seen_shown = ago_column("first_seen_at", "first seen")
+    changed_shown = ago_column("changed_at", "changed")
     provider_shown = column("provider", lambda row: link_to(row.provider))
 
     def prepare(self, rows: QuerySet[RecordSet]) -> QuerySet[RecordSet]:

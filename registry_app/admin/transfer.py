@@ -31,7 +31,7 @@ from registry_app.admin.list_page import (
     number_column,
 )
 from registry_app.admin.transfer_request import answer_transfer_request, answer_undo
-from registry_app.admin.wording import NOTHING
+from registry_app.admin.wording import NOTHING, format_foreign
 from registry_app.errors import DnsadminError
 from registry_app.models import Grant, Owner, Provider, Transfer
 from registry_app.queries.access import may_act_somewhere
@@ -109,6 +109,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
         build_row_filter("to owner", "target_owner", Owner),
         build_text_filter("requested together", "group", _build_group_query),
     )
+    more_columns = ("reason_shown", "ticket_shown")
     page_template = "dnsadmin/transfer.html"
     pages = {
         "request": "request/",
@@ -122,6 +123,8 @@ class TransferPageAdmin(OwnerList[Transfer]):
     id_shown = number_column("transfer")
     status_shown = badge_column("status", "status")
     created_shown = ago_column("created_at", "requested")
+    reason_shown = column("reason", lambda row: format_foreign(row.reason))
+    ticket_shown = column("ticket", lambda row: format_foreign(row.ticket) or NOTHING)
     kind_shown = column(
         "what", lambda row: f"Undo of #{row.undo_of_id}" if row.undo_of_id else row.get_kind_display()
     )

@@ -2,14 +2,16 @@
 database is read. Nothing of it is held in memory but one slice."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import structlog
+from django.db.models import Model, QuerySet
 from django.http import StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -30,7 +32,7 @@ _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 _SLICE = 1_000
 _LOG = structlog.get_logger(__name__)
 FILE = OpenApiResponse(OpenApiTypes.STR, "The file.")
-_FORMAT = OpenApiParameter(
+FORMAT = OpenApiParameter(
     _PARAMETER,
     enum=[each.value for each in ExportFormat],
     default=ExportFormat.NDJSON.value,
@@ -38,25 +40,40 @@ _FORMAT = OpenApiParameter(
     "take for formulas begin with an apostrophe, lists and objects are JSON. Both end with a closing line, "
     "which says how many rows there are: without it the file is not complete.",
 )
+FILES = {(200, each.media_type): FILE for each in ExportFormat}
 
 
 class Exports(APIView):
     """Mixed into the view of a noun: its list as a file."""
 
-    @extend_schema(
-        parameters=[_FORMAT],
-        responses={(200, each.media_type): FILE for each in ExportFormat},
-    )
+    @extend_schema(parameters=[FORMAT], responses=FILES)
     @action(detail=False, methods=["get"])
     def export(self, request: Request, **_place: Any) -> StreamingHttpResponse:
         """Export the list: all rows with its filters, in its order, as they are read. The audit trail has an
         entry for each export."""
         name = str(getattr(request.resolver_match, "route", "")).split("/")[-3]
-        parameters = request.query_params.dict()
-        export_format = read_format(parameters)
-        # The headers alone take nothing away.
-        pieces = iter(()) if request.method == "HEAD" else begin_export(self, name, parameters)
-        return answer_file(pieces, f"{name}.{export_format.value}", export_format.media_type)
+        return _answer_export(request, name, lambda parameters: begin_export(self, name, parameters))
+
+    def answer_export(
+        self,
+        rows: QuerySet[Any],
+        shape: type[serializers.BaseSerializer[Any]],
+        name: str,
+        *,
+        size: int = _SLICE,
+        complete: Callable[[list[Any]], Any] = list,
+    ) -> StreamingHttpResponse:
+        """All of `rows`, which belong to one object, in the order of the view as a file; `size` of them are
+        read at once, and `complete` reads what is shown beside them."""
+        view: Any = self
+        slices = iterate_slices(rows, view.keyset, size)
+        found = (shape(complete(each), many=True).data for each in slices)
+        subject = rows.model
+
+        def begin(parameters: Mapping[str, str]) -> Iterator[bytes]:
+            return _begin(view.actor, subject, name, parameters, shape, found)
+
+        return _answer_export(view.request, name, begin)
 
     def read_exported(self, rows: Any) -> Iterator[Sequence[Row]]:
         """The rows of a list as the list shows them, in slices."""
@@ -69,14 +86,34 @@ class Exports(APIView):
 def begin_export(view: Any, name: str, parameters: Mapping[str, str]) -> Iterator[bytes]:
     """The pieces of a file of the rows of one list: reading them reads the database. The parameters are
     checked and the audit entry is written before. Raises InvalidParameter, NotAllowed."""
-    export_format = read_format(parameters)
+    read_format(parameters)
     rows = view.filter_queryset(view.get_queryset())
+    shape = view.get_serializer_class()
+    return _begin(view.actor, view.queryset.model, name, parameters, shape, view.read_exported(rows))
+
+
+def _begin(
+    actor: Actor,
+    subject: type[Model],
+    name: str,
+    parameters: Mapping[str, str],
+    shape: Callable[[], Any],
+    rows: Iterator[Sequence[Row]],
+) -> Iterator[bytes]:
+    export_format = read_format(parameters)
     filters = {key: value for key, value in parameters.items() if key != _PARAMETER}
-    note_export(
-        view.actor, view.queryset.model, name=name, export_format=export_format.value, filters=filters
-    )
-    columns = list_columns(view.get_serializer_class()())
-    return log_end(view.actor, name, export_format.format_rows(columns, view.read_exported(rows)))
+    note_export(actor, subject, name=name, export_format=export_format.value, filters=filters)
+    return log_end(actor, name, export_format.format_rows(list_columns(shape()), rows))
+
+
+def _answer_export(
+    request: Request, name: str, begin: Callable[[Mapping[str, str]], Iterator[bytes]]
+) -> StreamingHttpResponse:
+    parameters = request.query_params.dict()
+    export_format = read_format(parameters)
+    # The headers alone take nothing away.
+    pieces = iter(()) if request.method == "HEAD" else begin(parameters)
+    return answer_file(pieces, f"{name}.{export_format.value}", export_format.media_type)
 
 
 def begin_zone_file(actor: Actor, provider: Provider) -> Iterator[bytes]:

@@ -1,15 +1,19 @@
 """Hand-overs: preview, request, decide, and see how far each name is."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
+from django.http import StreamingHttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from registry_app.api.export import FILES, FORMAT
 from registry_app.api.fields import DnsNameField, OwnerFilterField, ProviderFilterField, with_provider
 from registry_app.api.hand_over_answer import (
     HandOverAnswer,
@@ -98,11 +102,25 @@ class HandOverViews(NounViewSet):
     @action(detail=True, methods=["get"])
     def items(self, request: Request, public_id: UUID | int) -> Response:
         """The names of a hand-over, with what the new owner wants there beside what is live."""
-        values = read_parameters(HandOverItemParameters, request.query_params)
-        row = self.get_object()
-        self.keyset = BY_NAME
-        page = self.paginate_queryset(readable(self.actor, list_items(row, **values))) or []
+        row, rows = self._find_items(request)
+        page = self.paginate_queryset(readable(self.actor, rows)) or []
         return self.get_paginated_response(HandOverItemAnswer(fetch_item_facts(row, page), many=True).data)
+
+    @extend_schema(parameters=[FORMAT, HandOverItemParameters], responses=FILES)
+    @action(detail=True, methods=["get"], url_path="items/export")
+    def export_items(self, request: Request, public_id: UUID | int) -> StreamingHttpResponse:
+        """Export the names of a hand-over, with what the new owner wants there beside what is live."""
+        row, rows = self._find_items(request)
+        complete = partial(fetch_item_facts, row)
+        return self.answer_export(
+            readable(self.actor, rows), HandOverItemAnswer, "hand-over-items", complete=complete
+        )
+
+    def _find_items(self, request: Request) -> tuple[HandOver, QuerySet[HandOverItem]]:
+        values = read_parameters(HandOverItemParameters, request.query_params)
+        self.keyset = BY_NAME
+        row: HandOver = self.get_object()
+        return row, list_items(row, **values)
 
     @extend_schema(parameters=[_PREVIEW_LIMIT], request=HandOverBody, responses=HandOverPreviewAnswer)
     @action(detail=False, methods=["post"])

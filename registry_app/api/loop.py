@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from django.http import StreamingHttpResponse
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from registry_app.api.export import FILES, FORMAT
 from registry_app.api.fields import (
     OwnerFilterField,
     OwnerIdField,
@@ -216,6 +218,14 @@ class LoopViews(ConfigurationViewSet):
         response = self.answer_page(rows, DeclaredEndpointAnswer)
         response["ETag"] = build_etag(_DeclaredVersion(loop))
         return response
+
+    @extend_schema(parameters=[FORMAT], responses=FILES)
+    @action(detail=True, methods=["get"], url_path="endpoints/export")
+    def export_endpoints(self, request: Request, pk: int) -> StreamingHttpResponse:
+        """Export the declared endpoints by name."""
+        self.keyset = BY_NAME
+        rows = readable(self.actor, DeclaredEndpoint.objects.filter(loop=self.get_object()))
+        return self.answer_export(rows, DeclaredEndpointAnswer, "declared-endpoints")
 
     @extend_schema(parameters=[IF_MATCH, ETAG], request=DeclaredEndpointsBody, responses=LoopAnswer)
     @endpoints.mapping.put

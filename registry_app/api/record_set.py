@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
+from django.db.models import QuerySet
+from django.http import StreamingHttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from registry_app.api.export import FILES, FORMAT
 from registry_app.api.fields import (
     DnsNameField,
     NamePrefixField,
@@ -241,11 +244,20 @@ class RecordSetViews(NounViewSet):
     @action(detail=True)
     def events(self, request: Request, pk: int) -> Response:
         """The history of one record set, newest first."""
+        return self.answer_page(readable(self.actor, self._find_events()), RecordEventAnswer)
+
+    @extend_schema(parameters=[FORMAT], responses=FILES)
+    @action(detail=True, url_path="events/export")
+    def export_events(self, request: Request, pk: int) -> StreamingHttpResponse:
+        """Export the history of one record set, newest first."""
+        rows = readable(self.actor, self._find_events())
+        return self.answer_export(rows, RecordEventAnswer, "record-set-events")
+
+    def _find_events(self) -> QuerySet[RecordEvent]:
         record_set = self.get_object()
-        rows = RecordEvent.objects.filter(
+        return RecordEvent.objects.filter(
             provider=record_set.provider_id,
             name=record_set.name,
             record_type=record_set.record_type,
             set_identifier=record_set.set_identifier,
         )
-        return self.answer_page(readable(self.actor, rows), RecordEventAnswer)

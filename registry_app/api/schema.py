@@ -24,7 +24,9 @@ from registry_app.api.request import AcceptAlone, raise_if_unknown
 # How every id of a row is shown, in addresses, answers and requests alike (`RowIdField` says the same).
 _ROW_ID = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
 # What is sent while it is made has no digest, so no ETag.
-STREAMED = frozenset({"export", "zone_file"})
+STREAMED = frozenset(
+    {"export", "zone_file", "export_items", "export_steps", "export_events", "export_endpoints"}
+)
 Direction = Literal["request", "response"]
 # What every operation may answer, and what those answer that have what is named.
 _PROBLEMS = {

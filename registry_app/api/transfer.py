@@ -3,13 +3,15 @@
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Prefetch
+from django.db.models import Prefetch, QuerySet
+from django.http import StreamingHttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from registry_app.api.export import FILES, FORMAT
 from registry_app.api.fields import (
     OwnerFilterField,
     ProviderFilterField,
@@ -58,6 +60,8 @@ from registry_app.transfer.decisions import (
 from registry_app.transfer.plan.preview import preview_transfer
 from registry_app.transfer.request_transfer import UndoRequest, preview_undo, request_transfer, request_undo
 
+# A change set may be megabytes.
+_STEPS_AT_ONCE = 10
 _PREVIEW_LIMIT = OpenApiParameter(
     "limit", int, description="Items shown of each plan: 50 by default, 1000 at most."
 )
@@ -119,19 +123,36 @@ class TransferViews(NounViewSet):
     @action(detail=True, methods=["get"])
     def items(self, request: Request, public_id: UUID | int) -> Response:
         """The record sets of a transfer, in order."""
+        return self.answer_page(readable(self.actor, self._find_items(request)), TransferItemAnswer)
+
+    @extend_schema(parameters=[FORMAT, TransferItemParameters], responses=FILES)
+    @action(detail=True, methods=["get"], url_path="items/export")
+    def export_items(self, request: Request, public_id: UUID | int) -> StreamingHttpResponse:
+        """Export the record sets of a transfer, in order."""
+        rows = readable(self.actor, self._find_items(request))
+        return self.answer_export(rows, TransferItemAnswer, "transfer-items")
+
+    def _find_items(self, request: Request) -> QuerySet[TransferItem]:
         values = read_parameters(TransferItemParameters, request.query_params)
         self.keyset = Keyset(("ordinal",))
-        rows = TransferItem.objects.filter(transfer=self.get_object(), **values)
-        return self.answer_page(readable(self.actor, rows), TransferItemAnswer)
+        return TransferItem.objects.filter(transfer=self.get_object(), **values)
 
     @extend_schema(responses=TransferStepAnswer(many=True))
     @action(detail=True, methods=["get"])
     def steps(self, request: Request, public_id: UUID | int) -> Response:
         """The change sets of a transfer, newest first."""
-        rows = TransferStep.objects.filter(transfer=self.get_object()).prefetch_related(
-            Prefetch("registry_profile", RegistryProfile.objects.only("id", "name"))
-        )
-        return self.answer_page(readable(self.actor, rows), TransferStepAnswer)
+        return self.answer_page(readable(self.actor, self._find_steps()), TransferStepAnswer)
+
+    @extend_schema(parameters=[FORMAT], responses=FILES)
+    @action(detail=True, methods=["get"], url_path="steps/export")
+    def export_steps(self, request: Request, public_id: UUID | int) -> StreamingHttpResponse:
+        """Export the change sets of a transfer, newest first."""
+        rows = readable(self.actor, self._find_steps())
+        return self.answer_export(rows, TransferStepAnswer, "transfer-steps", size=_STEPS_AT_ONCE)
+
+    def _find_steps(self) -> QuerySet[TransferStep]:
+        profile = Prefetch("registry_profile", RegistryProfile.objects.only("id", "name"))
+        return TransferStep.objects.filter(transfer=self.get_object()).prefetch_related(profile)
 
     @extend_schema(parameters=[_PREVIEW_LIMIT], request=TransferBody, responses=PreviewAnswer)
     @action(detail=False, methods=["post"])

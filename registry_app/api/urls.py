@@ -10,6 +10,7 @@ from registry_app.api.contention import ContentionViews
 from registry_app.api.desired_endpoint import DesiredEndpointViews
 from registry_app.api.finding import FindingViews
 from registry_app.api.freeze import FreezeViews
+from registry_app.api.grant import GrantViews
 from registry_app.api.guard_decision import GuardDecisionViews
 from registry_app.api.guard_endpoint import GuardEndpointViews
 from registry_app.api.guard_step import GuardStepViews
@@ -24,6 +25,7 @@ from registry_app.api.problem import UnknownAddress
 from registry_app.api.provider import ProviderViews
 from registry_app.api.record_set import RecordSetViews
 from registry_app.api.registry_profile import RegistryProfileViews
+from registry_app.api.saved_filter import SavedFilterViews
 from registry_app.api.schema import DocumentView, ViewerView
 from registry_app.api.sync_run import SyncRunViews
 from registry_app.api.token import TokenViews
@@ -49,6 +51,8 @@ _router.register("held-deletes", HeldDeleteViews)
 _router.register("guard-change-sets", GuardStepViews)
 _router.register("contention", ContentionViews)
 _router.register("freezes", FreezeViews)
+_router.register("grants", GrantViews)
+_router.register("saved-filters", SavedFilterViews)
 _router.register("audit-entries", AuditEntryViews)
 _router.register("tokens", TokenViews)
 _router.register("sync-runs", SyncRunViews)

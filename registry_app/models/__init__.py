@@ -35,6 +35,7 @@ from registry_app.models.provider import PROVIDER_SECRETS, Provider
 from registry_app.models.record_event import RecordEvent
 from registry_app.models.record_set import OwnershipState, RecordSet
 from registry_app.models.registry_profile import RegistryProfile
+from registry_app.models.saved_filter import ChosenColumns, SavedFilter
 from registry_app.models.snapshot_index import SnapshotIndex, SnapshotIndexChunk
 from registry_app.models.step import NEVER_SENT, UNSETTLED, Step, StepStatus
 from registry_app.models.sync_run import SyncRun
@@ -53,6 +54,7 @@ __all__ = [
     "AuditCheckpoint",
     "AuditEntry",
     "AuditTail",
+    "ChosenColumns",
     "Claim",
     "Cluster",
     "Consented",
@@ -93,6 +95,7 @@ __all__ = [
     "RecordEvent",
     "RecordSet",
     "RegistryProfile",
+    "SavedFilter",
     "SnapshotIndex",
     "SnapshotIndexChunk",
     "Step",

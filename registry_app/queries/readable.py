@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from django.db import models
 
 from registry_app.actor import Actor
-from registry_app.models import ApiToken
+from registry_app.models import ApiToken, SavedFilter
 from registry_app.queries.access import may_administer, may_read
+from registry_app.queries.saved_filter import build_own_query
 
 _Row = TypeVar("_Row", bound=models.Model)
 _Rule = Callable[[Actor, models.QuerySet[Any]], models.QuerySet[Any]]
@@ -29,4 +30,11 @@ def _own_tokens(actor: Actor, rows: models.QuerySet[Any]) -> models.QuerySet[Any
     return rows if may_administer(actor) else rows.filter(user=actor.user_id)
 
 
-_RULES: Mapping[type[models.Model], _Rule] = MappingProxyType({ApiToken: _own_tokens})
+def _own_filters(actor: Actor, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
+    """A saved filter is its user's, and of those in the group it is shared with; administrators see all."""
+    return rows if may_administer(actor) else rows.filter(build_own_query(actor))
+
+
+_RULES: Mapping[type[models.Model], _Rule] = MappingProxyType(
+    {ApiToken: _own_tokens, SavedFilter: _own_filters}
+)

@@ -26,6 +26,7 @@ _MOST_CANDIDATES = 10_000
 # Of so many record sets is learned which trigrams are rare.
 _SAMPLE = 100
 _MOST_TRIGRAMS = 4
+_PART = 8
 
 
 def explain_unsearchable(text: str) -> str:
@@ -118,7 +119,9 @@ def _find_candidates(texts: Sequence[str], owners: Collection[int]) -> list[int]
 
 
 def _find_on_postgresql(texts: Sequence[str]) -> list[int]:
-    wanted = dict.fromkeys([*texts, *(json.dumps(each, ensure_ascii=False)[1:-1] for each in texts)])
+    sample = _fetch_sample()
+    parts = [_choose_rare_part(each, sample) for each in texts]
+    wanted = dict.fromkeys([*parts, *(json.dumps(each, ensure_ascii=False)[1:-1] for each in parts)])
     conditions = " OR ".join(f"{INDEXED} ILIKE %s ESCAPE '\\'" for _ in wanted)
     return _fetch_ids(
         f"SELECT id FROM registry_app_recordset WHERE {conditions} LIMIT {_MOST_CANDIDATES + 1}",  # noqa: S608 - constants
@@ -140,6 +143,13 @@ def _choose_rare(text: str, sample: Sequence[str]) -> list[str]:
     """The rarest trigrams of a text. What all names have in common has long lists, and narrows nothing."""
     trigrams = list_trigrams(text.lower()) or [text.lower()]
     return sorted(trigrams, key=lambda each: sum(each in row for row in sample))[:_MOST_TRIGRAMS]
+
+
+def _choose_rare_part(text: str, sample: Sequence[str]) -> str:
+    """The rarest piece of a text, which is long enough: PostgreSQL reads the lists of all trigrams in it."""
+    parts = [text[start : start + _PART] for start in range(max(1, len(text) - _PART + 1))]
+    counts = {each: sum(each in row for row in sample) for each in list_trigrams(text.lower())}
+    return min(parts, key=lambda part: sum(counts.get(each, 0) for each in list_trigrams(part.lower())))
 
 
 def _fetch_sample() -> list[str]:

@@ -6,7 +6,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from registry_app.admin.list_page import CappedPaginator
+from registry_app.admin.filtered_list import CappedPaginator
 from registry_app.models import RecordSet
 from tests.factories import make_administrator, make_owner, make_record_set
 from tests.registry_app.admin.world import (

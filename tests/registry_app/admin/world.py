@@ -26,6 +26,7 @@ from registry_app.models import (
     RecordEvent,
     RecordSet,
     RegistryProfile,
+    SavedFilter,
     SyncRun,
     Transfer,
     TransferItem,
@@ -71,6 +72,7 @@ NOUNS = (
     "auditentry",
     "grant",
     "apitoken",
+    "savedfilter",
 )
 FORMS = (
     "owner_register",
@@ -84,6 +86,7 @@ FORMS = (
     "loop_register",
     "grant_give",
     "apitoken_issue",
+    "savedfilter_register",
     "transfer_request",
     "handover_request",
 )
@@ -290,3 +293,6 @@ def make_one_of_each(number: int, user: User) -> None:
     team = Group.objects.create(name=f"team-{number}")
     Grant.objects.create(group=team, action=Grant.Action.REQUEST, provider=provider, owner=blue)
     ApiToken.objects.create(public_id=f"{number:016x}", secret_hash="h", name=f"token {number}", user=user)
+    SavedFilter.objects.create(
+        user=user, list_name="record-sets", name=f"filter {number}", filters={"q": "www"}, is_pinned=False
+    )

@@ -23,6 +23,7 @@ from registry_app.models import (
     Owner,
     Provider,
     RegistryProfile,
+    SavedFilter,
     SyncRun,
     Transfer,
 )
@@ -173,6 +174,9 @@ WRITES: dict[str, Write] = {
     "DELETE /providers/{id}/": Write(None, {"id": "spare"}, "/providers/{id}/"),
     "DELETE /loops/{id}/": Write(None, {"id": "loop"}, "/loops/{id}/"),
     "DELETE /freezes/{id}/": Write(None, {"id": "planned"}),
+    "POST /saved-filters/": Write({"name": "mine", "list": "findings", "filters": {"kind": "conflict"}}),
+    "PATCH /saved-filters/{id}/": Write({"name": "other"}, {"id": "saved"}, "/saved-filters/{id}/"),
+    "DELETE /saved-filters/{id}/": Write(None, {"id": "saved"}, "/saved-filters/{id}/"),
     "POST /tokens/": Write({"name": "ci", "scopes": ["read"]}, by_person=True),
     "DELETE /tokens/{id}/": Write(None, {"id": "token"}),
 }
@@ -228,6 +232,10 @@ def open_busy_world() -> Iterator[BusyWorld]:
         ids.update(_make_hand_overs(world.provider))
         token, _ = make_token(root)
         ids["token"] = token.pk
+        saved = SavedFilter.objects.create(
+            user=root, list_name="owners", name="own", filters={"status": "registered"}
+        )
+        ids["saved"] = saved.pk
         world.reference.history.clear()
         client, browser = make_client(root), CheckingClient()
         browser.force_login(root)

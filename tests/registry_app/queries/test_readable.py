@@ -13,9 +13,9 @@ from tests.factories import make_administrator, make_provider, make_record_set, 
 from tests.registry_app.api.client import make_token
 
 _APP = Path(__file__).parents[3] / "registry_app"
-_SHOWS = {"answer_page", "paginate_queryset", "iterate_slices", "iterate_record_set_rows"}
+_SHOWS = {"answer_page", "answer_export", "paginate_queryset", "iterate_slices", "iterate_record_set_rows"}
 # They get rows that went through it, or give rows to it.
-_HANDS_ON = {"answer_page", "read_exported", "paginate_queryset", "iterate_slices"}
+_HANDS_ON = {"answer_page", "answer_export", "read_exported", "paginate_queryset", "iterate_slices"}
 
 
 def _list_functions() -> Iterator[tuple[str, ast.FunctionDef]]:

@@ -49,6 +49,18 @@ def administers(caller: Caller, _: Side) -> bool:
     return caller.may_administer()
 
 
+def administers_and_reads(caller: Caller, _: Side) -> bool:
+    return caller.may_administer() and caller.may_read()
+
+
+def may_have_settings(caller: Caller, _: Side) -> bool:
+    return caller.is_known and "plan" in caller.scopes
+
+
+def deletes_of_anybody(caller: Caller, side: Side) -> bool:
+    return administers_and_reads(caller, side) and "plan" in caller.scopes
+
+
 def may_never(_caller: Caller, _side: Side) -> bool:
     return False
 
@@ -251,15 +263,26 @@ _PLACE_OF_NOUN: dict[str, Callable[[Side], Mapping[str, Any]]] = {
     "held-deletes": of("held_delete"),
     "contention": of("contention"),
     "sync-runs": of("sync_run"),
+    "grants": of("grant"),
     "loop-runs": of("run", "public_id"),
     "transfers": of_transfer("verified"),
     "hand-overs": of_hand_over("running"),
 }
 
+# A row of these is not everybody's.
+_OF_PEOPLE = ("audit-entries", "tokens", "saved-filters")
+_NESTED: dict[str, Callable[[Side], Mapping[str, Any]]] = {
+    "record-sets/<int:pk>/events/": of("record"),
+    "transfers/<transfer:public_id>/items/": of_transfer("verified"),
+    "transfers/<transfer:public_id>/steps/": of_transfer("verified"),
+    "hand-overs/<transfer:public_id>/items/": of_hand_over("running"),
+    "loops/<int:pk>/endpoints/": of("loop"),
+}
+
 READ: dict[tuple[str, str], Operation] = {
     **{("get", f"{noun}/"): Operation(reads, is_written=False) for noun in _PLACE_OF_NOUN},
     # What is taken away is noted.
-    **{("get", f"{noun}/export/"): Operation(reads) for noun in (*_PLACE_OF_NOUN, "audit-entries", "tokens")},
+    **{("get", f"{noun}/export/"): Operation(reads) for noun in (*_PLACE_OF_NOUN, *_OF_PEOPLE)},
     **{
         ("get", f"{noun}/<{_KIND_OF_ID.get(noun, 'int')}:pk>/"): Operation(reads, place, is_written=False)
         for noun, place in _PLACE_OF_NOUN.items()
@@ -268,25 +291,18 @@ READ: dict[tuple[str, str], Operation] = {
     ("get", "transfers/<transfer:public_id>/"): Operation(
         reads, _PLACE_OF_NOUN["transfers"], is_written=False
     ),
-    **{
-        ("get", f"hand-overs/<transfer:public_id>/{part}"): Operation(
-            reads, of_hand_over("running"), is_written=False
-        )
-        for part in ("", "items/")
-    },
+    ("get", "hand-overs/<transfer:public_id>/"): Operation(reads, of_hand_over("running"), is_written=False),
+    **{("get", route): Operation(reads, place, is_written=False) for route, place in _NESTED.items()},
+    **{("get", f"{route}export/"): Operation(reads, place) for route, place in _NESTED.items()},
     ("get", "loop-runs/<uuid:public_id>/"): Operation(reads, of("run", "public_id"), is_written=False),
-    ("get", "record-sets/<int:pk>/events/"): Operation(reads, of("record"), is_written=False),
-    ("get", "transfers/<transfer:public_id>/items/"): Operation(
-        reads, of_transfer("verified"), is_written=False
-    ),
-    ("get", "transfers/<transfer:public_id>/steps/"): Operation(
-        reads, of_transfer("verified"), is_written=False
-    ),
-    ("get", "loops/<int:pk>/endpoints/"): Operation(reads, of("loop"), is_written=False),
     ("get", "providers/<provider:pk>/zone-file/"): Operation(reads, of("provider")),
     ("get", "audit-entries/"): Operation(reads, is_written=False),
     ("get", "audit-entries/<int:sequence>/"): Operation(reads, lambda _: {"sequence": 1}, is_written=False),
     ("get", "tokens/"): Operation(reads, is_written=False),
+    ("get", "saved-filters/"): Operation(reads, is_written=False),
+    ("get", "saved-filters/<int:pk>/"): Operation(
+        administers_and_reads, of("saved_filter"), is_written=False
+    ),
     ("get", "tokens/<int:pk>/"): Operation(may_never, of("token"), is_written=False),  # somebody else's
     ("get", "schema/"): Operation(is_anybody, is_written=False),  # what the API is, and nothing in it
     ("get", "docs/"): Operation(is_anybody, is_written=False),
@@ -450,6 +466,16 @@ ACTS: dict[tuple[str, str], Operation] = {
     ("post", "freezes/<int:pk>/lift/"): Operation(operates_all, of("freeze"), _reason),
     ("post", "tokens/"): Operation(may_never, body=lambda _: {"name": "another", "scopes": ["read"]}),
     ("delete", "tokens/<int:pk>/"): Operation(administers, of("token")),
+    ("post", "saved-filters/"): Operation(
+        may_have_settings,
+        body=lambda _: {"name": "conflicts", "list": "record-sets", "filters": {"state": "conflict"}},
+    ),
+    ("patch", "saved-filters/<int:pk>/"): Operation(
+        may_never, of("saved_filter"), lambda _: {"name": "other"}, needs_version_of="saved-filters"
+    ),
+    ("delete", "saved-filters/<int:pk>/"): Operation(
+        deletes_of_anybody, of("saved_filter"), needs_version_of="saved-filters"
+    ),
 }
 
 # The same operations on what concerns more than one name, provider or person.

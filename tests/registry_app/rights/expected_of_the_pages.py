@@ -115,7 +115,10 @@ _NOUNS: dict[str, Place] = {
     "auditentry": lambda _: {"object_id": 1},
     "grant": by_object("grant"),
     "apitoken": by_object("token"),
+    "savedfilter": by_object("saved_filter"),
 }
+# Rows of somebody else, which nobody sees but an administrator.
+_OF_PEOPLE = ("apitoken", "savedfilter")
 # Django's own screens of people, and of sign-ins that failed: administrators'.
 _DJANGO = ("auth_user", "auth_group", "axes_accessattempt", "axes_accesslog", "axes_accessfailurelog")
 _DJANGO_VIEWS = ("changelist", "add", "change", "delete", "history", "password_change")
@@ -151,6 +154,9 @@ _FORMS: dict[str, Page] = {
     "loop_declare": Page(is_staff, of("loop")),
     "grant_give": Page(administers),
     "apitoken_issue": Page(is_staff),
+    "savedfilter_register": Page(is_staff),
+    "savedfilter_edit": Page(may_never, of("saved_filter")),
+    "savedfilter_remove": Page(administers, of("saved_filter")),
     "freeze_start": Page(acts_somewhere("operate")),
     "finding_acknowledge": Page(is_staff, of("name_finding")),
     "transfer_request": Page(is_staff),
@@ -175,9 +181,8 @@ PAGES: dict[str, Page] = {
     "admin:login": Page(is_not_signed_in),  # others are led on
     **{f"admin:registry_app_{name}": page for name, page in _FORMS.items()},
     **{f"admin:registry_app_{noun}_changelist": Page(is_staff) for noun in _NOUNS},
-    # Somebody else's token is nobody's to see but an administrator's.
     **{
-        f"admin:registry_app_{noun}_change": Page(administers if noun == "apitoken" else is_staff, place)
+        f"admin:registry_app_{noun}_change": Page(administers if noun in _OF_PEOPLE else is_staff, place)
         for noun, place in _NOUNS.items()
     },
     # What Django would let people do to rows past the mutations.
@@ -338,6 +343,15 @@ BUTTONS: dict[str, Button] = {
     "grant_give": Button(administers, form=lambda side: {"group": side.team.pk, "action": "request"}),
     "grant_take": Button(administers, lambda side: {"pk": side.grant.pk}),
     "apitoken_issue": Button(is_staff, form=lambda _: {"name": "mine", "scopes": ["read"]}),
+    "savedfilter_register": Button(
+        is_staff,
+        form=lambda _: {"name": "other", "list_name": "record-sets", "filters": "state=conflict"},
+        form=lambda _: {"name": "conflicts", "list_name": "record-sets", "filters": "state=conflict"},
+    ),
+    "savedfilter_edit": Button(
+        may_never, of("saved_filter"), lambda _: {"name": "other", "filters": "type=A"}
+    ),
+    "savedfilter_remove": Button(administers, of("saved_filter")),
     "apitoken_revoke": Button(administers, of("token")),
     "auditentry_verify": Button(is_staff, is_written=False),
     "transfer_undo": Button(

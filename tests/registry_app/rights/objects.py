@@ -32,6 +32,7 @@ from registry_app.models import (
     Provider,
     RecordSet,
     RegistryProfile,
+    SavedFilter,
     SyncRun,
     Transfer,
     TransferItem,
@@ -90,6 +91,7 @@ class Side:
     token: ApiToken
     team: Group
     grant: Grant
+    saved_filter: SavedFilter
 
 
 def make_side(key: str, owner: Owner, target: Owner, name: str) -> Side:
@@ -182,6 +184,9 @@ def make_side(key: str, owner: Owner, target: Owner, name: str) -> Side:
         token=token,
         team=team,
         grant=Grant.objects.create(group=team, action=Grant.Action.REQUEST, name_suffix="nobody.invalid"),
+        saved_filter=SavedFilter.objects.create(
+            user=token.user, list_name="record-sets", name="mine", filters={"type": "A"}
+        ),
     )
 
 

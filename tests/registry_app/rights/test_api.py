@@ -83,6 +83,6 @@ def _version_of(noun: str, side: Side) -> str:
         loop = Loop.objects.get(pk=side.loop.pk)
         loop.updated_at = loop.declared_at
         return build_etag(loop)
-    names = {"registry-profiles": "profile", "guard-endpoints": "guard"}
+    names = {"registry-profiles": "profile", "guard-endpoints": "guard", "saved-filters": "saved_filter"}
     row = getattr(side, names.get(noun, noun.removesuffix("s")))
     return build_etag(type(row).objects.get(pk=row.pk))
