@@ -17,6 +17,7 @@ SHORTEST, LONGEST = 3, 255
 # SQLite: the trigrams, and the rows of which they are not right yet.
 TRIGRAMS = "registry_app_recordset_trigrams"
 WAITING = "registry_app_recordset_waiting"
+TRIGGERS = tuple(f"{WAITING}_{event}" for event in ("insert", "update", "delete"))
 # PostgreSQL.
 INDEX = "record_set_trigrams"
 # What its index is over. Targets are JSON, in which quotes and backslashes are escaped.

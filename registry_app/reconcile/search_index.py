@@ -10,13 +10,12 @@ from typing import Any
 
 from django.db import DatabaseError, connection, transaction
 
-from registry_app.queries.search import INDEX, INDEXED, TRIGRAMS, WAITING, has_index
+from registry_app.queries.search import INDEX, INDEXED, TRIGGERS, TRIGRAMS, WAITING, has_index
 
 TABLE = "registry_app_recordset"
 # On SQLite everybody who writes waits for such a transaction: a tenth of a second.
 _ROWS = 2_000
 _MOST_AT_ONCE = 100_000
-_TRIGGERS = f"{WAITING}_"
 _LOG = logging.getLogger(__name__)
 
 
@@ -38,6 +37,11 @@ def is_behind() -> bool:
     return bool(_fetch_one(f"SELECT EXISTS (SELECT 1 FROM {WAITING})"))  # noqa: S608 - a constant
 
 
+def count_waiting() -> int:
+    """How many rows these are."""
+    return int(_fetch_one(f"SELECT count(*) FROM {WAITING}")) if is_behind() else 0  # noqa: S608 - a constant
+
+
 def index_waiting(most: int = _MOST_AT_ONCE) -> int:
     """Bring the index up to date, at most so many rows, in short transactions; how many there were."""
     done = 0
@@ -55,8 +59,8 @@ def rebuild_search_index() -> None:
         else:
             for name in (TRIGRAMS, WAITING):
                 cursor.execute(f"DROP TABLE IF EXISTS {name}")
-            for event in ("insert", "update", "delete"):
-                cursor.execute(f"DROP TRIGGER IF EXISTS {_TRIGGERS}{event}")
+            for name in TRIGGERS:
+                cursor.execute(f"DROP TRIGGER IF EXISTS {name}")
     prepare_search_index()
 
 
@@ -111,14 +115,14 @@ def _create_triggers(cursor: Any) -> None:
     note = f"INSERT OR IGNORE INTO {WAITING} (id, indexed_text) VALUES"
     changed = "old.targets IS NOT new.targets OR old.resource IS NOT new.resource"
     before = f"{note} (old.id, {_build_text('old')})"
-    for event, condition, statement in (
+    acts = (
         ("INSERT", "", f"{note} (new.id, NULL)"),
         ("UPDATE", f"WHEN {changed}", before),
         ("DELETE", "", before),
-    ):
+    )
+    for name, (event, condition, statement) in zip(TRIGGERS, acts, strict=True):
         cursor.execute(
-            f"CREATE TRIGGER IF NOT EXISTS {_TRIGGERS}{event.lower()} AFTER {event} ON {TABLE} {condition} "
-            f"BEGIN {statement}; END"
+            f"CREATE TRIGGER IF NOT EXISTS {name} AFTER {event} ON {TABLE} {condition} BEGIN {statement}; END"
         )
 
 

@@ -18,7 +18,7 @@ from tests.registry_app.admin.world import (
 
 pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
-OWN_FORMS = ("apitoken_issue", "transfer_request")
+OWN_FORMS = ("apitoken_issue", "savedfilter_register", "transfer_request")
 
 
 @pytest.mark.parametrize("name", sorted(set(FORMS) - set(OWN_FORMS)))

@@ -23,6 +23,7 @@ from registry_app.models import (
     TransferItem,
     TransferStep,
 )
+from registry_app.queries.search import TRIGGERS, TRIGRAMS
 from tests.factories import make_cluster, make_owner, make_provider, make_record_set, make_user
 from tests.registry_app.management.command import run_command, run_json
 
@@ -339,3 +340,22 @@ def test_it_writes_nothing() -> None:
     run_command("dnsadmin_check")
 
     assert [list(model.objects.values()) for model in (RecordSet, AuditEntry, SyncRun)] == before
+
+
+def test_an_index_that_lost_rows_or_triggers_is_found_and_made_anew() -> None:
+    make_record_set(make_provider(accepted_snapshots=1))
+    run_command("dnsadmin_search", "update")
+    if connection.vendor != "sqlite":
+        assert not _broken("--only", "I26")
+        assert run_json("dnsadmin_search", "rebuild") == (0, {"has_index": True, "waiting": 0})
+        return
+    for statement in (
+        f"INSERT INTO {TRIGRAMS} ({TRIGRAMS}) VALUES ('delete-all')",
+        f"DROP TRIGGER {TRIGGERS[0]}",
+    ):
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+
+        assert _broken("--only", "I26") == ["I26"], statement
+        assert run_json("dnsadmin_search", "rebuild") == (0, {"has_index": True, "waiting": 0})
+        assert not _broken("--only", "I26"), statement

@@ -346,7 +346,6 @@ BUTTONS: dict[str, Button] = {
     "savedfilter_register": Button(
         is_staff,
         form=lambda _: {"name": "other", "list_name": "record-sets", "filters": "state=conflict"},
-        form=lambda _: {"name": "conflicts", "list_name": "record-sets", "filters": "state=conflict"},
     ),
     "savedfilter_edit": Button(
         may_never, of("saved_filter"), lambda _: {"name": "other", "filters": "type=A"}
