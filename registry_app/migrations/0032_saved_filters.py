@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("auth", "0012_alter_user_first_name_max_length"),
-        ("registry_app", "0027_database_claims"),
+        ("registry_app", "0031_kept_counts"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
