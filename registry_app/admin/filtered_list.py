@@ -104,7 +104,11 @@ class FilteredList(ChangeList):
         page: Any = self.model_admin
         shown = {name_column(each) for each in self.list_display}
         return [
-            (name_column(each), capfirst(label_for_field(each, self.model, page)), name_column(each) in shown)
+            (
+                name_column(each),
+                capfirst(str(label_for_field(each, self.model, page))),
+                name_column(each) in shown,
+            )
             for each in page.all_columns[1:]
         ]
 

@@ -181,6 +181,8 @@ class ConfigPage(ListPage[Row], Generic[Row]):
 
     form_class: ClassVar[type[ConfigForm]]
     noun: ClassVar[str]
+    # What making a row is called, and that it was done.
+    register_verb: ClassVar[tuple[str, str]] = ("Register", "Registered.")
     meaning_of_deletion: ClassVar[str] = ""
     register_template: ClassVar[str] = "dnsadmin/form.html"
     register: ClassVar[Callable[..., Any]]
@@ -231,7 +233,8 @@ class ConfigPage(ListPage[Row], Generic[Row]):
             self.note_saved(request, row, form.values())
             return self.url_of("change", row.pk)
 
-        title = f"Register {self.noun}"
+        verb, done = self.register_verb
+        title = f"{verb} {self.noun}"
         return answer_form(
             self,
             request,
@@ -239,7 +242,7 @@ class ConfigPage(ListPage[Row], Generic[Row]):
             act,
             title=title,
             submit=title,
-            done="Registered.",
+            done=done,
             context=self.register_context(request),
             template=self.register_template,
         )

@@ -55,6 +55,11 @@ class SavedFilterForm(ConfigForm):
             del self.fields["list_name"]
 
 
+def list_nothing(_row: SavedFilter) -> list[str]:
+    """Nothing depends on a saved filter."""
+    return []
+
+
 @admin.register(SavedFilter)
 class SavedFilterPageAdmin(ConfigPage[SavedFilter]):
     list_display = ("name", "list_shown", "filters_shown", "user_shown", "group_shown", "pinned_shown")
@@ -64,8 +69,9 @@ class SavedFilterPageAdmin(ConfigPage[SavedFilter]):
     register = staticmethod(save_filter)
     change = staticmethod(change_saved_filter)
     delete = staticmethod(delete_saved_filter)
-    find_dependents = staticmethod(lambda _row: [])
+    find_dependents = staticmethod(list_nothing)
     noun = "filter"
+    register_verb = ("Save", "Saved.")
     meaning_of_deletion = "Nobody it is shared with sees it any more. Nothing else changes."
     empty_text = "No filter is saved. Filter a list, and choose “Save this filter” below its filters."
     list_shown = column("list", lambda row: dict(_LISTS).get(row.list_name, row.list_name))
@@ -138,7 +144,7 @@ def _count(request: HttpRequest, row: SavedFilter) -> str:
     """How many rows the page of the list shows with these filters, up to a limit."""
     page: Any = admin.site.get_model_admin(apps.get_model("registry_app", LISTS[row.list_name].page))
     asked = copy(request)
-    asked.GET = QueryDict(build_page_query(row))  # type: ignore[assignment]  # typed as immutable
+    asked.GET = QueryDict(build_page_query(row))
     parameters = dict(asked.GET.lists())
     found = page.get_queryset(asked)
     for build in page.list_filter:

@@ -76,13 +76,13 @@ def choose_columns(actor: Actor, list_name: str, columns: Sequence[str]) -> None
     if len(columns) > _MOST_COLUMNS or any(len(each) > _LONGEST_COLUMN or "\0" in each for each in columns):
         raise InvalidRequest("These columns cannot be chosen.", fields={"columns": ["Choose those shown."]})
     with transaction.atomic():
-        rows = ChosenColumns.objects.filter(user=actor.user_id, list_name=list_name)
+        rows = ChosenColumns.objects.filter(user=actor.user_id or 0, list_name=list_name)
         before = rows.values_list("columns", flat=True).first()
         if list(columns) == (before or []):
             return
         if columns:
             ChosenColumns.objects.update_or_create(
-                user_id=actor.user_id, list_name=list_name, defaults={"columns": list(columns)}
+                user_id=actor.user_id or 0, list_name=list_name, defaults={"columns": list(columns)}
             )
         else:
             rows.delete()
@@ -134,7 +134,7 @@ def _raise_if_invalid(actor: Actor, values: Mapping[str, Any], list_name: str) -
 
 
 def _may_share(actor: Actor, group: Group) -> bool:
-    return may_administer(actor) or group.user_set.filter(pk=actor.user_id).exists()
+    return may_administer(actor) or group.user_set.filter(pk=actor.user_id or 0).exists()
 
 
 def _find_problem(filters: object, known: Sequence[str]) -> str:

@@ -170,7 +170,7 @@ def test_what_cannot_be_saved_is_refused_beside_its_field(alice: User) -> None:
 
 def test_every_filter_of_a_page_can_be_saved_by_its_name_in_the_api() -> None:
     pages: dict[str, Any] = {
-        page.opts.model_name: page
+        str(page.opts.model_name): page
         for page in map(admin.site.get_model_admin, list(admin.site._registry))
         if isinstance(page, ListPage)
         and page.list_filter

@@ -88,7 +88,7 @@ def test_every_list_has_an_export_with_the_rows_of_its_pages() -> None:
     client = make_client(root)
 
     assert set(_list_exports()) == _list_lists()
-    ids = {
+    ids: dict[str, dict[str, Any]] = {
         "<int:pk>": {"record-sets": RecordSet.objects.get().pk, "loops": Loop.objects.get().pk},
         "<transfer:public_id>": {
             "transfers": Transfer.objects.get().public_id,

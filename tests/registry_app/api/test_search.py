@@ -26,7 +26,8 @@ def test_pages_follow_each_other_and_other_filters_narrow(client: Client, header
     for number in range(5):
         make_record_set(zone, f"shop-{number}.example.org", owner=owner if number % 2 else None)
     make_record_set(zone, "other.example.org", owner=owner)
-    seen, cursor = [], {}
+    seen: list[str] = []
+    cursor: dict[str, str] = {}
     while True:
         page = _get(client, headers, "record-sets", q="HOP-", limit="2", **cursor).json()
         seen += [row["name"] for row in page["items"]]
