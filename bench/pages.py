@@ -8,6 +8,7 @@ import os
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
@@ -18,7 +19,7 @@ from bench.processes import product_folder, run_apart
 from bench.web import BARE, PRODUCT, Reader, broker, web_server
 
 _SMALL = 1_000
-_REQUESTS = 15
+_REQUESTS, _WARM = 15, 3
 _LIST = "/api/v1/record-sets/?limit=100"
 _RECORD_SETS = "/admin/registry_app/recordset/"
 # The address of each page; the last page of a list is as far as it goes.
@@ -52,24 +53,17 @@ def measure_pages(size: int, report: Report, rounds: int) -> None:
         small = stack.enter_context(_serve(folder / "small", _SMALL, settings))
         bare = Reader(stack.enter_context(web_server(BARE, large.settings)), {})
         for _ in range(rounds):
-            for name, address_of in PAGES.items():
-                _add(
-                    report,
-                    name,
-                    lambda address_of=address_of: large.pages.read(address_of(large.size, large.filled)),
-                    lambda address_of=address_of: small.pages.read(address_of(small.size, small.filled)),
-                    1.3,
-                )
-            two_filters = f"{_TWO_FILTERS}{large.filled.provider}"
-            _add(
-                report,
-                "page-two-filters",
-                lambda: large.pages.read(two_filters),  # noqa: B023
-                lambda: large.pages.read(_RECORD_SETS),
-                1.3,
-            )
-            _add(report, "api-list", lambda: large.lists.read(_LIST), lambda: bare.read("/"), 2.0)
+            for name in PAGES:
+                product = partial(_read_page, large, name)
+                _add(report, name, product, partial(_read_page, small, name), 1.3)
+            two_filters = partial(large.pages.read, f"{_TWO_FILTERS}{large.filled.provider}")
+            _add(report, "page-two-filters", two_filters, partial(large.pages.read, _RECORD_SETS), 1.3)
+            _add(report, "api-list", partial(large.lists.read, _LIST), partial(bare.read, "/"), 2.0)
             _add_empty(report, large)
+
+
+def _read_page(served: Served, name: str) -> tuple[float, bytes]:
+    return served.pages.read(PAGES[name](served.size, served.filled))
 
 
 def _add(
@@ -80,11 +74,12 @@ def _add(
     bar: float,
 ) -> None:
     taken: list[tuple[float, float]] = []
-    for number in range(_REQUESTS + 3):
+    for number in range(_REQUESTS + _WARM):
         pair = product()[0], floor()[0]
-        if number >= 3:  # the first ones load what later ones have
+        if number >= _WARM:  # the first ones load what later ones have
             taken.append(pair)
-    report.add(Figure(name, *(statistics.median(side) for side in zip(*taken, strict=True)), bar))
+    value, least = (statistics.median(side) for side in zip(*taken, strict=True))
+    report.add(Figure(name, value, least, bar))
 
 
 def _add_empty(report: Report, served: Served) -> None:

@@ -117,9 +117,11 @@ class FilteredList(ChangeList):
         """Where the form of the columns is sent."""
         return reverse("columns", args=[self.opts.model_name])
 
-    def get_queryset(self, request: HttpRequest, **options: Any) -> QuerySet[Any]:
+    def get_queryset(
+        self, request: HttpRequest, exclude_parameters: list[str | None] | None = None
+    ) -> QuerySet[Any]:
         page: Any = self.model_admin
-        rows: QuerySet[Any] = page.prepare(super().get_queryset(request, **options))
+        rows: QuerySet[Any] = page.prepare(super().get_queryset(request, exclude_parameters))
         return rows
 
     def get_results(self, request: HttpRequest) -> None:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Mapping
-from functools import cache
 from typing import IO, Any, ClassVar
 from uuid import UUID
 
@@ -27,6 +26,10 @@ _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000").search
 _PAGE_PARAMETERS = ("limit", "cursor", "format")
 # A number that fits into the column, or a UUID as Django takes it in addresses.
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+
+# What the filters of each list are where none is given.
+_UNFILTERED: dict[type[serializers.BaseSerializer[Any]], dict[str, Any]] = {}
 
 
 class StrictJsonParser(BaseParser):
@@ -121,13 +124,12 @@ def bad_parameters(fields: dict[str, list[str]]) -> InvalidParameter:
 def read_parameters(shape: type[serializers.BaseSerializer[Any]], parameters: QueryDict) -> dict[str, Any]:
     """The filters of the query string as `shape` has them. Raises InvalidParameter."""
     filters = {name: value for name, value in parameters.items() if name not in _PAGE_PARAMETERS}
-    return _read_filters(shape, filters) if filters else dict(_read_none(shape))
-
-
-@cache
-def _read_none(shape: type[serializers.BaseSerializer[Any]]) -> dict[str, Any]:
-    """The filters of an empty query string: most lists are asked for without any."""
-    return _read_filters(shape, {})
+    if filters:
+        return _read_filters(shape, filters)
+    # Most lists are asked for without any.
+    if shape not in _UNFILTERED:
+        _UNFILTERED[shape] = _read_filters(shape, {})
+    return dict(_UNFILTERED[shape])
 
 
 def _read_filters(shape: type[serializers.BaseSerializer[Any]], filters: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ column nor named in `computed`, there is none, and the serializer shows the rows
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -34,6 +34,10 @@ _PLAIN = (
     serializers.DictField,
     serializers.ReadOnlyField,
 )
+
+
+# Each is read once; a class of DRF is no key of `cache` to the type checker.
+_SHAPES: dict[Serializer, "RowShape | None"] = {}
 
 
 class _Entry(NamedTuple):
@@ -120,9 +124,14 @@ class RowShape:
         return _Entry(name, self._places[place], _find_conversion(field))
 
 
-@cache
 def find_shape(serializer: Serializer) -> RowShape | None:
     """The shape of a serializer; None where the serializer itself has to show each row."""
+    if serializer not in _SHAPES:
+        _SHAPES[serializer] = _build_shape(serializer)
+    return _SHAPES[serializer]
+
+
+def _build_shape(serializer: Serializer) -> RowShape | None:
     if not issubclass(serializer, serializers.ModelSerializer):
         return None
     try:

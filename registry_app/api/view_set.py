@@ -171,9 +171,10 @@ class NounViewSet(Exports, DryRuns, GenericViewSet[Any]):
     ) -> Response:
         """One page of `rows`, each as the noun is shown, or by another serializer."""
         shape = find_shape(serializer or self.get_serializer_class())
+        paginator: Any = self.paginator
         shown: Any
         if shape is not None:
-            shown = self.paginator.paginate_values(rows, self.request, self.keyset, shape)
+            shown = paginator.paginate_values(rows, self.request, self.keyset, shape)
             if serializer is None:
                 self.compute(shown)
         elif serializer is None:

@@ -46,10 +46,12 @@ COUNTED: Mapping[type[models.Model], Counted] = MappingProxyType(
 )
 
 
-def count_by(actor: Actor, noun: KeptCount.Noun, *columns: str, **narrowed: Any) -> list[tuple[Any, ...]]:
+def count_by(
+    actor: Actor, noun: KeptCount.Noun, column: str, *more: str, **narrowed: Any
+) -> list[tuple[Any, ...]]:
     """How many rows of this noun that the actor may read there are for each combination of these columns,
     which come first, in their order. `narrowed` is a filter of the counts, such as `provider=7`."""
-    return _sum(readable(actor, KeptCount.objects.filter(noun=noun, **narrowed)), columns)
+    return _sum(readable(actor, KeptCount.objects.filter(noun=noun, **narrowed)), (column, *more))
 
 
 def count_all_by(noun: KeptCount.Noun, *columns: str, **narrowed: Any) -> list[tuple[Any, ...]]:
@@ -58,8 +60,6 @@ def count_all_by(noun: KeptCount.Noun, *columns: str, **narrowed: Any) -> list[t
 
 
 def _sum(rows: "models.QuerySet[KeptCount]", columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    if not columns:
-        return [(rows.aggregate(total=Sum("amount"))["total"] or 0,)]
     summed = rows.order_by(*columns).values_list(*columns).annotate(total=Sum("amount"))
     return [row for row in summed if row[-1]]
 

@@ -26,7 +26,9 @@ def count_request(kind: str, who: str, limit: int) -> float | None:
     try:
         client = _open(cache["LOCATION"], tuple(cache.get("OPTIONS", {}).items()))
         with client.pipeline(transaction=False) as pipeline:
-            count, _ = pipeline.incr(key).expire(key, 2 * _WINDOW_SECONDS).execute()
+            pipeline.incr(key)
+            pipeline.expire(key, 2 * _WINDOW_SECONDS)
+            count, _ = pipeline.execute()
     except RedisError as error:
         # Without its cache dnsadmin is degraded, not closed.
         _LOG.warning("rate.not_counted", kind=kind, error=type(error).__name__)
@@ -35,7 +37,7 @@ def count_request(kind: str, who: str, limit: int) -> float | None:
 
 
 @lru_cache
-def _open(location: str, options: tuple[tuple[str, Any], ...]) -> "Redis":
+def _open(location: str, options: tuple[tuple[str, Any], ...]) -> Redis:
     """The client of this process. Django's cache makes one for each of the three operations of a count."""
     return Redis(connection_pool=ConnectionPool.from_url(location, **dict(options)))
 

@@ -43,10 +43,10 @@ def choose_index(rows: QuerySet[RecordSet]) -> QuerySet[RecordSet]:
         return chosen
     amounts = _count(asked)
     fewest = min(given, key=lambda place: amounts[given[place][0]])
+    conditions: list[Any] = chosen.query.where.children
     for place in given.keys() - {fewest}:
-        lookup: Any = chosen.query.where.children[place]
         _, values = given[place]
-        chosen.query.where.children[place] = In(_NoIndex(lookup.lhs), list(values))
+        conditions[place] = In(_NoIndex(conditions[place].lhs), list(values))
     return chosen
 
 

@@ -88,7 +88,8 @@ def test_pages_of_one_row_are_the_whole_list() -> None:
         make_one_of_each(number, root)
     for name in LISTS:
         whole = items(client, f"/{name}/?limit=1000")
-        seen, cursor = [], ""
+        seen: list[dict[str, Any]] = []
+        cursor: str | None = ""
         while cursor is not None:
             page = read(client.get(f"{API}/{name}/?limit=1{cursor and '&cursor='}{cursor}"))
             seen += page["items"]

@@ -61,8 +61,8 @@ def test_a_deleted_provider_takes_its_counts_with_it() -> None:
 def test_who_may_not_read_is_told_no_counts() -> None:
     make_record_set(make_provider())
 
-    assert count_by(SYSTEM, NOUN.RECORD_SET) == [(1,)]
-    assert count_by(Actor("user", "nobody"), NOUN.RECORD_SET) == [(0,)]
+    assert count_by(SYSTEM, NOUN.RECORD_SET, "type") == [("A", 1)]
+    assert count_by(Actor("user", "nobody"), NOUN.RECORD_SET, "type") == []
 
 
 def test_counts_that_differ_from_the_rows_are_found_and_rebuilt() -> None:
