@@ -62,7 +62,7 @@ def list_nothing(_row: SavedFilter) -> list[str]:
 
 @admin.register(SavedFilter)
 class SavedFilterPageAdmin(ConfigPage[SavedFilter]):
-    list_display = ("name", "list_shown", "filters_shown", "user_shown", "group_shown", "pinned_shown")
+    list_display = ("name_shown", "list_shown", "filters_shown", "user_shown", "group_shown", "pinned_shown")
     list_filter = (build_choice_filter("list", "list", _LISTS, column="list_name"),)
     list_select_related = ("user", "group")
     form_class = SavedFilterForm
@@ -74,6 +74,7 @@ class SavedFilterPageAdmin(ConfigPage[SavedFilter]):
     register_verb = ("Save", "Saved.")
     meaning_of_deletion = "Nobody it is shared with sees it any more. Nothing else changes."
     empty_text = "No filter is saved. Filter a list, and choose “Save this filter” below its filters."
+    name_shown = column("name", lambda row: format_foreign(row.name))
     list_shown = column("list", lambda row: dict(_LISTS).get(row.list_name, row.list_name))
     filters_shown = column("filters", lambda row: format_foreign(describe_filters(row)))
     user_shown = column("of", lambda row: str(row.user))

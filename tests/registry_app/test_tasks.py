@@ -14,6 +14,7 @@ from registry_app import tasks
 from registry_app.clock import fetch_now
 from registry_app.models import Provider, RecordSet, SyncRun, Transfer
 from registry_app.queries.provider import find_due
+from registry_app.reconcile.search_index import is_behind
 from tests.factories import make_owner, make_provider
 from tests.faults import read_faults
 from tests.reference_server import ReferenceProvider, make_zone
@@ -89,6 +90,7 @@ def test_a_tick_has_every_provider_synced_that_is_due() -> None:
 
     assert list(SyncRun.objects.order_by("pk").values_list("provider_id", flat=True)) == [p.pk for p in due]
     assert RecordSet.objects.count() == 10
+    assert not is_behind()  # what was stored is in the index of searches
 
 
 @pytest.mark.django_db
@@ -108,7 +110,7 @@ def test_a_transfer_does_not_wait_behind_the_syncs_that_are_due() -> None:
 
         started = _list_started(tasks.tick)
 
-    assert started == ["run_transfer", "run_sync"]
+    assert started[:2] == ["run_transfer", "run_sync"]
     assert SyncRun.objects.filter(provider=syncing).exists()
 
 

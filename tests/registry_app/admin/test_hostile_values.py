@@ -1,8 +1,9 @@
 """What providers and clusters say is shown, never obeyed."""
 
 import pytest
+from django.urls import reverse
 
-from registry_app.models import RecordEvent
+from registry_app.models import RecordEvent, SavedFilter
 from tests.factories import make_administrator, make_finding, make_owner, make_record_set
 from tests.registry_app.admin.world import (
     address,
@@ -128,3 +129,35 @@ def test_no_page_carries_an_inline_script_or_handler() -> None:
     assert page.count("<script") == page.count("<script src=") + page.count('<script id="django-admin')
     assert "onclick=" not in page
     assert "'unsafe-inline'" not in response.headers["Content-Security-Policy"].partition("style-src")[0]
+
+
+def test_hostile_texts_that_are_searched_and_saved_are_escaped() -> None:
+    root = make_administrator()
+    row = make_record_set(make_fresh_provider(), targets=[SCRIPT], owner=make_owner(f"o{SCRIPT}"))
+    saved = SavedFilter.objects.create(
+        user=root,
+        list_name="record-sets",
+        name=f"{SCRIPT}{OVERRIDE}",
+        filters={"q": SCRIPT},
+        is_pinned=True,
+    )
+    client = sign_in(root)
+
+    pages = [
+        read_text(client.get(url, query))
+        for url, query in (
+            (reverse("find"), {"q": SCRIPT}),
+            (reverse("find"), {"q": f"{SCRIPT}{OVERRIDE}"}),
+            (reverse("admin:index"), {}),
+            (address("recordset_changelist"), {"q": SCRIPT}),
+            (address("savedfilter_changelist"), {}),
+            (address("savedfilter_change", saved.pk), {}),
+            (address("savedfilter_edit", saved.pk), {}),
+        )
+    ]
+
+    assert row.name in pages[0]
+    assert row.name in pages[3]
+    assert all("alert(1)" in page for page in pages)
+    assert not [page for page in pages if SCRIPT in page]
+    assert not [number for number, page in enumerate(pages) if "\u202e" in page and number not in (1, 6)]
