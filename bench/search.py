@@ -48,11 +48,15 @@ def fill(provider_id: int, count: int, result: Connection) -> None:
     from django.db import connection, transaction
 
     from registry_app.models import Owner, RecordSet
+    from registry_app.queries.search import INDEX
     from registry_app.reconcile.rows.bulk import insert_rows
     from registry_app.reconcile.search_index import rebuild_search_index
 
     get_user_model().objects.create_superuser("alice")
     owners = [Owner.objects.create(owner_id=f"cluster-{number}").pk for number in range(_OWNERS)]
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP INDEX IF EXISTS {INDEX}")
     for start in range(0, count, _SLICE):
         rows = list(_make_rows(provider_id, owners, range(start, min(start + _SLICE, count))))
         with transaction.atomic():
