@@ -12,6 +12,8 @@ from registry_app.actor import Actor
 from registry_app.models import ChosenColumns, SavedFilter
 
 _MOST_SHOWN = 100
+# The dashboard counts what each finds.
+_MOST_PINNED = 20
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def list_saved_filters(actor: Actor, list_name: str) -> QuerySet[SavedFilter]:
 
 def list_pinned(actor: Actor) -> QuerySet[SavedFilter]:
     """Those on the dashboard of a person."""
-    return SavedFilter.objects.filter(build_own_query(actor), is_pinned=True)[:_MOST_SHOWN]
+    return SavedFilter.objects.filter(build_own_query(actor), is_pinned=True)[:_MOST_PINNED]
 
 
 def build_page_query(row: SavedFilter) -> str:

@@ -41,9 +41,10 @@ def search_record_sets(rows: QuerySet[RecordSet], text: str) -> QuerySet[RecordS
     """Those of `rows` with the text in name, targets, resource or owner id."""
     owners = list(Owner.objects.filter(owner_id__holds=text).values_list("pk", flat=True))
     texts = _list_spellings(text)
-    matching = Q(targets__holds=text) | Q(resource__holds=text) | Q(owner__id__among=owners)
+    matching = Q(owner__id__among=owners)
     for each in texts:
         matching |= Q(name__holds=each)
+    matching |= Q(resource__holds=text) | Q(targets__holds=text)  # the dearest last
     found = _find_candidates(texts, owners)
     return rows.filter(matching) if found is None else rows.filter(matching, pk__among=found)
 
