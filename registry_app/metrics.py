@@ -7,7 +7,7 @@ from threading import Lock
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
 # Without them one process shows the same names as several.
-disable_created_metrics()
+disable_created_metrics()  # type: ignore[no-untyped-call]
 REGISTRY = CollectorRegistry()
 # Beyond them a provider is counted as one of the others. Each label makes some twenty series.
 MOST_PROVIDERS = 1_000

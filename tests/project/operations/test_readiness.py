@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from django.db import connection, connections, transaction
@@ -17,7 +16,8 @@ from tests.factories import make_provider
 from tests.project.operations.scraping import ask, served
 
 pytestmark = pytest.mark.django_db(transaction=True)
-_LAST = ("registry_app", "0001_initial")
+# No file, and no database of a server.
+_NOWHERE = "/nowhere/nothing"
 
 
 @pytest.fixture
@@ -31,29 +31,29 @@ def _check(url: str) -> tuple[int, str, dict[str, str]]:
     return answer.status_code, answer.json()["status"], answer.json()["checks"]
 
 
-def _lose_the_database(settings: Settings, folder: Path) -> None:
-    connections.settings["default"]["NAME"] = str(folder)
+def _lose_the_database(_settings: Settings) -> None:
+    connections.settings["default"]["NAME"] = _NOWHERE
 
 
-def _lose_the_audit_key(settings: Settings, _folder: Path) -> None:
+def _lose_the_audit_key(settings: Settings) -> None:
     with transaction.atomic():
         record_audit(SYSTEM, "provider.registered", make_provider())
     settings.DNSADMIN_AUDIT_KEY = "another one"
 
 
-def _lose_the_encryption_key(settings: Settings, _folder: Path) -> None:
+def _lose_the_encryption_key(settings: Settings) -> None:
     make_provider(authentication="bearer", secret="s3cret")
     settings.DNSADMIN_ENCRYPTION_KEYS = (os.urandom(32),)
 
 
-def _lose_a_migration(_settings: Settings, _folder: Path) -> None:
+def _lose_a_migration(_settings: Settings) -> None:
     app, name = max(
-        each for each in MigrationRecorder(connection).applied_migrations() if each[0] == _LAST[0]
+        each for each in MigrationRecorder(connection).applied_migrations() if each[0] == "registry_app"
     )
     MigrationRecorder(connection).record_unapplied(app, name)
 
 
-def _lose_the_broker(settings: Settings, _folder: Path) -> None:
+def _lose_the_broker(settings: Settings) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
 
 
@@ -82,13 +82,12 @@ def restored() -> Iterator[None]:
 def test_it_says_what_is_missing(
     url: str,
     settings: Settings,
-    tmp_path: Path,
-    lose: Callable[[Settings, Path], None],
+    lose: Callable[[Settings], None],
     status: int,
     told: str,
     failed: dict[str, str],
 ) -> None:
-    lose(settings, tmp_path)
+    lose(settings)
 
     answered = _check(url)
 
@@ -108,10 +107,10 @@ def test_one_secret_that_no_key_opens_stops_nobody_else(url: str, settings: Sett
 
 
 @pytest.mark.usefixtures("restored")
-def test_the_database_is_asked_every_two_seconds_at_most(tmp_path: Path) -> None:
+def test_the_database_is_asked_every_two_seconds_at_most() -> None:
     readiness = Readiness()
     first = readiness.find()
-    connections.settings["default"]["NAME"] = str(tmp_path)
+    connections.settings["default"]["NAME"] = _NOWHERE
 
     again = [readiness.find() for _ in range(1000)]
 
