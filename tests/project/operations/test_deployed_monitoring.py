@@ -42,7 +42,7 @@ def _list_expressions() -> list[str]:
     return [each["expr"] for each in (*rules, *targets)]
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_every_metric_that_a_panel_or_an_alert_names_exists() -> None:
     expressions = _list_expressions()
 
@@ -52,7 +52,7 @@ def test_every_metric_that_a_panel_or_an_alert_names_exists() -> None:
     assert named - set().union(*_list_families().values()) == set()
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_the_page_about_monitoring_has_every_metric_and_no_other() -> None:
     text = (_ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
 

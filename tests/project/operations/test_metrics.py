@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
+from django.db import connections
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -162,6 +163,18 @@ def test_without_a_broker_the_rest_is_there(url: str, settings: Settings) -> Non
     assert (scrape.value("dnsadmin_broker_up"), scrape.value("dnsadmin_database_up")) == (0, 1)
     assert scrape.value("dnsadmin_provider_up", provider="blue-zone") == 0
     assert scrape.value("dnsadmin_broker_queue_tasks") is None
+
+
+def test_without_a_database_the_broker_is_there(url: str) -> None:
+    name = connections.settings["default"]["NAME"]
+    connections.settings["default"]["NAME"] = "/nowhere/nothing"
+    try:
+        scrape = Scrape(url)
+    finally:
+        connections.settings["default"]["NAME"] = name
+
+    assert (scrape.value("dnsadmin_broker_up"), scrape.value("dnsadmin_database_up")) == (1, 0)
+    assert scrape.value("dnsadmin_syncs_due") is None
 
 
 def test_the_labels_of_providers_are_bounded() -> None:
