@@ -13,7 +13,7 @@ from django.db import transaction
 
 from providers.http.errors import NothingSent, OutcomeUnknown, ProviderError
 from providers.registries.claims_document import format_claims_document, parse_claims_document
-from providers.registries.configmap.export import Export
+from providers.registries.export import Export
 from providers.registries.labels import OWNER, parse_labels
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange, StoreReading, compute_digest
 from providers.wire.canonical_name import endpoint_key

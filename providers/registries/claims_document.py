@@ -3,33 +3,33 @@
 A document is of one owner, or of all (`owner` is empty). Each claim is its record set and its heritage text.
 """
 
-import hashlib
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Literal
 
 import msgspec
 
-from providers.registries.configmap.export import MAX_EXPORT_BYTES, Export, UnusableExport
 from providers.registries.configmap.rows import Row
+from providers.registries.export import (
+    VERSION,
+    Document,
+    Export,
+    UnusableExport,
+    compute_digest,
+    decode_document,
+    raise_if_changed,
+)
 from providers.registries.labels import OWNER, describe_unreadable_owner, parse_labels
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.canonical_name import InvalidName, canonical_name
 from providers.wire.endpoint import EndpointKey
 from providers.wire.poison import safe_text
 
-_VERSION = 1
+_KIND = "database-registry"
 _ENCODER = msgspec.json.Encoder()
 _Row = tuple[str, str, str, str]
 
 
-class _Document(msgspec.Struct, frozen=True, rename={"exported_at": "exportedAt", "left_out": "leftOut"}):
-    kind: Literal["database-registry"]
-    version: int
-    owner: str
-    exported_at: datetime
-    left_out: int
-    digest: str
+class _Document(Document, frozen=True):
     claims: list[_Row]  # name, type, set identifier, heritage text
 
 
@@ -38,8 +38,8 @@ def format_claims_document(claims: Iterable[StoredClaim], *, owner_id: str, when
     found = list(claims)
     rows = sorted((*claim.key, claim.text) for claim in found if claim.is_settled)
     document = _Document(
-        kind="database-registry",
-        version=_VERSION,
+        kind=_KIND,
+        version=VERSION,
         owner=owner_id,
         exported_at=when,
         left_out=len(found) - len(rows),
@@ -51,18 +51,10 @@ def format_claims_document(claims: Iterable[StoredClaim], *, owner_id: str, when
 
 def parse_claims_document(document: bytes, *, max_items: int) -> Export:
     """The claims in a document. Raises UnusableExport, and then nothing of it may be used."""
-    if len(document) > MAX_EXPORT_BYTES:
-        raise UnusableExport(f"The export is larger than {MAX_EXPORT_BYTES} bytes.")
-    try:
-        found = msgspec.json.decode(document, type=_Document)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise UnusableExport("This is no export of a registry in the database.") from None
-    if found.version != _VERSION:
-        raise UnusableExport(f"The export has version {found.version}, which this release does not know.")
+    found = decode_document(document, _Document, _KIND)
     if len(found.claims) > max_items:
         raise UnusableExport(f"The export has more than {max_items} claims.")
-    if found.digest != _compute_digest(found.owner, found.exported_at, found.claims):
-        raise UnusableExport("The export is not as it was written: its digest is another.")
+    raise_if_changed(found, _compute_digest(found.owner, found.exported_at, found.claims))
     rows = tuple(_read_row(row, found.owner) for row in found.claims)
     if len({row.key for row in rows}) < len(rows):
         raise UnusableExport("The export has two claims for one record set.")
@@ -86,5 +78,4 @@ def _read_row(row: _Row, owner_id: str) -> Row:
 
 
 def _compute_digest(owner_id: str, when: datetime, rows: Iterable[_Row]) -> str:
-    body = _ENCODER.encode([_VERSION, owner_id, when, list(rows)])
-    return f"sha256:{hashlib.sha256(body).hexdigest()}"
+    return compute_digest(_ENCODER.encode([VERSION, owner_id, when, list(rows)]))

@@ -31,6 +31,11 @@ def read_metadata(obj: Mapping[str, object], key: str) -> str:
     return found if isinstance(found, str) else ""
 
 
+def read_version(obj: Mapping[str, object]) -> tuple[str, str]:
+    """Which version of which object it is."""
+    return read_metadata(obj, "uid"), read_metadata(obj, "resourceVersion")
+
+
 def read_texts(obj: Mapping[str, object], *path: str) -> dict[str, str]:
     """The texts of a map of texts (`data`; `metadata`, `labels`), without what is no text in it."""
     return {key: value for key, value in read_object(obj, *path).items() if isinstance(value, str)}

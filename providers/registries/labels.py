@@ -149,6 +149,25 @@ def describe_unreadable_owner(labels: Mapping[str, str]) -> str:
     return ""
 
 
+def parse_stored_labels(text: str, where: str) -> dict[str, str]:
+    """The labels of a heritage text that is to be stored as labels alone, the owner among them.
+
+    `where`: what is to hold them. Raises ForeignText, and UnwritableLabel for a text that would not be read
+    back the same.
+    """
+    labels = parse_labels(text)
+    if labels is None:
+        raise ForeignText(f"The text carries no ExternalDNS heritage, so it cannot be stored in {where}.")
+    problem = describe_unreadable_owner(labels)
+    if problem:
+        raise UnwritableLabel(problem)
+    if format_labels(labels, quoted=False) != text:
+        raise UnwritableLabel(
+            f"The text holds more than labels, or in another order: {where} has labels only."
+        )
+    return labels
+
+
 def _owner_position(tokens: list[str]) -> int:
     """Where the owner token belongs: before the first greater key, never before the heritage."""
     heritage = tokens.index(_HERITAGE_TOKEN)

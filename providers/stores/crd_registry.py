@@ -168,10 +168,7 @@ class _Writing:
         if obj is None:
             obj = self._create(step)
         if new is None:
-            version = read_metadata(obj, "resourceVersion")
-            self.client.delete(
-                DNS_RECORDS, self.namespace, read_metadata(obj, "name"), resource_version=version
-            )
+            self.client.delete(DNS_RECORDS, self.namespace, obj)
             self.has_written = True
             return
         if step.change.old is None and not is_programmed(obj):

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from providers.registries.errors import ForeignText, UnwritableLabel
+from providers.registries.errors import UnwritableLabel
 from providers.registries.kubernetes_object import (
     JsonValue,
     KubernetesObject,
@@ -24,10 +24,10 @@ from providers.registries.kubernetes_object import (
 from providers.registries.labels import (
     OWNER,
     describe_unreadable_owner,
-    format_labels,
     format_writable,
     is_writable,
     parse_labels,
+    parse_stored_labels,
 )
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.canonical_name import endpoint_key
@@ -149,17 +149,8 @@ def build_programmed(obj: KubernetesObject, *, now: str) -> KubernetesObject:
 
 def parse_owned_labels(text: str) -> dict[str, str]:
     """The labels of a heritage text that an object is to hold. Raises RegistryError."""
-    labels = parse_labels(text)
-    if labels is None:
-        raise ForeignText("The text carries no ExternalDNS heritage, so it cannot be stored in a DNSRecord.")
-    problem = describe_unreadable_owner(labels)
-    if problem:
-        raise UnwritableLabel(problem)
+    labels = parse_stored_labels(text, "a DNSRecord")
     raise_if_no_label_value(labels[OWNER])
-    if format_labels(labels, quoted=False) != text:
-        raise UnwritableLabel(
-            "The text holds more than labels, or in another order: a DNSRecord has labels only."
-        )
     return labels
 
 

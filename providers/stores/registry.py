@@ -14,8 +14,8 @@ from typing import Protocol, runtime_checkable
 from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import Limits
 from providers.http.errors import ProviderError, build_change_error
-from providers.registries.configmap.export import Export
 from providers.registries.configmap.resync import Comparison
+from providers.registries.export import Export
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange, StoreReading
 from providers.stores.kubernetes.client import KubernetesClient
 from providers.wire.endpoint import Endpoint, EndpointKey
@@ -69,9 +69,8 @@ class ResyncableStore(RegistryStore, Protocol):
     def compare(self, owner_id: str, endpoints: Iterable[Endpoint], *, owners: _Owners) -> Comparison:
         """How the rows of an owner differ from what the provider shows."""
 
-    def rebuild(self, owner_id: str, endpoints: Sequence[Endpoint], *, owners: _Owners) -> Comparison:
-        """Update the rows of an owner to what the provider shows; no row changes its owner. As `compare`,
-        before the update."""
+    def rebuild(self, owner_id: str, endpoints: Sequence[Endpoint], *, owners: _Owners) -> None:
+        """Update the rows of an owner to what the provider shows; no row changes its owner."""
 
 
 @runtime_checkable

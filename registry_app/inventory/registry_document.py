@@ -6,8 +6,8 @@ import msgspec
 from django.db import transaction
 
 from providers.http.errors import OutcomeUnknown, ProviderError
-from providers.registries.configmap.export import Export
 from providers.registries.errors import RegistryError
+from providers.registries.export import Export
 from providers.stores.registry import ExportableStore
 from providers.stores.registry_catalogue import REGISTRIES
 from providers.wire.endpoint import EndpointKey

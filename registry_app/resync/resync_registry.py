@@ -96,7 +96,7 @@ def _resync(profile: RegistryProfile, leased: LeasedProvider) -> None:
             if rebuilds and found.differences and _is_news(provider, draft):
                 found = _rebuild(profile, leased, store, owner_id, Shown(endpoints, owners), found)
                 draft = _draft_drift(profile, provider, owner_id, found, was_rebuilt=True)
-            _store_finding(leased, draft, is_there=bool(found.differences or found.keyless))
+            _store_finding(leased, draft, is_there=bool(found.differences))
         _resolve_left_over(profile, leased)
 
 
@@ -160,7 +160,6 @@ def _draft_drift(
     are what a rebuild left."""
     count = len(found.differences) + found.further
     what = "place" if count == 1 else "places"
-    keyless = f" {found.keyless} rows cannot be assigned to a record set." if found.keyless else ""
     way_out = (
         "It was updated. These rows could not be updated."
         if was_rebuilt
@@ -173,7 +172,7 @@ def _draft_drift(
         subject=f"{profile.pk}\0{owner_id}",
         explanation=(
             f"The ConfigMap registry of {owner_id} in the namespace {profile.namespace} ({profile.name}) "
-            f"differs from what {provider.name} shows in {count} {what}.{keyless} {way_out}"
+            f"differs from what {provider.name} shows in {count} {what}. {way_out}"
         ),
         details={
             "registry_profile": profile.name,

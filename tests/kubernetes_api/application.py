@@ -32,7 +32,6 @@ _KNOWN_PARAMETERS = {
     "fieldManager",
     "fieldSelector",
 }
-_METADATA_API = "meta.k8s.io/v1"
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "DELETE": "delete"}
 _WRITING = ("POST", "PUT")
 
@@ -120,7 +119,7 @@ class KubernetesApplication(WsgiApplication):
     def _act(self, route: Route, request: Request) -> Answer:
         store, kind, namespace, name = self._store, route.kind, route.namespace, route.name
         if route.verb == "list":
-            return self._list(route, read_query(request), is_partial=_wants_metadata(request))
+            return self._list(route, read_query(request))
         if route.verb == "get":
             return object_answer(store.read(kind, namespace, name))
         body = _read_body(request)
@@ -139,7 +138,7 @@ class KubernetesApplication(WsgiApplication):
             raise not_found("namespaces", name)
         return object_answer({"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}})
 
-    def _list(self, route: Route, query: dict[str, str], *, is_partial: bool) -> Answer:
+    def _list(self, route: Route, query: dict[str, str]) -> Answer:
         limit = query.get("limit", "0")
         if not limit.isdigit():
             raise bad_request("limit is no number")
@@ -157,10 +156,9 @@ class KubernetesApplication(WsgiApplication):
                 "continue": _format_token(number, end),
                 "remainingItemCount": len(moment.objects) - end,
             }
-        items = [_as_item(each, route.kind, is_partial=is_partial) for each in moment.objects[start:end]]
-        kind = "PartialObjectMetadataList" if is_partial else f"{route.kind.kind}List"
-        version = _METADATA_API if is_partial else route.kind.api_version
-        found: KubernetesObject = {"kind": kind, "apiVersion": version, "metadata": metadata}
+        items = [_as_item(each, route.kind) for each in moment.objects[start:end]]
+        head: KubernetesObject = {"kind": f"{route.kind.kind}List", "apiVersion": route.kind.api_version}
+        found: KubernetesObject = {**head, "metadata": metadata}
         return Answer(200, JSON_HEADERS, encode_object({**found, "items": [*items]}))
 
 
@@ -197,20 +195,6 @@ def _read_body(request: Request) -> KubernetesObject:
         raise bad_request(f"the object provided is unrecognized: {error}") from None
 
 
-def _wants_metadata(request: Request) -> bool:
-    """What the first media type in `Accept` that the API can serve asks for. Raises ApiError."""
-    for clause in request.headers.get("accept", "*/*").split(","):
-        media_type, *parameters = (part.strip() for part in clause.split(";"))
-        if media_type not in ("application/json", "application/*", "*/*"):
-            continue
-        wanted = dict(part.split("=", 1) for part in parameters if "=" in part)
-        if "as" not in wanted:
-            return False
-        if wanted == {"as": "PartialObjectMetadataList", "g": "meta.k8s.io", "v": "v1"}:
-            return True
-    raise ApiError(406, "NotAcceptable", "only the following media types are accepted: application/json")
-
-
 def _parse_selector(text: str) -> str:
     """The name that a field selector asks for; none for all objects."""
     field, equals, name = text.partition("=")
@@ -219,14 +203,8 @@ def _parse_selector(text: str) -> str:
     return name.removeprefix("=")
 
 
-def _as_item(obj: KubernetesObject, kind: Kind, *, is_partial: bool) -> KubernetesObject:
+def _as_item(obj: KubernetesObject, kind: Kind) -> KubernetesObject:
     """Lists of the core group leave kind and version out of their items; lists of custom resources do not."""
-    if is_partial:
-        return {
-            "kind": "PartialObjectMetadata",
-            "apiVersion": _METADATA_API,
-            "metadata": obj["metadata"],
-        }
     if kind.group:
         return obj
     return {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}

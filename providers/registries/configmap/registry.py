@@ -1,23 +1,16 @@
 """The ConfigMap registries of a namespace, each put together from the data of its ConfigMaps."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
-from providers.registries.configmap.claims import read_claim, read_claims
-from providers.registries.configmap.layout import (
-    Index,
-    ShardMark,
-    build_index,
-    format_map_name,
-    parse_index,
-    parse_map_name,
-    parse_mark,
-    split_shard,
-)
-from providers.registries.configmap.rows import NO_ENTRY, NO_KEY, Entry, group_rows, parse_rows
-from providers.registries.errors import RegistryError
-from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_object, read_texts
+from providers.registries.configmap.layout import FIRST_PLACE, Places, parse_index, parse_map_name
+from providers.registries.configmap.rows import NO_ENTRY, Entries, Entry, Row, group_rows, parse_rows
+from providers.registries.errors import RegistryError, UnwritableLabel
+from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_texts
+from providers.registries.labels import OWNER, describe_unreadable_owner, format_labels
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
@@ -28,9 +21,7 @@ INTENTS = "intents"
 INDEX = "index"
 SHARD = "shard"
 OUR_KEYS = (RECORDS, INTENTS, INDEX, SHARD)
-_MISPLACED = "Its row stands in another shard than the index says."
-
-Entries = Mapping[EndpointKey, Entry]
+_END = EndpointKey("\U0010ffff", "", "")  # after all record sets
 
 
 class UnreadableRegistry(RegistryError):
@@ -42,7 +33,7 @@ class UnreadableRegistry(RegistryError):
 
 @dataclass(frozen=True)
 class MapData:
-    """A ConfigMap that is named as one of a registry. Its rows are read when they are asked for, once."""
+    """A ConfigMap of one of our names. Its rows are read when they are asked for, once."""
 
     obj: KubernetesObject
     max_items: int
@@ -62,161 +53,154 @@ class MapData:
     def claims(self) -> Sequence[StoredClaim]:
         """What its owner claims in it."""
         parsed = parse_map_name(read_metadata(self.obj, "name"))
-        return read_claims(parsed.owner_id, self.entries) if parsed else ()
+        found = (read_claim(parsed.owner_id, *each) for each in self.entries.items()) if parsed else ()
+        return [claim for claim in found if claim is not None]
 
-    @cached_property
+    @property
     def other_bytes(self) -> int:
         """The size of the data in it that is not ours."""
-        others = {key: text for key, text in read_texts(self.obj, "data").items() if key not in OUR_KEYS}
-        # Base64 text is longer than the bytes it stands for: this errs on the safe side.
-        return measure_data({**others, **read_texts(self.obj, "binaryData")})
+        others = (pair for pair in read_texts(self.obj, "data").items() if pair[0] not in OUR_KEYS)
+        return sum(len(key) + len(text.encode(errors="replace")) for key, text in others)
 
-    @property
-    def is_empty(self) -> bool:
-        return not read_object(self.obj, "data") and not read_object(self.obj, "binaryData")
 
-    @property
-    def mark(self) -> ShardMark | None:
-        """What it says of itself as a further shard, if it is one."""
-        return parse_mark(self.texts.get(SHARD, ""))
+@dataclass(frozen=True)
+class Shard:
+    """One ConfigMap of a registry: the record sets from `start` up to the next shard's."""
+
+    name: str
+    start: EndpointKey
+    entries: Entries
+    data: MapData | None = None
 
 
 @dataclass(frozen=True)
 class Registry:
-    """The registry of one owner: its layout, and what each shard says of which record sets.
+    """The registry of one owner.
 
-    `maps` are its ConfigMaps as they were read, by name. `is_closed`: a writer began to split a shard. A row
-    in another shard than the index says has that problem, and stays where it is.
+    `has_index`: its first map says which maps count. `left_over` are maps of a write that was not finished,
+    or that a finished one replaced and did not delete: they do not count.
     """
 
     owner_id: str
-    index: Index
-    shards: tuple[Entries, ...] = ({},)
-    maps: Mapping[str, MapData] = field(default_factory=dict)
-    is_closed: bool = False
+    shards: tuple[Shard, ...]
+    has_index: bool = False
+    left_over: tuple[str, ...] = ()
 
     @cached_property
     def entries(self) -> Entries:
         """The entries of all record sets, of others' and unmanaged ones too."""
-        found: dict[EndpointKey, Entry] = {}
-        for shard in self.shards:
-            both = {key: found[key] + shard[key] for key in found.keys() & shard.keys()}
-            found |= shard
-            found |= both
-        return found
+        return {key: entry for shard in self.shards for key, entry in shard.entries.items()}
 
     @property
-    def claims(self) -> Sequence[StoredClaim]:
-        """What this owner claims, each record set once."""
-        pairs = zip(self.maps.values(), self.shards, strict=False)
-        if self.maps and all(data.entries is shard for data, shard in pairs):
-            return [claim for data in self.maps.values() for claim in data.claims]
-        return read_claims(self.owner_id, self.entries)
+    def places(self) -> Places:
+        """What its index says."""
+        return [(shard.name, shard.start) for shard in self.shards]
 
     @property
-    def keyless(self) -> int:
-        """How many rows have no readable record set."""
-        return len(self.entries.get(NO_KEY, NO_ENTRY))
+    def claims(self) -> list[StoredClaim]:
+        """What this owner claims, each record set once; of a registry as it was read."""
+        pairs = ((shard, shard.data.claims) for shard in self.shards if shard.data)
+        return [claim for shard, claims in pairs for claim in claims if claim.key in shard.entries]
 
     def claim_of(self, key: EndpointKey) -> StoredClaim | None:
         """What this owner claims of one record set."""
         return read_claim(self.owner_id, key, self.entries.get(key, NO_ENTRY))
 
-    def edited(self, edits: Entries) -> "Registry":
-        """With these entries, each in its shard; an empty one: without it."""
-        shards = {number: dict(self.shards[number]) for number in {*map(self.index.number_of, edits)}}
-        for key, entry in edits.items():
-            shard = shards[self.index.number_of(key)]
-            shard[key] = entry
-            if not entry:
-                del shard[key]
-        return replace(self, shards=tuple(shards.get(each, old) for each, old in enumerate(self.shards)))
-
-    def split(self, number: int, starts: Sequence[EndpointKey], taken: Collection[str]) -> "Registry":
-        """With a shard split before the record sets `starts`; `taken` are names of other tools' maps."""
-        index = split_shard(self.index, number, starts, taken)
-        parts: list[dict[EndpointKey, Entry]] = [{} for _ in (None, *starts)]
-        start, end = self.index.range_of(number)
-        for key, entry in self.shards[number].items():
-            # What does not belong in the shard, or has no readable record set, stays.
-            part = index.number_of(key) - number if start <= key < end else 0
-            parts[part][key] = entry
-        return replace(self, index=index, shards=(*self.shards[:number], *parts, *self.shards[number + 1 :]))
+    def number_of(self, key: EndpointKey) -> int:
+        """Which of the shards a record set belongs in."""
+        return bisect_right(self.shards, key, key=lambda shard: shard.start) - 1
 
 
-def build_registry(owner_id: str) -> Registry:
-    """The registry of an owner who has none yet, whether one can be made or not."""
-    return Registry(owner_id, build_index(f"{owner_id}-storage"))
+Registries = Mapping[str, Registry]
 
 
-def find_registry(registries: Mapping[str, Registry], owner_id: str) -> Registry:
+def find_registry(registries: Registries, owner_id: str) -> Registry:
     """The registry of an owner, or a new one."""
-    return registries.get(owner_id) or build_registry(owner_id)
+    return registries.get(owner_id) or Registry(owner_id, (Shard(f"{owner_id}-storage", FIRST_PLACE, {}),))
+
+
+def find_claimants(registries: Registries, but: str) -> dict[EndpointKey, str]:
+    """Who claims what in a map of its own, but for one owner."""
+    others = ((owner_id, each) for owner_id, each in sorted(registries.items()) if owner_id != but)
+    return {claim.key: other for other, each in others for claim in each.claims if claim.is_settled}
 
 
 def read_registries(maps: Mapping[str, MapData], max_items: int) -> dict[str, Registry]:
     """All registries in the ConfigMaps of a namespace, by owner. Raises UnreadableRegistry."""
-    registries: dict[str, Registry] = {}
+    further: defaultdict[str, list[str]] = defaultdict(list)
     for name, data in maps.items():
         parsed = parse_map_name(name)
-        if parsed is None:
-            continue
-        first = format_map_name(parsed.owner_id)
-        has_index = first in maps and {RECORDS, INDEX} <= maps[first].texts.keys()
-        if not parsed.shard and RECORDS in data.texts:
-            registries[parsed.owner_id] = read_registry(parsed.owner_id, maps, max_items)
-        elif not parsed.shard and parse_index(data.texts.get(INDEX, ""), name):
-            raise UnreadableRegistry(name, "has lost its `records`")
-        elif parsed.shard and data.mark and RECORDS in data.texts and not has_index:
-            # The index was written before its shards: another program deleted it, or wrote over it.
-            raise UnreadableRegistry(first, f"is gone or has lost its index, and its shard {name} is there")
-    return registries
+        if parsed and (not parsed.number or {SHARD, RECORDS} <= data.texts.keys()):
+            further[parsed.owner_id] += [name] if parsed.number else []
+    found = (_read_registry(owner_id, maps, names, max_items) for owner_id, names in further.items())
+    return {registry.owner_id: registry for registry in found if registry is not None}
 
 
-def read_registry(owner_id: str, maps: Mapping[str, MapData], max_items: int) -> Registry:
-    """The registry of an owner out of ConfigMaps by name, the first of which is there.
-
-    A first map without index is all there is, as the registry proposal has it. Raises UnreadableRegistry.
-    """
-    first = format_map_name(owner_id)
-    text = maps[first].texts.get(INDEX)
-    index = parse_index(text, first) if text is not None else build_index(first)
-    if index is None:
+def _read_registry(
+    owner_id: str, maps: Mapping[str, MapData], further: Sequence[str], max_items: int
+) -> Registry | None:
+    """The registry of an owner; None where the map of its name is another tool's."""
+    first = f"{owner_id}-storage"
+    texts = maps[first].texts if first in maps else {}
+    index = parse_index(texts.get(INDEX, ""), first)
+    if RECORDS not in texts:
+        if index:
+            raise UnreadableRegistry(first, "has lost its `records`")
+        if not further:
+            return None
+    if further and INDEX not in texts:
+        # The index was written before its shards: another program deleted it, or wrote over it.
+        raise UnreadableRegistry(first, f"is gone or has lost its index, and its shard {further[0]} is there")
+    if index is None and INDEX in texts:
         raise UnreadableRegistry(first, "has an index that cannot be followed, or is of a newer release")
-    found: dict[str, MapData] = {}
-    shards: list[Entries] = []
-    is_closed, count = False, 0
-    for number, shard in enumerate(index.shards):
-        data = maps.get(shard.name)
+    shards = tuple(_read_shards(index or ((first, FIRST_PLACE),), maps, max_items))
+    left_over = {*further} - {shard.name for shard in shards}
+    return Registry(owner_id, shards, index is not None, tuple(sorted(left_over)))
+
+
+def _read_shards(index: Places, maps: Mapping[str, MapData], max_items: int) -> Iterator[Shard]:
+    first, count = index[0][0], 0
+    for (name, start), (_, end) in zip(index, (*index[1:], ("", _END)), strict=True):
+        data = maps.get(name)
         if data is None or RECORDS not in data.texts:
             raise UnreadableRegistry(
-                first, f"has an index that names {shard.name}, which is gone or has no `records`"
+                first, f"has an index that names {name}, which is gone or has no `records`"
             )
-        mark = data.mark if number else ShardMark(1, shard.digest, shard.start)
-        if mark is None or (mark.digest, mark.start) != (shard.digest, shard.start):
-            raise UnreadableRegistry(shard.name, f"belongs to another layout than the index in {first}")
         try:
-            count += sum(map(len, data.entries.values()))
+            entries = data.entries
+            count += sum(len(entry.all_rows) for entry in entries.values())
             raise_if_too_many(count, max_items)
         except WireError as error:
-            raise UnreadableRegistry(shard.name, f"has rows that cannot be read: {error.reason}") from error
-        found[shard.name] = data
-        shards.append(_read_shard(data.entries, index, number, was_split=0 < mark.cut <= index.generation))
-        is_closed = is_closed or mark.cut > index.generation
-    return Registry(owner_id, index, tuple(shards), found, is_closed)
+            raise UnreadableRegistry(name, f"has rows that cannot be read: {error.reason}") from error
+        if not all(start <= key < end for key in entries):
+            # They went to another shard when an earlier release split this one, and do not count here.
+            entries = {key: entries[key] for key in entries if start <= key < end}
+        yield Shard(name, start, entries, data)
 
 
-def measure_data(data: Mapping[str, str]) -> int:
-    """The bytes of keys and values. An API counts values only."""
-    return sum(len(key.encode()) + len(value.encode(errors="replace")) for key, value in data.items())
+def read_claim(owner_id: str, key: EndpointKey, entry: Entry) -> StoredClaim | None:
+    """What an entry claims for the owner whose map it is in, if anything. Rows of others are no claims."""
+    # A row whose owner cannot be read may be the owner's: better a claim with a problem than no claim.
+    own = [row for row in entry.rows if row.owner_id in (owner_id, None)]
+    if not own and not entry.intents:
+        return None
+    row, beside = (own[0], entry.rows) if own else (entry.intents[0], entry.intents)
+    text, problem = _read_text(owner_id, row)
+    if not problem and len(beside) > 1:
+        problem = "Its record set has more than one row, so it is not known which one is meant."
+    if not problem and not own and not row.targets:
+        problem = "The intent does not say which targets are meant."
+    return StoredClaim(key, text, problem, None if problem or own else row.targets)
 
 
-def _read_shard(entries: Entries, index: Index, number: int, *, was_split: bool) -> Entries:
-    """After a split, what another shard has does not count; otherwise a person put it here."""
-    start, end = index.range_of(number)
-    outside = {key for key in entries if not start <= key < end and key != NO_KEY}
-    if not outside:
-        return entries
-    if was_split:
-        return {key: entry for key, entry in entries.items() if key not in outside}
-    return {**entries, **{key: entries[key].with_problem(_MISPLACED) for key in outside}}
+def _read_text(owner_id: str, row: Row) -> tuple[str, str]:
+    """The text of a row, as far as it has one, and what is wrong with it."""
+    labels = {OWNER: owner_id, **row.labels}
+    if row.problem or row.owner_id is None:
+        return "", row.problem or "The row names no owner."
+    if {row.owner_id, labels[OWNER]} != {owner_id}:
+        return "", "It names another owner than the one whose map it is in."
+    try:
+        return format_labels(labels, quoted=False), describe_unreadable_owner(labels)
+    except UnwritableLabel as error:
+        return "", str(error)

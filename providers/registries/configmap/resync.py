@@ -1,24 +1,19 @@
 """The proposal's resync: where a ConfigMap registry and its provider differ, and what makes them agree."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from enum import StrEnum
 from itertools import islice
-from types import MappingProxyType
 
 import msgspec
 
-from providers.registries.configmap.registry import Registry
-from providers.registries.configmap.rows import NO_ENTRY, NO_KEY, Entry, Row, build_row, has_targets_of
-from providers.wire.canonical_name import InvalidName, endpoint_key
-from providers.wire.change_set import merge_parts
+from providers.registries.configmap.registry import Registries, Registry, find_claimants, find_registry
+from providers.registries.configmap.rows import NO_ENTRY, Entry, Row, build_row, has_targets_of
+from providers.registries.gather import gather
 from providers.wire.endpoint import Endpoint, EndpointKey
 from providers.wire.errors import WireError
 from providers.wire.poison import safe_text
 
 MAX_DIFFERENCES = 1000
-NO_OWNERS: Mapping[EndpointKey, str] = MappingProxyType({})
-_LISTED_TARGETS = 5
 
 
 class DifferenceKind(StrEnum):
@@ -41,44 +36,37 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """The first differences, and how many there are beyond them.
-
-    `keyless` counts rows without a readable record set: they stay where they stand.
-    """
+    """The first differences, and how many there are beyond them."""
 
     differences: tuple[Difference, ...] = ()
     further: int = 0
-    keyless: int = 0
 
 
 def compare_with_provider(
-    registry: Registry, endpoints: Iterable[Endpoint], owners: Mapping[EndpointKey, str] = NO_OWNERS
+    registry: Registry, endpoints: Iterable[Endpoint], owners: Mapping[EndpointKey, str]
 ) -> Comparison:
     """Where rows and record sets differ, rows in their order first.
 
     `owners` are the owners of record sets by whatever registry: a row must not be without an owner
     where another owns its record set.
     """
-    records = _read_endpoints_by_key(endpoints)
-    rows = {key: entry.rows[0] for key, entry in registry.entries.items() if entry.rows and key != NO_KEY}
-    found = _find_differences(rows, records, _list_others(registry, owners))
-    return Comparison(tuple(islice(found, MAX_DIFFERENCES)), sum(1 for _ in found), registry.keyless)
+    rows = {key: entry.rows[0] for key, entry in registry.entries.items() if entry.rows}
+    found = _find_differences(rows, _read_endpoints_by_key(endpoints), _list_others(registry, owners))
+    return Comparison(tuple(islice(found, MAX_DIFFERENCES)), sum(1 for _ in found))
 
 
 def build_rebuild(
-    registry: Registry,
-    endpoints: Iterable[Endpoint],
-    claimants: Mapping[EndpointKey, str] = NO_OWNERS,
+    registries: Registries, owner_id: str, endpoints: Iterable[Endpoint], owners: Mapping[EndpointKey, str]
 ) -> dict[EndpointKey, Entry]:
-    """The entries with which the registry agrees with the provider.
+    """The entries with which the registry of an owner agrees with the provider.
 
     Every record set gets a row: the owner's own keep owner and labels, an intent that came true becomes a
-    row, all others name who claims them in `claimants` (in whatever registry), or whom they named before, or
+    row, all others name who claims them in a map of its own, or in `owners`, or whom they named before, or
     no owner. Rows without a record set go, but not the owner's own: its record sets may be on their way. What
     is not valid is left as it stands.
     """
-    records = _read_endpoints_by_key(endpoints)
-    others = _list_others(registry, claimants)
+    registry, records = find_registry(registries, owner_id), _read_endpoints_by_key(endpoints)
+    others = {**_list_others(registry, owners), **find_claimants(registries, owner_id)}
     wanted = {}
     for key in {**records, **registry.entries}:
         standing, claim = registry.entries.get(key, NO_ENTRY), registry.claim_of(key)
@@ -86,7 +74,7 @@ def build_rebuild(
             continue
         if key in records:
             wanted[key] = _build_entry(registry, standing, records[key], others.get(key, ""))
-        elif all(row.owner_id != registry.owner_id for row in standing.rows):
+        elif all(row.owner_id != owner_id for row in standing.rows):
             wanted[key] = Entry((), standing.intents)
     return wanted
 
@@ -114,11 +102,8 @@ def _build_entry(registry: Registry, standing: Entry, record: Endpoint, other: s
 
 def _read_endpoints_by_key(endpoints: Iterable[Endpoint]) -> dict[EndpointKey, Endpoint]:
     """The record sets a provider shows; one that it lists as several endpoints with all their targets."""
-    found: dict[EndpointKey, list[Endpoint]] = {}
-    for endpoint in endpoints:
-        with suppress(InvalidName):  # no row could be about it
-            found.setdefault(endpoint_key(endpoint), []).append(endpoint)
-    return {key: merge_parts(parts) for key, parts in found.items()}
+    gathered = gather(endpoints)
+    return {each.key: each.endpoint for each in (*gathered.records.values(), *gathered.texts.values())}
 
 
 def _find_differences(
@@ -140,21 +125,17 @@ def _find_differences(
             kind = DifferenceKind.OTHER_OWNER
         else:
             continue
-        shown = _describe_targets(record.targets) if record else "no record set"
+        shown = _describe_targets(record) if record else "no record set"
         owned = f", owned by {safe_text(other)}" if kind is DifferenceKind.OTHER_OWNER else ""
         yield Difference(kind, key, _describe_row(row), shown + owned)
 
 
 def _describe_row(row: Row | None) -> str:
-    if row is None:
-        return "no row"
-    if row.problem:
-        return safe_text(row.problem)
+    if row is None or row.problem:
+        return safe_text(row.problem) if row else "no row"
     owner = f"owned by {safe_text(row.owner_id)}" if row.owner_id else "unmanaged"
-    return f"{_describe_targets(row.targets)}, {owner}"
+    return f"{_describe_targets(row)}, {owner}"
 
 
-def _describe_targets(targets: tuple[str, ...]) -> str:
-    words = ", ".join(safe_text(target) for target in targets[:_LISTED_TARGETS]) or "no targets"
-    rest = len(targets) - _LISTED_TARGETS
-    return f"{words} and {rest} more" if rest > 0 else words
+def _describe_targets(record: Row | Endpoint) -> str:
+    return safe_text(", ".join(record.targets)) or "no targets"

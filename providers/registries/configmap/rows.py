@@ -1,35 +1,21 @@
 """The rows of a ConfigMap registry: `[{"dnsname","owner","target","type"}, ...]`, read and written.
 
 Beside the four fields of the registry proposal a row may have `targets` (all of them, where there are
-several), `set` (the set identifier) and `labels`. What else stands in a row is kept.
+several), `set` (the set identifier) and `labels`.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import msgspec
 
 from providers.wire.canonical_name import canonical_targets, endpoint_key
 from providers.wire.endpoint import Endpoint, EndpointKey
-from providers.wire.errors import RecordTooLarge, WireError
-from providers.wire.json_reading import (
-    STRICT,
-    JsonObject,
-    collect_fields,
-    make_fields,
-    parse_json,
-    read_labels,
-    read_text,
-    read_texts,
-)
+from providers.wire.errors import RecordTooLarge, UndecodableBody
 from providers.wire.json_shape import split_array, strip_frame
-from providers.wire.poison import MAX_RECORD_BYTES, find_poison, safe_text
+from providers.wire.poison import MAX_RECORD_BYTES, MAX_SAFE_TEXT_LENGTH, find_poison, safe_text
 
 _KEY_FIELDS = ("dnsName", "recordType", "setIdentifier")
-
-
-# Where rows are whose record set cannot be read: after all others, and in no range of them.
-NO_KEY = EndpointKey("\U0010ffff", "", "")
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
@@ -47,47 +33,22 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     problem: str = ""
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class Entry(NamedTuple):
     """What a registry says of one record set. More than one row, or more than one intent, is a mistake."""
 
     rows: tuple[Row, ...] = ()
     intents: tuple[Row, ...] = ()
 
-    def __len__(self) -> int:
-        return len(self.rows) + len(self.intents)
-
-    def __add__(self, other: "Entry") -> "Entry":
-        """Both, valid rows first."""
-        rows, intents = (
-            tuple(sorted(each, key=lambda row: bool(row.problem)))
-            for each in (self.rows + other.rows, self.intents + other.intents)
-        )
-        return Entry(rows, intents)
-
-    def with_problem(self, problem: str) -> "Entry":
-        """With this problem in all rows that have none."""
-        rows, intents = (
-            tuple(msgspec.structs.replace(row, problem=row.problem or problem) for row in each)
-            for each in (self.rows, self.intents)
-        )
-        return Entry(rows, intents)
-
-    def says_the_same_as(self, other: "Entry") -> bool:
-        """Whether nothing would be another by writing one in place of the other."""
-        if (len(self.rows), len(self.intents)) != (len(other.rows), len(other.intents)):
-            return False
-        pairs = zip(self.rows + self.intents, other.rows + other.intents, strict=True)
-        return all(
-            old is new
-            or ((old.owner_id, old.labels) == (new.owner_id, new.labels) and has_targets_of(old, new))
-            for old, new in pairs
-        )
+    @property
+    def all_rows(self) -> tuple[Row, ...]:
+        return self.rows + self.intents
 
 
 NO_ENTRY = Entry()
+Entries = Mapping[EndpointKey, Entry]
 
 
-class _Fields(msgspec.Struct, gc=False, omit_defaults=True):
+class _Fields(msgspec.Struct, gc=False, omit_defaults=True, forbid_unknown_fields=True):
     """The fields of a row as we write them."""
 
     dnsname: str
@@ -99,18 +60,27 @@ class _Fields(msgspec.Struct, gc=False, omit_defaults=True):
     labels: dict[str, str] = {}
 
 
+class _KeyFields(msgspec.Struct, gc=False):
+    """The fields that say which record set a row is about."""
+
+    dnsname: str
+    type: str
+    set: str = ""
+
+
 _ENCODER = msgspec.json.Encoder()
-_FIELDS_DECODER = msgspec.json.Decoder(_Fields)
-_RAW_DECODER = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_NAMES = make_fields(*_Fields.__struct_fields__)
+_DECODER = msgspec.json.Decoder(_Fields)
+_KEY_DECODER = msgspec.json.Decoder(_KeyFields)
 
 
 def parse_rows(text: str, max_items: int) -> list[Row]:
     """The rows of a list. Raises WireError where the text is no JSON array: that is no empty list."""
-    body = strip_frame(text.encode(errors="replace"))
-    if body == b"null":
-        return []  # a Go program writes its empty list so
-    return [_read_row(raw) for raw in split_array(body, max_items)]
+    try:
+        body = msgspec.json.format(strip_frame(text.encode(errors="replace")), indent=-1)
+    except (msgspec.MsgspecError, RecursionError):
+        raise UndecodableBody("it is not JSON, or nested too deep") from None
+    # A Go program writes its empty list as `null`.
+    return [] if body == b"null" else [_read_row(raw) for raw in split_array(body, max_items)]
 
 
 def format_rows(raws: Iterable[bytes]) -> str:
@@ -119,24 +89,23 @@ def format_rows(raws: Iterable[bytes]) -> str:
     return f"[\n{lines.decode()}\n]" if lines else "[]"
 
 
-def group_rows(rows: Sequence[Row], intents: Sequence[Row] = ()) -> dict[EndpointKey, Entry]:
+def group_rows(rows: Iterable[Row], intents: Iterable[Row] = ()) -> dict[EndpointKey, Entry]:
     """Rows and intents by record set, in the order in which the record sets are first named."""
-    entries = {row.key: Entry((row,)) for row in rows}
-    if len(entries) == len(rows) and not intents:
-        return entries  # as nearly always
-    groups: dict[EndpointKey, tuple[list[Row], list[Row]]] = defaultdict(lambda: ([], []))
+    entries: dict[EndpointKey, Entry] = {}
     for row in rows:
-        groups[row.key][0].append(row)
+        known = entries.get(row.key)
+        entries[row.key] = Entry((*known.rows, row) if known else (row,))
     for intent in intents:
-        groups[intent.key][1].append(intent)
-    return {key: Entry(tuple(found), tuple(meant)) for key, (found, meant) in groups.items()}
+        entry = entries.get(intent.key, NO_ENTRY)
+        entries[intent.key] = Entry(entry.rows, (*entry.intents, intent))
+    return entries
 
 
 def build_row(record: Endpoint, owner_id: str, labels: Mapping[str, str], like: Row | None = None) -> Row:
     """The row of a record set, with an empty owner id for no owner.
 
-    Of `like`, the row that stands there, all in it that is not ours is kept, and its targets too where the
-    record set shows none. Raises RecordTooLarge for a row no reader would take.
+    It has the targets of `like`, the row that stands there, where the record set shows none. Raises
+    RecordTooLarge for a row no reader would take.
     """
     targets = record.targets or (like.targets if like else ())
     fields = _Fields(
@@ -148,9 +117,7 @@ def build_row(record: Endpoint, owner_id: str, labels: Mapping[str, str], like: 
         set=record.set_identifier,
         labels=dict(sorted(labels.items())),
     )
-    standing = _RAW_DECODER.decode(like.raw) if like and not like.problem else {}
-    others = {key: value for key, value in standing.items() if key not in _Fields.__struct_fields__}
-    raw = _ENCODER.encode({**msgspec.to_builtins(fields), **others} if others else fields)
+    raw = _ENCODER.encode(fields)
     if len(raw) > MAX_RECORD_BYTES:
         raise RecordTooLarge(f"its row would take more than {MAX_RECORD_BYTES} bytes")
     return Row(endpoint_key(record), owner_id, targets, fields.labels, raw)
@@ -158,60 +125,29 @@ def build_row(record: Endpoint, owner_id: str, labels: Mapping[str, str], like: 
 
 def has_targets_of(row: Row, record: Row | Endpoint) -> bool:
     """Whether the two name the same targets, as ExternalDNS compares them."""
-    if row.targets == record.targets:
-        return True
     kind = row.key.record_type
     mine, other = (Endpoint(record_type=kind, targets=each.targets) for each in (row, record))
-    return canonical_targets(mine) == canonical_targets(other)
+    return row.targets == record.targets or canonical_targets(mine) == canonical_targets(other)
 
 
 def describe_key(key: EndpointKey) -> str:
     """A record set in words."""
-    words = f"{key.name} {key.record_type}"
+    words = f"{safe_text(key.name)} {safe_text(key.record_type)}"
     return f"{words} ({safe_text(key.set_identifier)})" if key.set_identifier else words
 
 
 def _read_row(raw: bytes) -> Row:
-    """A row. Raises WireError if it is no JSON at all."""
-    if len(raw) <= MAX_RECORD_BYTES:
-        try:
-            fields = _FIELDS_DECODER.decode(raw)
-            if _ENCODER.encode(fields) == raw:
-                return _check_row(raw, fields, fields.owner)
-        except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            pass  # not as we write it
-    return _read_foreign_row(raw)
-
-
-def _read_foreign_row(raw: bytes) -> Row:
-    """A row that is not as we write it. What cannot be read beside its record set is the row's problem."""
-    value = parse_json(raw, "$", STRICT)
-    if len(raw) > MAX_RECORD_BYTES or not isinstance(value, JsonObject):
-        return _build_keyless(raw)
+    """A row. What cannot be read beside its record set, or is not ours, is its problem: it stays as it is."""
     try:
-        known = collect_fields(value, _NAMES, "$", STRICT)
-        name, kind, identifier = (read_text(known.get(key), key) for key in ("dnsname", "type", "set"))
-    except WireError:
-        return _build_keyless(raw)  # a key twice, or in another case: a Go program reads keys in any case
-    fields, owner_id, problem = _Fields(name, "", "", kind, set=identifier), None, ""
-    try:
-        # On one line, all else as it was: a map may have no room for what a person indented.
-        raw = msgspec.json.format(raw, indent=-1)
-        owner_id = read_text(known.get("owner"), "owner")
-        target, targets = (known.get(key) for key in ("target", "targets"))
-        fields = _Fields(
-            name,
-            owner_id,
-            read_text(target, "target"),
-            kind,
-            read_texts(targets, "targets"),
-            identifier,
-            read_labels(known.get("labels"), "labels", STRICT),
-        )
-        msgspec.json.decode(raw)  # half of a surrogate pair may stand in whatever is not ours
-    except (WireError, msgspec.MsgspecError) as error:
+        fields = _DECODER.decode(raw)
+        return _check_row(raw, fields, fields.owner)
+    except msgspec.ValidationError as error:
         problem = f"The row cannot be read: {error}."
-    return _check_row(raw, fields, owner_id, problem)
+    try:
+        known = _KEY_DECODER.decode(raw)
+    except msgspec.ValidationError:
+        return _build_keyless(raw)
+    return _check_row(raw, _Fields(known.dnsname, "", "", known.type, set=known.set), None, problem)
 
 
 def _check_row(raw: bytes, fields: _Fields, owner_id: str | None, problem: str = "") -> Row:
@@ -224,7 +160,8 @@ def _check_row(raw: bytes, fields: _Fields, owner_id: str | None, problem: str =
         labels=fields.labels,
     )
     poison = find_poison(record)
-    if not fields.type or (poison is not None and poison.field in _KEY_FIELDS):
+    is_keyless = poison is not None and poison.field in _KEY_FIELDS
+    if is_keyless or not fields.type or len(raw) > MAX_RECORD_BYTES:
         return _build_keyless(raw)
     if poison is not None:
         problem = problem or f"The row is not valid: {poison.reason}."
@@ -235,4 +172,6 @@ def _check_row(raw: bytes, fields: _Fields, owner_id: str | None, problem: str =
 
 
 def _build_keyless(raw: bytes) -> Row:
-    return Row(NO_KEY, "", (), {}, raw, "The row does not say which record set it is about.")
+    """A row in a place of its own: no record set has an empty type."""
+    place = EndpointKey(safe_text(raw[:MAX_SAFE_TEXT_LENGTH].decode(errors="replace")), "", "")
+    return Row(place, "", (), {}, raw, "The row does not say which record set it is about.")

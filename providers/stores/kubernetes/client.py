@@ -5,7 +5,6 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from types import MappingProxyType
 from typing import Final, Self, TypeVar
 from urllib.parse import urlencode
@@ -14,48 +13,36 @@ from providers.http.address_policy import AddressPolicy
 from providers.http.bounded_http import DEFAULT_LIMITS, BoundedHttp, Limits
 from providers.http.credentials import Credentials
 from providers.http.errors import (
-    AnswerTooLarge,
     InvalidAddress,
     MalformedAnswer,
     ProviderError,
-    RefusedByProvider,
     safe_excerpt,
 )
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata
 from providers.stores.kubernetes.objects import (
-    PARTIAL_LIST,
-    Listing,
+    Question,
+    Resource,
+    complete_object,
+    decode_object,
     encode_object,
-    read_answer,
-    read_git_version,
+    read_page,
 )
-from providers.stores.kubernetes.question import Question, Resource
-from providers.stores.kubernetes.refusals import (
-    CHECK_ADDRESS,
-    ListExpired,
-    build_error,
-    build_write_error,
-)
+from providers.stores.kubernetes.refusals import CHECK_ADDRESS, Forbidden, build_error, build_write_error
 from providers.wire.strict_json import NotStrictJson
 
 _Read = TypeVar("_Read")
 
 CONFIG_MAPS: Final = Resource("api/v1", "configmaps", "ConfigMap", page_size=25)  # of up to 1 MiB each
 DNS_RECORDS: Final = Resource("apis/externaldns.k8s.io/v1alpha1", "dnsrecords", "DNSRecord")
+_NAMESPACES: Final = Resource("api/v1", "namespaces", "Namespace")
+_VERSION: Final = Resource("", "version", "Info")
 
-# How often a list is begun at all: each time the API forgot the moment it showed, while it was read.
-_MOST_BEGINNINGS: Final = 3
 # All pages of a list together: so many times the limit of one answer.
 _BODIES_PER_LIST: Final = 4
-_NAMESPACES: Final = Resource("api/v1", "namespaces", "Namespace", is_namespaced=False)
-_VERSION: Final = Resource("version", "version", "Info", is_namespaced=False)
 _SUCCESSES: Final = (200, 201, 202)
 _FORBIDDEN: Final = 403
 _METHODS: Final = {"list": "GET", "get": "GET", "create": "POST", "update": "PUT", "delete": "DELETE"}
 _JSON: Final = "application/json"
-# An API that knows no partial objects sends whole ones.
-_PARTIAL: Final = f"{_JSON};as={PARTIAL_LIST};g=meta.k8s.io;v=v1,{_JSON}"
-_METADATA_PAGE: Final = 500
 
 
 class KubernetesClient:
@@ -75,7 +62,7 @@ class KubernetesClient:
                 "This URL cannot be used for a Kubernetes API: it has a query.",
                 hint="Write it as https://host:port, with the token in its own field.",
             )
-        self._origin = self._http.address.origin
+        self._name = f"Kubernetes API at {self._http.address.origin}"
         self._secrets = credentials.secrets()
         self._ends_at = math.inf
 
@@ -93,11 +80,11 @@ class KubernetesClient:
         an empty one: before an empty list is accepted, the namespace itself is asked for. Where the account
         may not see it, an empty list is taken as it is.
         """
-        return self._list(Question("list", resource, namespace))
-
-    def list_metadata(self, resource: Resource, namespace: str) -> list[KubernetesObject]:
-        """As `list_objects`, and with no other right: all objects, with their metadata alone."""
-        return self._list(Question("list", resource, namespace), is_partial=True)
+        objects = self._list(Question("list", resource, namespace))
+        if not objects:
+            with suppress(Forbidden):
+                self._ask(Question("get", _NAMESPACES, None, namespace), len)
+        return objects
 
     def find_object(self, resource: Resource, namespace: str, name: str) -> KubernetesObject | None:
         """One object; None if there is none of that name. Raises ProviderError.
@@ -109,7 +96,7 @@ class KubernetesClient:
     def create(self, resource: Resource, namespace: str, obj: KubernetesObject) -> KubernetesObject:
         """Create an object, which names itself, and return it as it stands. Conflict if there is one."""
         question = Question("create", resource, namespace, read_metadata(obj, "name"))
-        return self._ask(question, partial(read_answer, question), obj)
+        return self._ask(question, lambda body: complete_object(decode_object(body), question), obj)
 
     def replace(
         self, resource: Resource, namespace: str, obj: KubernetesObject, *, subresource: str = ""
@@ -122,61 +109,51 @@ class KubernetesClient:
         if not read_metadata(obj, "resourceVersion"):
             raise ValueError("Without its resourceVersion an object would replace whatever stands there.")
         question = Question("update", resource, namespace, read_metadata(obj, "name"), subresource)
-        return self._ask(question, partial(read_answer, question), obj)
+        return self._ask(question, lambda body: complete_object(decode_object(body), question), obj)
 
-    def delete(self, resource: Resource, namespace: str, name: str, *, resource_version: str) -> None:
-        """Delete an object if it still is that version. Conflict if it is another by now, or gone."""
-        if not resource_version:
+    def delete(self, resource: Resource, namespace: str, obj: KubernetesObject) -> None:
+        """Delete an object if it still is as it was read. Conflict if it is another by now, or gone."""
+        name, version = (read_metadata(obj, key) for key in ("name", "resourceVersion"))
+        if not version:
             raise ValueError("Without a resourceVersion whatever stands there would be deleted.")
-        options: KubernetesObject = {
-            "apiVersion": "v1",
-            "kind": "DeleteOptions",
-            "preconditions": {"resourceVersion": resource_version},
-        }
+        only_if: KubernetesObject = {"resourceVersion": version}
+        options: KubernetesObject = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": only_if}
         self._ask(Question("delete", resource, namespace, name), len, options)
 
     def check(self) -> str:
         """The version the API says it has, for a connection test. Raises ProviderError."""
-        return safe_excerpt(self._ask(Question("get", _VERSION, ""), read_git_version), self._secrets)
+        version = self._ask(Question("get", _VERSION, None), decode_object).get("gitVersion")
+        if not isinstance(version, str) or not version:
+            raise MalformedAnswer(
+                f"The {self._name} does not say its version as a Kubernetes API does.", hint=CHECK_ADDRESS
+            )
+        return safe_excerpt(version, self._secrets)
 
-    def _list(self, question: Question, *, is_partial: bool = False) -> list[KubernetesObject]:
-        client = self.with_one_deadline()
-        for _ in range(_MOST_BEGINNINGS - 1):
-            with suppress(ListExpired):
-                return client._fetch_pages(Listing(question, is_partial))  # noqa: SLF001 - as above
-        return client._fetch_pages(Listing(question, is_partial))  # noqa: SLF001
-
-    def _fetch_pages(self, listing: Listing) -> list[KubernetesObject]:
-        question = listing.question
-        query = {"limit": str(_METADATA_PAGE if listing.is_partial else question.resource.page_size)}
+    def _list(self, question: Question) -> list[KubernetesObject]:
+        client, limits = self.with_one_deadline(), self._http.limits
+        objects: dict[str, KubernetesObject] = {}
+        tokens, byte_count = [""], 0
+        query = {"limit": str(question.resource.page_size)}
         if question.name:
             query["fieldSelector"] = f"metadata.name={question.name}"
-        accept = _PARTIAL if listing.is_partial else _JSON
-        while not listing.tokens or listing.tokens[-1]:
-            if listing.tokens:
-                query["continue"] = listing.tokens[-1]
-            self._ask(question, listing.add, query=query, accept=accept)
-            reason = ""
-            if listing.byte_count > _BODIES_PER_LIST * self._http.limits.max_body_bytes:
-                reason = "takes more bytes than allowed in all"
-            elif len(listing.objects) > self._http.limits.max_items:
-                reason = f"has more than {self._http.limits.max_items} objects"
-            if reason:
-                raise AnswerTooLarge(
-                    f"The list of {question.plural} in namespace {question.namespace} of the Kubernetes API "
-                    f"at {self._origin} {reason}; it was not used.",
-                    hint="Keep the registry in a namespace of its own, or raise the limits of the provider.",
-                )
-        if not listing.objects and not question.name:
-            self._raise_if_missing(question.namespace)
-        return list(listing.objects.values())
 
-    def _raise_if_missing(self, namespace: str) -> None:
-        try:
-            self._ask(Question("get", _NAMESPACES, namespace, namespace), len)
-        except RefusedByProvider as error:
-            if error.status != _FORBIDDEN:
-                raise
+        def add(body: bytes) -> None:
+            nonlocal byte_count
+            byte_count += len(body)
+            page, token = read_page(question, body)
+            for obj in page:
+                if objects.setdefault(read_metadata(obj, "name"), obj) is not obj:
+                    raise NotStrictJson("an object is in it twice")
+            if token and token in tokens:
+                raise NotStrictJson("it does not say how it goes on")
+            tokens.append(token)
+
+        while len(tokens) == 1 or tokens[-1]:
+            query |= {"continue": tokens[-1]} if tokens[-1] else {}
+            client._ask(question, add, query=query)  # noqa: SLF001 - as above
+            if byte_count > _BODIES_PER_LIST * limits.max_body_bytes or len(objects) > limits.max_items:
+                raise self._http.begin().too_large()
+        return list(objects.values())
 
     def _ask(
         self,
@@ -185,25 +162,22 @@ class KubernetesClient:
         obj: KubernetesObject | None = None,
         *,
         query: Mapping[str, str] = MappingProxyType({}),
-        accept: str = _JSON,
     ) -> _Read:
-        """Send one request, once; what `read` finds in the body of the success. With an object it is a
-        write."""
+        """Send one request, once; what `read` finds in the success. With an object it is a write."""
         exchange = self._http.begin()
         exchange.shorten(max(0.0, self._ends_at - time.monotonic()))
-        headers = {"Accept": accept} | ({"Content-Type": _JSON} if obj else {})
+        headers = {"Accept": _JSON} | ({"Content-Type": _JSON} if obj else {})
         try:
             url = self._http.address.joined(question.path) + (f"?{urlencode(query)}" if query else "")
             body = encode_object(obj) if obj else None
             with self._http.send(exchange, _METHODS[question.verb], url, headers, body) as answer:
                 if answer.status not in _SUCCESSES:
-                    raise build_error(self._origin, question, answer)
+                    raise build_error(self._name, question, answer)
                 data = answer.read_body().data
             return read(data)
         except NotStrictJson as problem:
             error: ProviderError = MalformedAnswer(
-                f"What the Kubernetes API at {self._origin} answered to {question} was not used: {problem}.",
-                hint=CHECK_ADDRESS,
+                f"What the {self._name} answered to {question} was not used: {problem}.", hint=CHECK_ADDRESS
             )
         except ProviderError as failure:
             error = failure

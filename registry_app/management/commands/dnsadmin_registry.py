@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from django.core.management.base import CommandParser
 
-from providers.registries.configmap.export import MAX_EXPORT_BYTES
+from providers.registries.export import MAX_EXPORT_BYTES
 from registry_app.errors import InvalidRequest, NotFound
 from registry_app.inventory.registry_document import export_registry, restore_registry
 from registry_app.management.dnsadmin_command import DnsadminCommand, ExitCode, actor_named, add_act

@@ -257,7 +257,7 @@ def test_a_failure_after_the_first_write_tells_how_many_were_made() -> None:
         ) as caught:
             store_of(api).write(changes)
 
-        assert "may not update dnsrecords" in str(caught.value)
+        assert "responded with 403 when asked to update dnsrecords" in str(caught.value)
         assert isinstance(caught.value.reason, RefusedByProvider)
         assert [claim.text for claim in claims_of(api)] == [BLUE, GREEN]
 
@@ -308,9 +308,9 @@ def test_nothing_is_sent_while_the_objects_cannot_be_read() -> None:
         put(api)
         api.forbid("list", "dnsrecords")
 
-        with pytest.raises(NothingSent, match="may not list dnsrecords in namespace external-dns"):
+        with pytest.raises(NothingSent, match="403 when asked to list dnsrecords in namespace external-dns"):
             store_of(api).write([StoredClaimChange(WWW, BLUE, GREEN)])
-        with pytest.raises(ProviderError, match="may not list dnsrecords"):
+        with pytest.raises(ProviderError, match="403 when asked to list dnsrecords"):
             store_of(api).fetch_claims()
 
         assert api.writes() == []
@@ -321,7 +321,7 @@ def test_a_right_to_the_status_that_is_missing_leaves_nothing_claimed() -> None:
         api.forbid("update", "dnsrecords/status")
 
         with pytest.raises(
-            OutcomeUnknown, match=r"0 of 1 changes were made; .* may not update dnsrecords/status"
+            OutcomeUnknown, match=r"0 of 1 changes were made; .* 403 when asked to update dnsrecords/status"
         ):
             store_of(api).write([StoredClaimChange(WWW, None, BLUE)])
 

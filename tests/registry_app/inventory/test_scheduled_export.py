@@ -8,7 +8,7 @@ import pytest
 from pytest_django import Settings as ProjectSettings
 
 from providers.registries.claims_document import parse_claims_document
-from providers.registries.configmap.export import UnusableExport
+from providers.registries.export import UnusableExport
 from providers.wire.endpoint import EndpointKey
 from registry_app.clock import fetch_now
 from registry_app.database_claims import DatabaseStore, RowChange, change_rows

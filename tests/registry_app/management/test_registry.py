@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from providers.registries.stored_claim import StoredClaimChange
-from providers.stores.configmap.store import ConfigMapStore
+from providers.stores.configmap_registry import ConfigMapStore
 from registry_app.actor import SYSTEM
 from registry_app.inventory.freeze import freeze
 from registry_app.models import AuditEntry, Provider, RegistryProfile

@@ -7,8 +7,7 @@ import pytest
 
 from providers.registries.kubernetes_object import KubernetesObject, read_metadata, read_object
 from providers.registries.stored_claim import StoredClaimChange
-from providers.stores.configmap.store import ConfigMapStore
-from providers.stores.configmap_registry import CONFIGMAP_REGISTRY
+from providers.stores.configmap_registry import CONFIGMAP_REGISTRY, ConfigMapStore
 from providers.stores.crd_registry import CRD_REGISTRY, CrdStore
 from providers.stores.dynamodb.store import DYNAMODB_REGISTRY
 from providers.wire.endpoint import Endpoint
@@ -69,7 +68,7 @@ def test_config_maps_are_told_apart_by_what_they_claim_and_not_by_their_versions
 def test_config_maps_that_say_something_odd_have_a_digest_too(api: KubernetesApi) -> None:
     put(api, WWW)
     held = api.read_object("configmaps", f"{BLUE}-storage")
-    rows = [{"dnsname": "www.example.org", "owner": BLUE, "type": "A", "target": "192.0.2.1", "x": "\ud800"}]
+    rows = [{"dnsname": "www.example.org", "owner": BLUE, "type": "A", "target": "192.0.2.1", "x": 1}]
     data = held["data"]
     assert isinstance(data, dict)
     first = answer(open_maps(api)).digest

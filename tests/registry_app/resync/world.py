@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from providers.registries.stored_claim import StoredClaimChange
-from providers.stores.configmap.store import ConfigMapStore
+from providers.stores.configmap_registry import ConfigMapStore
 from providers.wire.endpoint import Endpoint
 from registry_app.models import Provider, RegistryProfile
 from registry_app.resync.resync_registry import resync_registry

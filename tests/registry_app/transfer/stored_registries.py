@@ -8,7 +8,7 @@ from functools import cache
 from providers.registries.kubernetes_object import read_metadata
 from providers.registries.labels import OWNER, parse_labels
 from providers.registries.stored_claim import StoredClaimChange
-from providers.stores.configmap.store import ConfigMapStore
+from providers.stores.configmap_registry import ConfigMapStore
 from providers.stores.crd_registry import CrdStore
 from providers.stores.dynamodb.item import format_key, read_items
 from providers.stores.registry import RegistryStore

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.registries.configmap.claims import format_text, parse_text, read_claim
+from providers.registries.configmap.registry import read_claim
 from providers.registries.configmap.rows import Row, group_rows, parse_rows
 from providers.registries.errors import ForeignText, UnwritableLabel
+from providers.registries.labels import OWNER, format_labels, parse_stored_labels
 from providers.registries.stored_claim import StoredClaim
 from providers.wire.endpoint import EndpointKey
 from tests.providers.registries.configmap.values import BLUE, GREEN, WRITABLE
@@ -76,9 +77,10 @@ def test_an_intent_stands_beside_the_row_of_somebody_else() -> None:
         ([row(), row("WWW.example.org")], []),
         ([row(owner=5)], []),
         ([row(targets=5)], []),
+        ([row(note="by hand")], []),
+        ([row(Owner=GREEN)], []),
         ([row(labels={"owner": GREEN})], []),
         ([row(labels={"resource": "a,b"})], []),
-        ([row(labels={"resource": "a"})], [row()]),
         ([], [row(), row()]),
         ([], [row(owner=GREEN)]),
         ([], [row(target="")]),
@@ -97,11 +99,9 @@ def test_what_cannot_be_believed_is_one_claim_with_its_problem(
 @settings(deadline=None)
 @given(labels=st.dictionaries(WRITABLE.filter(lambda key: key != "owner"), WRITABLE, max_size=4))
 def test_a_text_is_read_into_labels_and_back(labels: dict[str, str]) -> None:
-    text = format_text(BLUE, labels)
+    text = format_labels({**labels, OWNER: BLUE}, quoted=False)
 
-    owner, read = parse_text(text)
-
-    assert (owner, format_text(owner, read)) == (BLUE, text)
+    assert parse_stored_labels(text, "a row") == {**labels, OWNER: BLUE}
 
 
 @pytest.mark.parametrize(
@@ -116,4 +116,4 @@ def test_a_text_is_read_into_labels_and_back(labels: dict[str, str]) -> None:
 )
 def test_a_text_a_row_cannot_say_word_for_word_is_refused(text: str, error: type[Exception]) -> None:
     with pytest.raises(error):
-        parse_text(text)
+        parse_stored_labels(text, "a row")

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.registries.configmap.export import UnusableExport, export_registry, parse_export
-from providers.registries.configmap.layout import UnstorableOwner
-from providers.registries.configmap.registry import read_registry
+from providers.registries.configmap.export import export_registry, parse_export
+from providers.registries.configmap.registry import read_registries
 from providers.registries.configmap.rows import Row, format_rows
+from providers.registries.errors import RegistryError
+from providers.registries.export import UnusableExport
 from providers.wire.endpoint import EndpointKey
 from tests.depth import examples
 from tests.providers.registries.configmap.values import BLUE, ROWS, make_data, make_registry, make_rows
@@ -53,7 +54,7 @@ def test_rows_that_cannot_be_believed_stay_behind() -> None:
     raws = [row.raw for row in (*twice, *others_twice, *make_rows(3)[1:])]
     odd = [b'{"dnsname":"odd.example.org","owner":5,"type":"A"}', b"1", b"2", b"{}", b"[]"]
     data = make_data(f"{BLUE}-storage", {"records": format_rows([*raws, *odd])})
-    registry = read_registry(BLUE, {f"{BLUE}-storage": data}, max_items=100)
+    registry = read_registries({f"{BLUE}-storage": data}, max_items=100)[BLUE]
 
     export = parse_export(export_registry(registry, when=WHEN), max_items=100)
 
@@ -112,7 +113,7 @@ def test_more_rows_than_allowed_are_refused() -> None:
 
 
 def test_an_owner_no_map_can_be_named_after_is_refused() -> None:
-    with pytest.raises(UnstorableOwner, match="Blue"):
+    with pytest.raises(RegistryError, match="Blue"):
         parse_export(export_registry(make_registry([], owner="Blue"), when=WHEN), max_items=3)
 
 

@@ -10,8 +10,8 @@ from providers.registries.configmap.registry import (
     SHARD,
     Registry,
     UnreadableRegistry,
-    build_registry,
-    read_registry,
+    find_registry,
+    read_registries,
 )
 from providers.registries.configmap.resync import DifferenceKind, build_rebuild, compare_with_provider
 from providers.registries.configmap.rows import Entry, Row, group_rows
@@ -26,20 +26,20 @@ UNIQUE_ROWS = st.lists(ROWS, max_size=8, unique_by=lambda row: row.key)
 
 def write(registry: Registry, edits: dict[EndpointKey, Entry]) -> Registry:
     """The registry after these edits, written and read again."""
-    plan = WritePlan({BLUE: registry}, {}, MAX_SHARD_BYTES)
+    plan = WritePlan({BLUE: registry} if registry.entries else {}, {}, MAX_SHARD_BYTES)
     plan.add(BLUE, edits)
-    if not plan.writes:
+    if not plan.commits:
         return registry
-    (written,) = plan.writes
-    return read_registry(BLUE, {FIRST: make_data(FIRST, written.data)}, max_items=1_000)
+    ((written,),) = (commit.writes for commit in plan.commits)
+    return read_registries({FIRST: make_data(*written)}, max_items=1_000)[BLUE]
 
 
 def make_registry(rows: list[Row], intents: list[Row]) -> Registry:
-    return write(build_registry(BLUE), group_rows(rows, intents))
+    return write(find_registry({}, BLUE), group_rows(rows, intents))
 
 
 def rebuild(registry: Registry, shown: list[Endpoint]) -> Registry:
-    return write(registry, build_rebuild(registry, shown))
+    return write(registry, build_rebuild({BLUE: registry}, BLUE, shown, {}))
 
 
 @settings(deadline=None)
@@ -62,7 +62,7 @@ def test_after_it_nothing_differs_but_what_was_to_stay(
 
     doubtful = {claim.key for claim in registry.claims if claim.problem}
     own = {key for key, entry in registry.entries.items() if entry.rows and entry.rows[0].owner_id == BLUE}
-    for difference in compare_with_provider(after, shown.values()).differences:
+    for difference in compare_with_provider(after, shown.values(), {}).differences:
         if difference.key not in doubtful:
             assert difference.kind is DifferenceKind.ROW_WITHOUT_RECORD
             assert difference.key in own
@@ -101,9 +101,10 @@ def test_whatever_stands_in_maps_is_read_or_refused(
 ) -> None:
     held = {name: make_data(name, texts) for name, texts in {**maps, FIRST: first}.items()}
     try:
-        registry = read_registry(BLUE, held, max_items=10)
+        registries = read_registries(held, max_items=10)
     except UnreadableRegistry:
-        return  # what it says is shown in test_configmap_shards
+        return  # what it says is shown in test_shards
 
-    assert all(claim.problem or BLUE in claim.text for claim in registry.claims)
-    assert RECORDS in first
+    for owner_id, registry in registries.items():
+        assert all(claim.problem or owner_id in claim.text for claim in registry.claims)
+    assert (BLUE in registries) == (RECORDS in first)

@@ -6,12 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.registries.configmap.layout import (
-    build_index,
-    format_index,
-    format_mark,
-    split_shard,
-)
 from providers.registries.configmap.registry import (
     INDEX,
     INTENTS,
@@ -20,10 +14,10 @@ from providers.registries.configmap.registry import (
     MapData,
     Registry,
     UnreadableRegistry,
-    read_registry,
+    read_registries,
 )
-from providers.registries.configmap.rows import Entry, Row, build_row, group_rows
-from providers.registries.configmap.writing import WritePlan, find_cuts
+from providers.registries.configmap.rows import NO_ENTRY, Entries, Entry, Row, build_row, group_rows
+from providers.registries.configmap.writing import WritePlan
 from providers.wire.endpoint import Endpoint, EndpointKey
 from tests.providers.registries.configmap.values import BLUE, ROWS, make_data, make_rows
 
@@ -35,7 +29,10 @@ def write(maps: dict[str, MapData], edits: dict[EndpointKey, Entry]) -> dict[str
     """The maps after these edits, made where a shard takes no more than the limit."""
     plan = WritePlan({BLUE: read(maps)} if maps else {}, maps, LIMIT)
     plan.add(BLUE, edits)
-    return {**maps, **{each.name: make_data(each.name, each.data) for each in plan.writes}}
+    for commit in plan.commits:
+        maps = maps | {name: make_data(name, data) for name, data in commit.writes}
+        maps = {name: data for name, data in maps.items() if name not in commit.obsolete}
+    return maps
 
 
 def cut(rows: list[Row], intents: list[Row] | None = None) -> dict[str, MapData]:
@@ -43,12 +40,16 @@ def cut(rows: list[Row], intents: list[Row] | None = None) -> dict[str, MapData]
     return write({}, group_rows(rows, intents or []))
 
 
-def read(maps: dict[str, MapData]) -> Registry:
-    return read_registry(BLUE, maps, max_items=100_000)
+def read(maps: dict[str, MapData], max_items: int = 100_000) -> Registry:
+    return read_registries(maps, max_items)[BLUE]
+
+
+def rows_of(entries: Entries) -> list[Row]:
+    return [row for entry in entries.values() for row in entry.rows]
 
 
 def rows_in(registry: Registry) -> list[Row]:
-    return [row for entry in registry.entries.values() for row in entry.rows]
+    return rows_of(registry.entries)
 
 
 @settings(deadline=None)
@@ -79,13 +80,23 @@ def test_one_row_changed_is_one_shard_changed(number: int, others: int) -> None:
 
     after = write(maps, {row.key: Entry((new,))})
 
-    (name,) = [name for name in maps if after[name].texts != maps[name].texts]
+    kept = {name for name in maps if name in after and after[name].texts == maps[name].texts}
+    assert len(kept) == len(maps) - 2  # the first, and the shard that was made anew under another name
     assert {each.key: each for each in rows_in(read(after))} == {each.key: each for each in rows} | {
         row.key: new
     }
-    assert len(after) == len(maps) > 1
-    if name == FIRST:
-        assert after[FIRST].texts[INDEX] == maps[FIRST].texts[INDEX]
+    assert len(after) == len(maps) > 2
+
+
+def test_a_shard_that_lost_its_last_row_goes() -> None:
+    rows = make_rows(100)
+    maps = cut(rows)
+    gone = read(maps).shards[2].entries
+
+    after = write(maps, dict.fromkeys(gone, NO_ENTRY))
+
+    assert rows_in(read(after)) == [row for row in rows if row.key not in gone]
+    assert len(after) == len(maps) - 1
 
 
 def test_intents_go_with_their_record_sets() -> None:
@@ -95,17 +106,17 @@ def test_intents_go_with_their_record_sets() -> None:
 
     found = [each for entry in read(maps).entries.values() for each in entry.intents]
     assert found == intents
-    assert len(maps) > 1
-    assert all(INTENTS in data.texts for data in maps.values())
+    assert len(maps) > 2
+    assert all(INTENTS in data.texts for name, data in maps.items() if name != FIRST)
 
 
 def test_a_shard_of_a_single_row_is_not_split() -> None:
     (row,) = make_rows(1, resource="x" * 10_000)
-    index = split_shard(build_index(FIRST), 0, [row.key])
 
-    registry = Registry(BLUE, index, ({}, {row.key: Entry((row,))}))
+    maps = cut([row])
 
-    assert find_cuts(registry, 1, LIMIT) == []
+    assert [len(shard.entries) for shard in read(maps).shards] == [0, 1]
+    assert write(maps, {row.key: Entry((row,))}) == maps
 
 
 def test_a_map_without_index_is_all_there_is() -> None:
@@ -122,55 +133,41 @@ def damage(maps: dict[str, MapData], name: str, **texts: str | None) -> dict[str
     return {**maps, name: make_data(name, {key: text for key, text in merged.items() if text is not None})}
 
 
-@pytest.mark.parametrize("what", ["gone", "no records", "no mark", "other layout", "not json", "odd index"])
+@pytest.mark.parametrize("what", ["gone", "no records", "not json", "odd index", "first gone", "no index"])
 def test_a_registry_that_is_not_whole_is_not_read_at_all(what: str) -> None:
     maps = cut(make_rows(100))
     second = f"{FIRST}-1"
-    other = split_shard(build_index(FIRST), 0, [EndpointKey("a", "A", "")])
     damaged = {
         "gone": {name: data for name, data in maps.items() if name != second},
         "no records": damage(maps, second, records=None),
-        "no mark": damage(maps, second, shard=None),
-        "other layout": damage(maps, second, shard=format_mark(other.shards[1])),
         "not json": damage(maps, second, records=maps[second].texts[RECORDS][:-1]),
-        "odd index": damage(maps, FIRST, index=format_index(other, [0, 0])),
+        "odd index": damage(maps, FIRST, index="[]"),
+        "first gone": {name: data for name, data in maps.items() if name != FIRST},
+        "no index": damage(maps, FIRST, index=None),
     }[what]
 
     with pytest.raises(UnreadableRegistry, match=FIRST):
         read(damaged)
 
 
-def test_what_a_shard_gave_away_does_not_count_and_what_a_hand_put_there_is_doubtful() -> None:
+def test_what_stands_in_another_shard_than_the_index_says_does_not_count() -> None:
     maps = cut(make_rows(100))
-    second = f"{FIRST}-1"
-    stray = maps[FIRST].texts[RECORDS]
-    cut_mark = format_mark(read(maps).index.shards[1], cut=1)
+    second, third = f"{FIRST}-1", f"{FIRST}-2"
 
-    given_away = read(damage(maps, second, records=stray, shard=cut_mark))
-    by_hand = read(damage(maps, second, records=stray))
+    registry = read(damage(maps, second, records=maps[third].texts[RECORDS]))
 
-    strays = {key: entry for key, entry in by_hand.shards[1].items() if key in read(maps).shards[0]}
-    in_others = [
-        row
-        for name, data in maps.items()
-        if name != second
-        for entry in data.entries.values()
-        for row in entry.rows
-    ]
-    assert sorted(rows_in(given_away), key=lambda row: row.key) == sorted(in_others, key=lambda row: row.key)
-    assert all("another shard" in row.problem for entry in strays.values() for row in entry.rows)
-    assert len(strays) > 1
-    assert strays.keys() == {claim.key for claim in by_hand.claims if claim.problem}
+    assert rows_in(registry) == [row for shard in read(maps).shards[2:] for row in rows_of(shard.entries)]
 
 
 def test_the_rows_of_all_shards_together_are_bounded() -> None:
     maps = cut(make_rows(100))
 
     with pytest.raises(UnreadableRegistry, match="more than"):
-        read_registry(BLUE, maps, max_items=99)
+        read(maps, max_items=99)
 
 
-def test_a_mark_stands_in_every_shard_but_the_first() -> None:
+def test_a_mark_stands_in_every_shard_but_the_first_which_has_the_index() -> None:
     maps = cut(make_rows(100))
 
-    assert [SHARD in data.texts for data in maps.values()] == [False] + [True] * (len(maps) - 1)
+    assert [name for name, data in maps.items() if SHARD not in data.texts] == [FIRST]
+    assert [name for name, data in maps.items() if INDEX in data.texts] == [FIRST]

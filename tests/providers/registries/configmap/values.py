@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from providers.registries.configmap.layout import build_index
-from providers.registries.configmap.registry import MapData, Registry
+from providers.registries.configmap.layout import FIRST_PLACE
+from providers.registries.configmap.registry import MapData, Registry, Shard
 from providers.registries.configmap.rows import Row, build_row, group_rows
 from providers.registries.kubernetes_object import KubernetesObject
 from providers.wire.endpoint import Endpoint
@@ -30,7 +30,7 @@ ROWS = st.builds(build_row, RECORDS, OWNER_IDS, st.dictionaries(TEXTS, TEXTS, ma
 
 def make_registry(rows: Sequence[Row], intents: Sequence[Row] = (), owner: str = BLUE) -> Registry:
     """A registry of one map."""
-    return Registry(owner, build_index(f"{owner}-storage"), (group_rows(rows, intents),))
+    return Registry(owner, (Shard(f"{owner}-storage", FIRST_PLACE, group_rows(rows, intents)),))
 
 
 def make_data(name: str, texts: Mapping[str, str], max_items: int = 100_000) -> MapData:

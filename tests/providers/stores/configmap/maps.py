@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterable
 
 from providers.registries.kubernetes_object import KubernetesObject, read_texts
 from providers.registries.stored_claim import StoredClaimChange
-from providers.stores.configmap.store import ConfigMapStore
+from providers.servers.wsgi_application import Answer
+from providers.stores.configmap_registry import ConfigMapStore
 from providers.wire.endpoint import Endpoint
 from tests.faults.fault import Fault, FaultPlan
 from tests.faults.framing_faults import reset_connection
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
+from tests.kubernetes_api.status import JSON_HEADERS
 from tests.reference_server import make_record
 from tests.servers.exchange import Exchange
 
@@ -97,7 +99,7 @@ class WriteCounter:
         self._break_at: int | None = None
         self._acts: dict[int, Callable[[], None]] = {}
         self.seen = 0
-        for route in ("create /configmaps", "update /configmaps"):
+        for route in ("create /configmaps", "update /configmaps", "delete /configmaps"):
             api.faults.plan(route, Fault("counted", self._play), times=None)
 
     def break_at(self, number: int) -> None:
@@ -121,3 +123,14 @@ class WriteCounter:
         if act is not None:
             act()
         exchange.send(exchange.answer())
+
+
+def echo_without_writing() -> Fault:
+    """Something in between answers success, with what it was sent, and a version as if it were written."""
+
+    def play(exchange: Exchange, _plan: FaultPlan) -> None:
+        obj = json.loads(exchange.request.body)
+        obj["metadata"]["resourceVersion"] = "99999"
+        exchange.send(Answer(200, JSON_HEADERS, json.dumps(obj).encode()))
+
+    return Fault("echo without writing", play)

@@ -7,7 +7,7 @@ import pytest
 from providers.http.bounded_http import Limits
 from providers.http.errors import OutcomeUnknown
 from providers.registries.stored_claim import StoredClaimChange
-from providers.stores.configmap.store import ConfigMapStore
+from providers.stores.configmap_registry import ConfigMapStore
 from tests.kubernetes_api.faults import slow
 from tests.kubernetes_api.server import NAMESPACE, KubernetesApi
 from tests.providers.stores.configmap.maps import make_store, make_text

@@ -14,6 +14,7 @@ from tests.providers.stores.configmap.maps import (
     GREEN,
     adopt,
     adopt_bulky,
+    echo_without_writing,
     make_map,
     make_owned,
     make_row,
@@ -43,12 +44,13 @@ def test_twenty_thousand_rows_are_in_several_shards_and_one_change_rewrites_one(
         store.write([adopt(name, BLUE, "ingress/shop/app") for name in names])
         before = len(writes_to(api))
 
-        store.write([move(names[12_345], BLUE, BLUE, "ingress/shop/app"), adopt("app-zz.example.org", BLUE)])
+        store.write([adopt("app-12345-b.example.org", BLUE)])
 
-        assert len(writes_to(api)) == before + 1
+        made, index, deleted = writes_to(api)[before:]
+        assert (made, index, deleted[:6]) == ("POST", f"PUT {FIRST}", "DELETE")
         assert max(sizes_of(api)) <= MAX_SHARD_BYTES
         assert len(sizes_of(api)) > 2
-        assert set(owners_of(store)) == {*names, "app-zz.example.org"}
+        assert set(owners_of(store)) == {*names, "app-12345-b.example.org"}
 
 
 def test_the_index_tells_a_person_where_a_name_is() -> None:
@@ -57,11 +59,10 @@ def test_the_index_tells_a_person_where_a_name_is() -> None:
 
         index = json.loads(read_data(api, FIRST)["index"])
 
-        places = [(each.get("from", [""])[0], each["map"], each["rows"]) for each in index["shards"]]
-        for (start, name, count), (end, _, _) in zip(places, [*places[1:], ("~", "", 0)], strict=True):
-            rows = read_rows(api, name)
-            assert len(rows) == count
-            assert all(start <= str(row["dnsname"]) < end for row in rows)
+        places = [(each.get("from", [""])[0], each["map"]) for each in index["shards"]]
+        assert len(places) == 4
+        for (start, name), (end, _) in zip(places, [*places[1:], ("~", "")], strict=True):
+            assert all(start <= str(row["dnsname"]) < end for row in read_rows(api, name))
 
 
 def test_an_old_map_is_read_as_it_is_and_keeps_its_shape_when_it_is_written() -> None:
@@ -78,7 +79,7 @@ def test_an_old_map_is_read_as_it_is_and_keeps_its_shape_when_it_is_written() ->
             "new.example.org",
             "www.example.org",
         ]
-        assert json.loads(read_data(api, FIRST)["index"])["shards"][0]["rows"] == 3
+        assert json.loads(read_data(api, FIRST)["index"])["shards"] == [{"map": FIRST}]
 
 
 def test_an_old_map_full_to_its_last_byte_is_written_because_white_space_goes() -> None:
@@ -138,17 +139,19 @@ def test_rows_go_elsewhere_where_other_data_fills_a_map() -> None:
 
 def test_a_map_with_no_room_for_an_index_is_told_to_be_full() -> None:
     with KubernetesApi() as api:
-        rows = [make_row("www.example.org", BLUE)]
-        api.put_object("configmaps", make_map(FIRST, rows, theirs="x" * 1_048_400))
+        full = make_owned(BLUE, "www.example.org")
+        text = read_texts(full, "data")["records"]
+        full["data"] = {"records": text, "theirs": "x" * (1024 * 1024 - len(text))}
+        api.put_object("configmaps", full)
 
-        with pytest.raises(NothingSent, match=f"{FIRST} would take more than 1 MiB"):
+        with pytest.raises(NothingSent, match="Too long"):
             make_store(api).write([adopt("new.example.org", BLUE)])
 
-        assert writes_to(api) == []
+        assert set(owners_of(make_store(api))) == {"www.example.org"}
 
 
 @pytest.mark.parametrize(
-    "what", ["shard gone", "first gone", "index gone", "records gone", "no json", "no array", "other layout"]
+    "what", ["shard gone", "first gone", "index gone", "records gone", "no json", "no array"]
 )
 def test_a_registry_that_is_not_whole_fails_the_reading_and_is_named(what: str) -> None:
     with KubernetesApi() as api:
@@ -164,7 +167,6 @@ def test_a_registry_that_is_not_whole_fails_the_reading_and_is_named(what: str) 
                 "records gone": (FIRST, {"index": first["index"]}),
                 "no json": (FIRST, {**first, "records": first["records"][:-1]}),
                 "no array": (f"{FIRST}-1", {**second, "records": "{}"}),
-                "other layout": (f"{FIRST}-1", {**second, "shard": '{"version":1,"digest":"0"}'}),
             }[what]
             api.put_object("configmaps", {"metadata": {"name": name}, "data": dict(data)})
         writes = len(writes_to(api))
@@ -186,6 +188,69 @@ def test_a_single_map_that_lost_its_rows_and_not_its_index_fails_the_reading() -
 
         with pytest.raises(MalformedAnswer, match=f"{FIRST} has lost its `records`"):
             make_store(api).fetch_claims()
+
+
+def test_what_a_write_replaced_is_deleted_and_a_write_that_may_not_says_so_before_it_is_too_much() -> None:
+    with KubernetesApi() as api:
+        store = make_store(api)
+        store.write(adopt_bulky(BLUE, 20))
+        maps = len(api.objects("configmaps"))
+        api.forbid("delete", "configmaps")
+        for number in range(23):
+            store.write([adopt(f"n0005-{number:02d}.example.org", BLUE)])
+        with pytest.raises(NothingSent, match="the right to delete"):
+            store.write([adopt("n0005-23.example.org", BLUE)])
+        left_over = len(api.objects("configmaps")) - maps
+        claims = store.fetch_claims()
+        api.allow_all()
+        for name in [read_metadata(each, "name") for each in api.objects("configmaps")][-10:]:
+            if name not in read_data(api, FIRST)["index"]:
+                api.delete_object("configmaps", name)
+
+        store.write([adopt("n0001-b.example.org", BLUE)])
+
+        assert left_over == 23
+        assert len(api.objects("configmaps")) == maps
+        assert len(store.fetch_claims()) == len(claims) + 1
+
+
+def test_a_success_that_is_none_deletes_no_shard_that_still_counts() -> None:
+    with KubernetesApi() as api:
+        store = make_store(api)
+        store.write(adopt_bulky(BLUE, 20))
+        claims = store.fetch_claims()
+        api.faults.plan("update /configmaps", echo_without_writing())
+
+        store.write([adopt("n0001-b.example.org", BLUE)])
+
+        assert store.fetch_claims() == claims
+
+
+def test_shards_of_an_earlier_release_are_read_and_replaced() -> None:
+    rows = {name: make_row(f"{name}.example.org", BLUE) for name in ("a", "m", "z")}
+    shards = [
+        {"map": FIRST, "rows": 1, "digest": "0a"},
+        {"map": f"{FIRST}-1", "rows": 2, "digest": "0b", "from": ["m.example.org", "A", ""]},
+    ]
+    index = json.dumps({"version": 1, "generation": 1, "shards": shards})
+    # It had split a third shard from the first, and not yet taken the rows of the first out of the second.
+    mark = '{"version":1,"digest":"0b","from":["m.example.org","A",""],"cut":1}'
+    with KubernetesApi() as api:
+        api.put_object("configmaps", make_map(FIRST, [rows["a"]], index=index))
+        api.put_object("configmaps", make_map(f"{FIRST}-1", rows.values(), shard=mark))
+        api.put_object("configmaps", make_map(f"{FIRST}-2", [rows["z"]], shard=mark))
+        store = make_store(api)
+        before = owners_of(store)
+
+        store.write([move("z.example.org", BLUE, GREEN)])
+
+        assert before == {f"{name}.example.org": {BLUE} for name in rows}
+        assert owners_of(store) == {**before, "z.example.org": {GREEN}}
+        assert [read_metadata(each, "name") for each in api.objects("configmaps")] == [
+            FIRST,
+            f"{FIRST}-3",
+            f"{GREEN}-storage",
+        ]
 
 
 def test_many_namespaces_maps_are_read_page_by_page() -> None:

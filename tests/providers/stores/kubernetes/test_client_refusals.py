@@ -48,41 +48,21 @@ def page(
         (
             faults.error(400, "BadRequest", "no"),
             RefusedByProvider,
-            r"refuses to list .* \(400\)\. It said: no",
+            r"400 when .*\. It said: no",
         ),
-        (
-            faults.error(401, "Unauthorized", "no"),
-            RefusedByProvider,
-            r"does not accept the credentials \(401\)",
-        ),
+        (faults.error(401, "Unauthorized", "no"), RefusedByProvider, "responded with 401 when"),
         (
             faults.error(403, "Forbidden", "no"),
             RefusedByProvider,
-            r"the account may not list configmaps in namespace external-dns\. It said: no",
+            r"403 when asked to list configmaps in namespace external-dns\. It said: no",
         ),
-        (faults.error(404, "NotFound", "no"), RefusedByProvider, r"knows no configmaps \(404\)"),
-        (
-            faults.error(405, "MethodNotAllowed", "no"),
-            RefusedByProvider,
-            r"refuses to list configmaps .* \(405\)",
-        ),
-        (faults.error(409, "Conflict", "no"), RefusedByProvider, r"\(409\): another writer was first"),
-        (faults.error(410, "Expired", "no"), RefusedByProvider, r"no longer has the list .*\(410\)"),
-        (faults.error(413, "RequestEntityTooLarge", "no"), RefusedByProvider, r"refuses to list .* \(413\)"),
-        (faults.error(418, "Teapot", "no"), RefusedByProvider, r"refuses to list configmaps .* \(418\)"),
-        (faults.error(422, "Invalid", "no"), RefusedByProvider, r"refuses to list .* \(422\)"),
-        (
-            read_faults.too_many_requests("7"),
-            TooManyRequests,
-            r"rejects requests because there were too many \(429\)",
-        ),
-        (faults.error(500), FailedAtProvider, r"failed \(500\).* It said: etcdserver: leader changed"),
-        (read_faults.status(503, "later"), FailedAtProvider, r"failed \(503\) .* It said: later"),
-        (
-            read_faults.redirect("https://192.0.2.9/"),
-            Redirected,
-            r"redirects to another address \(302\), which dnsadmin does not follow",
-        ),
+        (faults.error(404, "NotFound", "no"), RefusedByProvider, "404 when asked to list configmaps"),
+        (faults.error(409, "Conflict", "no"), RefusedByProvider, "409 when asked to list"),
+        (faults.error(410, "Expired", "no"), RefusedByProvider, "410 when asked to list"),
+        (read_faults.too_many_requests("7"), TooManyRequests, "429 when asked to list"),
+        (faults.error(500), FailedAtProvider, "500 when .* It said: etcdserver: leader changed"),
+        (read_faults.status(503, "later"), FailedAtProvider, "503 when .* It said: later"),
+        (read_faults.redirect("https://192.0.2.9/"), Redirected, "302 when asked to list"),
         (framing_faults.reset(), Unreachable, "No Kubernetes API responded at"),
         (framing_faults.closed(), Unreachable, "No Kubernetes API responded at"),
         (framing_faults.silence(), Unreachable, "No Kubernetes API responded at"),
@@ -166,7 +146,7 @@ def test_a_list_is_bounded_in_objects_and_in_bytes_over_all_its_pages() -> None:
         for number in range(502):
             api.put_object("configmaps", config_map(f"map-{number}", text="x" * 100))
 
-        with pytest.raises(AnswerTooLarge, match="more than 501 objects"):
+        with pytest.raises(AnswerTooLarge, match="larger than allowed"):
             api.client(Limits(max_items=501)).list_objects(CONFIG_MAPS, NAMESPACE)
         with pytest.raises(AnswerTooLarge):
             api.client(Limits(max_body_bytes=30_000)).list_objects(CONFIG_MAPS, NAMESPACE)
@@ -198,11 +178,11 @@ def test_a_missing_right_is_named_with_its_verb_and_resource(verb: str, act: str
             "find": lambda: client.find_object(DNS_RECORDS, NAMESPACE, "www-1"),
             "create": lambda: client.create(DNS_RECORDS, NAMESPACE, _record("www-2")),
             "replace": lambda: client.replace(DNS_RECORDS, NAMESPACE, made),
-            "delete": lambda: client.delete(DNS_RECORDS, NAMESPACE, "www-1", resource_version="1"),
+            "delete": lambda: client.delete(DNS_RECORDS, NAMESPACE, made),
         }
 
         with pytest.raises(
-            ProviderError, match=f"may not {verb} dnsrecords .*in namespace external-dns"
+            ProviderError, match=f"403 when asked to {verb} dnsrecords .*in namespace external-dns"
         ) as caught:
             calls[act]()
 
@@ -224,9 +204,9 @@ def test_a_missing_right_to_a_status_is_named_as_a_role_names_it() -> None:
 @pytest.mark.parametrize(
     ("obj", "problem"),
     [
-        (config_map(records="x" * (2**20 + 1)), r"\(422\)\. It said: .*Too long"),
-        (config_map(records="x" * (3 * 2**20)), r"\(413\)\. It said: .*too large"),
-        (config_map(**{"no key": "x"}), r"\(422\)"),
+        (config_map(records="x" * (2**20 + 1)), r"422 when asked to create .* It said: .*Too long"),
+        (config_map(records="x" * (3 * 2**20)), r"413 when .* It said: .*too large"),
+        (config_map(**{"no key": "x"}), "responded with 422"),
         (config_map("No-Name"), r"is not the name of an object"),
     ],
 )
@@ -282,7 +262,7 @@ def test_something_else_than_a_kubernetes_api_has_no_version(body: bytes) -> Non
         api.faults.plan("GET /version", read_faults.body(body))
 
         with pytest.raises(
-            MalformedAnswer, match=r"to get version was not used: (not JSON|it does not say its version)"
+            MalformedAnswer, match=r"to get version was not used: not JSON|does not say its version"
         ):
             api.client().check()
 

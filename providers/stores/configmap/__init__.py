@@ -1,1 +1,0 @@
-"""The ConfigMap registry as a store."""
