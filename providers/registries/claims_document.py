@@ -14,8 +14,8 @@ from providers.registries.export import (
     Document,
     Export,
     UnusableExport,
-    compute_digest,
     decode_document,
+    format_digest,
     raise_if_changed,
 )
 from providers.registries.labels import OWNER, describe_unreadable_owner, parse_labels
@@ -78,4 +78,4 @@ def _read_row(row: _Row, owner_id: str) -> Row:
 
 
 def _compute_digest(owner_id: str, when: datetime, rows: Iterable[_Row]) -> str:
-    return compute_digest(_ENCODER.encode([VERSION, owner_id, when, list(rows)]))
+    return format_digest(_ENCODER.encode([VERSION, owner_id, when, list(rows)]))

@@ -57,7 +57,7 @@ def decode_document(document: bytes, type_: type[_Read], kind: str) -> _Read:
     return found
 
 
-def compute_digest(*parts: bytes) -> str:
+def format_digest(*parts: bytes) -> str:
     """The digest that a document states."""
     return "sha256:" + hashlib.sha256(b"\n".join(parts)).hexdigest()
 

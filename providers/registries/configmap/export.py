@@ -27,8 +27,8 @@ from providers.registries.export import (
     Document,
     Export,
     UnusableExport,
-    compute_digest,
     decode_document,
+    format_digest,
     raise_if_changed,
 )
 from providers.wire.endpoint import EndpointKey
@@ -113,4 +113,4 @@ def _find_problem(owner_id: str, key: EndpointKey, entry: Entry) -> str:
 
 def _compute_digest(owner_id: str, when: datetime, records: Iterable[bytes], intents: Iterable[bytes]) -> str:
     head = _ENCODER.encode([VERSION, owner_id, when])
-    return compute_digest(head, b"records", *records, b"intents", *intents)
+    return format_digest(head, b"records", *records, b"intents", *intents)
