@@ -1,6 +1,7 @@
 """A response compared with the accepted one by its elements, so that only what changed is read."""
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from providers.client.provider_client import RecordsAnswer
 from providers.wire.elements import ElementHasher, cut_elements
@@ -13,8 +14,8 @@ from registry_app.mirror.reading import build_element_seed
 from registry_app.mirror.snapshot_facts import SnapshotFacts, add_facts_not_read, gather_facts
 from registry_app.models import SnapshotIndex
 from registry_app.queries.record_event import RecentChanges, fetch_recent_changes
-from registry_app.reconcile.findings.find_all import MOST_OF_A_KIND
-from registry_app.reconcile.findings.scene import FLAPPING_CHANGES, FLAPPING_WINDOW
+from registry_app.reconcile.findings.find_all import MOST_OF_A_KIND, count_by_kind
+from registry_app.reconcile.findings.scene import FLAPPING_CHANGES, FLAPPING_WINDOW, fetch_scene
 from registry_app.reconcile.rows.comparison import compare_with_mirror
 from registry_app.reconcile.rows.mirror_diff import MirrorDiff, add_what_was_not_read
 from registry_app.reconcile.snapshot_index import (
@@ -24,7 +25,7 @@ from registry_app.reconcile.snapshot_index import (
     may_be_kept_up,
     read_facts,
 )
-from registry_app.reconcile.store_findings import count_most_of_a_kind
+from registry_app.reconcile.store_findings import count_open_by_kind
 from registry_app.reconcile.sync_context import PartRead, SyncContext, SyncResult
 
 
@@ -79,7 +80,8 @@ def read_changes(
     provider, index = context.provider, changes.index
     if changes.diff is None:
         return None
-    recent = fetch_recent_changes(provider.pk, fetch_now() - FLAPPING_WINDOW, at_least=FLAPPING_CHANGES - 1)
+    now = fetch_now()
+    recent = fetch_recent_changes(provider.pk, now - FLAPPING_WINDOW, at_least=FLAPPING_CHANGES - 1)
     part = read_changed_part(
         changes.answer,
         changes.diff,
@@ -109,7 +111,9 @@ def read_changes(
     )
     part_read = PartRead(index, changes.chunks.list_keys(), part, recent)
     result = SyncResult(part.snapshot, plan, domain_filter, known_filter, facts, part_read)
-    return result if may_be_kept_up(result) and not _may_be_too_many_findings(result, provider.pk) else None
+    if not may_be_kept_up(result) or _may_be_too_many_findings(context, result, now):
+        return None
+    return result
 
 
 def _add_up_facts(before: SnapshotFacts, plan: MirrorDiff, part: ChangedPart) -> SnapshotFacts:
@@ -127,8 +131,20 @@ def _list_names_beside(context: SyncContext, index: SnapshotIndex, recent: Recen
     return {key.name for key in keys}.union(index.names_in_order)
 
 
-def _may_be_too_many_findings(result: SyncResult, provider_id: int) -> bool:
-    """Whether a kind of findings may reach its bound: the first ones by name are listed then, and a part does
-    not tell which they are. No kind has more than one for each claim and record set."""
+def _may_be_too_many_findings(context: SyncContext, result: SyncResult, now: datetime) -> bool:
+    """Whether a kind of findings may be beyond its bound: the first ones by name are listed then, and a part
+    does not tell which they are. Database read."""
+    provider_id = context.provider.pk
+    stored = count_open_by_kind(provider_id)
+    if max(stored.values(), default=0) >= MOST_OF_A_KIND:
+        return True
+    # No kind has more than one for each claim and record set.
     at_most = len(result.snapshot.records) + len(result.snapshot.claims)
-    return count_most_of_a_kind(provider_id) + at_most >= MOST_OF_A_KIND
+    if max(stored.values(), default=0) + at_most <= MOST_OF_A_KIND:
+        return False
+    found = count_by_kind(fetch_scene(context, result, now))
+    near = [kind for kind, count in found.items() if stored[kind] + count > MOST_OF_A_KIND]
+    if not near:
+        return False
+    read = count_open_by_kind(provider_id, result.names)
+    return any(stored[kind] - read[kind] + found[kind] > MOST_OF_A_KIND for kind in near)

@@ -1,5 +1,6 @@
 """Findings of a sync as rows: opened, seen again, resolved, acknowledged."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -154,13 +155,13 @@ def has_passing_findings(provider_id: int, now: datetime) -> bool:
     )
 
 
-def count_most_of_a_kind(provider_id: int) -> int:
-    """Of the kind that a provider has most open findings of, about names: how many."""
+def count_open_by_kind(provider_id: int, names: Collection[str] | None = None) -> Counter[str]:
+    """How many open findings about names a provider has of each kind; with `names`, those about these."""
     rows = Finding.objects.filter(provider_id=provider_id).exclude(state=Finding.State.RESOLVED)
     rows = rows.exclude(kind__in=(*KINDS_BESIDE_SNAPSHOTS, *KINDS_ABOUT_THE_WHOLE)).order_by()
-    return max(
-        rows.values_list("kind").annotate(count=Count("pk")).values_list("count", flat=True), default=0
-    )
+    if names is not None:
+        rows = rows.filter(name__among=names)
+    return Counter(dict(rows.values_list("kind").annotate(count=Count("pk"))))
 
 
 def _fetch_stored(provider_id: int, names: Collection[str] | None) -> Iterator[_Stored]:

@@ -1,5 +1,6 @@
 """Every kind of finding over one scene, each kind bounded."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -13,8 +14,9 @@ from registry_app.reconcile.findings.scene import Scene
 MOST_OF_A_KIND = 10_000
 
 # A scene may have a part of the snapshot: all that is at some names. What a finder says about a name must
-# follow from what is at that name and at those linked with it; a finding's `name` is that name. A finding
-# about the whole snapshot uses `scene.facts`, and its kind is in `store_findings.KINDS_ABOUT_THE_WHOLE`.
+# follow from what is at that name and at those linked with it; a finding's `name` is that name. All its
+# findings are of one kind. A finding about the whole snapshot uses `scene.facts`, and its kind is in
+# `store_findings.KINDS_ABOUT_THE_WHOLE`.
 Finder = Callable[[Scene], Iterator[FindingDraft]]
 
 FINDERS: tuple[Finder, ...] = (
@@ -40,7 +42,8 @@ FINDERS: tuple[Finder, ...] = (
     records.find_flapping,
     records.find_second_readings,
     records.find_differing_parts,
-    transfers.find_undone_transfers,
+    transfers.find_deleted_after_transfers,
+    transfers.find_changed_back,
 )
 
 
@@ -48,6 +51,11 @@ def find_all(scene: Scene) -> Iterator[FindingDraft]:
     """All findings of a scene, in a fixed order. Pure."""
     for finder in FINDERS:
         yield from _bound(finder(scene))
+
+
+def count_by_kind(scene: Scene) -> Counter[str]:
+    """How many findings of each kind a scene has, counted up to MOST_OF_A_KIND. Pure."""
+    return Counter(draft.kind.value for draft in find_all(scene))
 
 
 def _bound(drafts: Iterator[FindingDraft]) -> Iterator[FindingDraft]:

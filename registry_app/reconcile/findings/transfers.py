@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from providers.registries.claim import PairedEndpoint
 from registry_app.queries.transfer_items import VerifiedItem
 from registry_app.reconcile.findings.draft import (
     FindingDraft,
@@ -14,19 +15,29 @@ from registry_app.reconcile.findings.draft import (
 from registry_app.reconcile.findings.scene import Scene
 
 
-def find_undone_transfers(scene: Scene) -> Iterator[FindingDraft]:
-    """Record sets that a transfer gave to an owner and that are another's now, or gone."""
+def find_deleted_after_transfers(scene: Scene) -> Iterator[FindingDraft]:
+    """Record sets that a transfer gave to an owner and that are gone."""
+    for item, record in _list_watched(scene):
+        key = item.key
+        if record is None and key.name not in scene.snapshot.set_aside_names and key.record_type:
+            yield _draft_deleted(item)
+
+
+def find_changed_back(scene: Scene) -> Iterator[FindingDraft]:
+    """Record sets that a transfer gave to an owner and that are another's now."""
+    for item, record in _list_watched(scene):
+        if record is not None and record.owner_id != item.target_owner_id:
+            yield _draft_changed_back(scene, item, record.owner_id or record.state.value)
+
+
+def _list_watched(scene: Scene) -> Iterator[tuple[VerifiedItem, PairedEndpoint | None]]:
+    """What a transfer gave to an owner, with the record set as it is now."""
     watched = {item.key: item for item in scene.verified if item.target_owner_id}
     if not watched:
         return
     found = {record.key: record for record in scene.snapshot.records if record.key in watched}
     for key, item in sorted(watched.items()):
-        record = found.get(key)
-        if record is None:
-            if key.name not in scene.snapshot.set_aside_names and key.record_type:
-                yield _draft_deleted(item)
-        elif record.owner_id != item.target_owner_id:
-            yield _draft_changed_back(scene, item, record.owner_id or record.state.value)
+        yield item, found.get(key)
 
 
 def _draft_deleted(item: VerifiedItem) -> FindingDraft:

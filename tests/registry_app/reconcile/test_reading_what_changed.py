@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import encode_endpoints
+from registry_app.clock import fetch_now
 from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.mirror.snapshot import decode_snapshot
 from registry_app.mirror.snapshot_facts import gather_facts
@@ -26,6 +27,8 @@ from registry_app.models import (
     SyncRun,
 )
 from registry_app.reconcile.check_partial_syncs import PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE
+from registry_app.reconcile.findings.find_all import MOST_OF_A_KIND
+from registry_app.reconcile.rows.bulk import insert_rows, stored_time
 from tests.depth import PARTIAL_READINGS
 from tests.factories import make_provider
 from tests.project.operations.scraping import Counted
@@ -306,6 +309,35 @@ def test_many_record_sets_that_vanish_at_once_are_held_as_ever() -> None:
 
     assert run.status == SyncRun.Status.HELD
     assert not RecordSet.objects.filter(missing_since__isnull=False).exists()
+
+
+@pytest.mark.django_db
+def test_all_is_read_only_where_a_kind_of_findings_may_be_beyond_its_bound() -> None:
+    provider = make_provider("blue-zone")
+    _sync_with(provider, orphans := [make_claim(f"gone-{number}.example.org") for number in range(12)])
+    _store_orphans_beside(provider, MOST_OF_A_KIND - 12 - len(orphans))
+    more = [make_claim(f"more-{number}.example.org") for number in range(12)]
+    # Twelve record sets with their claims have no finding, twelve orphans go, and twelve others come.
+    for zone in ([*orphans, *make_zone(count=12, domain="example.net")], more, [*more, *orphans]):
+        assert _sync_with(provider, zone).items_read is not None
+
+    run = _sync_with(provider, [*more, *orphans, make_claim("one-too-many.example.org")])
+
+    assert run.items_read is None
+    # Those that were only stored are gone, since all was read.
+    assert Finding.objects.filter(kind=Finding.Kind.ORPHAN_CLAIM).exclude(state="resolved").count() == 25
+
+
+def _store_orphans_beside(provider: Provider, count: int) -> None:
+    """Findings about names that no part of the zone has."""
+    at = stored_time(fetch_now())
+    values = (Finding.Kind.ORPHAN_CLAIM.value, 20, provider.pk, "", "", "", "{}", "{}", "open", at, at, 1, "")
+    columns = (
+        *("kind", "severity", "provider_id", "record_type", "set_identifier", "explanation", "suggestion"),
+        *("details", "state", "first_seen_at", "last_seen_at", "occurrences", "acknowledged_by"),
+    )
+    rows = [(number.to_bytes(16, "big"), f"beside-{number}.example.net", *values) for number in range(count)]
+    insert_rows(Finding, ("fingerprint", "name", *columns), rows)
 
 
 @pytest.mark.django_db
