@@ -23,7 +23,7 @@ from registry_app.mirror.client import build_client
 from registry_app.mirror.domain_filter import NegotiatedFilter, fetch_domain_filter, is_negotiation_due
 from registry_app.mirror.open_stores import StoreAnswer, fetch_answers, open_stores
 from registry_app.mirror.reading import Reading, compute_accepted_digest, fetch_reading
-from registry_app.mirror.snapshot import Snapshot, compute_response_digest, decode_answer, decode_snapshot
+from registry_app.mirror.snapshot import Snapshot, compute_response_digest, decode_answer
 from registry_app.mirror.snapshot_facts import gather_facts
 from registry_app.models import Provider, SyncRun
 from registry_app.models.provider import MEBIBYTE
@@ -43,7 +43,7 @@ from registry_app.reconcile.failure import mark_lost, store_failure
 from registry_app.reconcile.held_snapshot import note_still_held, store_held
 from registry_app.reconcile.lease import Lease, release_lease, renew_lease, take_lease
 from registry_app.reconcile.note_sync import note_sync
-from registry_app.reconcile.read_changes import Changes, find_changes, read_changes
+from registry_app.reconcile.read_changes import find_changes, read_changes
 from registry_app.reconcile.rows.comparison import compare_with_mirror
 from registry_app.reconcile.store_findings import has_passing_findings
 from registry_app.reconcile.store_snapshot import note_unchanged, store_snapshot
@@ -69,7 +69,7 @@ def sync_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun | 
             run = begin_scheduled_run(lease, provider)
         else:
             run = begin_run(lease, provider, trigger, actor.name, lease.taken_at)
-        return None if run is None else _sync_in_a_run(lease, provider, run, None)
+        return None if run is None else _sync_in_a_run(lease, provider, run)
     finally:
         release_lease(lease)
 
@@ -80,18 +80,16 @@ def sync_under_lease(
     *,
     trigger: str,
     transfer_id: int | None = None,
-    snapshot: Snapshot | None = None,
     requested_by: str = "",
 ) -> SyncRun:
-    """Sync under a lease that the caller has and keeps. With `snapshot`, which the caller just read, nothing
-    is fetched.
+    """Sync under a lease that the caller has and keeps.
 
     A lease lost on the way ends in an abandoned run that stored nothing. `provider` is read again.
     """
     provider.refresh_from_db()
     requested_by = requested_by or (f"transfer #{transfer_id}" if transfer_id else "")
     run = begin_run(lease, provider, trigger, requested_by, fetch_now())
-    return _sync_in_a_run(lease, provider, run, snapshot)
+    return _sync_in_a_run(lease, provider, run)
 
 
 def name_holder() -> str:
@@ -100,10 +98,10 @@ def name_holder() -> str:
     return f"{where}:{uuid.uuid4().hex[:8]}"
 
 
-def _sync_in_a_run(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | None) -> SyncRun:
+def _sync_in_a_run(lease: Lease, provider: Provider, run: SyncRun) -> SyncRun:
     began = time.monotonic()
     try:
-        return _sync(lease, provider, run, snapshot)
+        return _sync(lease, provider, run)
     except LeaseLost as error:
         return mark_lost(run, error, fetch_now())
     except (ProviderError, WireError, SecretUnavailable) as error:
@@ -116,16 +114,13 @@ def _sync_in_a_run(lease: Lease, provider: Provider, run: SyncRun, snapshot: Sna
         note_sync(provider, run, time.monotonic() - began)
 
 
-def _sync(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | None) -> SyncRun:
+def _sync(lease: Lease, provider: Provider, run: SyncRun) -> SyncRun:
     # A held provider may fail in between: what was held then still waits.
     held = last_snapshot(provider.pk) if provider.status != Provider.Status.OK else None
     reading = fetch_reading(provider)
     known_filter = known_filter_of(provider, held)
-    if snapshot is None:
-        fetched = _fetch(lease, provider, known_filter, reading, run.started_at)
-    else:
-        fetched = FetchResult(known_filter, snapshot=snapshot)
-    run.fetch_milliseconds, run.body_bytes = int(fetched.seconds * 1000), fetched.size
+    fetched = _fetch(lease, provider, known_filter, reading, run.started_at)
+    run.fetch_milliseconds, run.body_bytes = int(fetched.answer.seconds * 1000), fetched.size
     run.body_digest = fetched.digest
     crash_point("sync.fetched")
     context = SyncContext(lease, provider, run, reading, held, {})
@@ -134,7 +129,7 @@ def _sync(lease: Lease, provider: Provider, run: SyncRun, snapshot: Snapshot | N
     if fetched.is_filter_as(known_filter) and not has_passing_findings(provider.pk, now):
         if _is_unchanged(context, fetched):
             return note_unchanged(context, fetched.domain_filter, now)
-        changes = fetched.find_changes(context)
+        changes = None if fetched.stores else find_changes(context, fetched.answer, fetched.digest)
         if changes is not None and changes.is_only_reordered:
             return note_unchanged(context, fetched.domain_filter, now)
     fingerprint = compute_snapshot_fingerprint(fetched.digest, reading.digest, fetched.domain_filter)
@@ -181,49 +176,25 @@ def _sync_whole(
 
 @dataclass(frozen=True)
 class FetchResult:
-    """The responses of a provider and of its registry stores, not decoded yet, or a snapshot that the caller
-    decoded before."""
+    """The responses of a provider and of its registry stores, not decoded yet."""
 
     domain_filter: NegotiatedFilter | None
-    answer: RecordsAnswer | None = None
+    answer: RecordsAnswer
     stores: tuple[StoreAnswer, ...] = ()
-    snapshot: Snapshot | None = None
 
     @cached_property
     def digest(self) -> str:
         """The digest of all that was fetched, in hexadecimal."""
-        if self.snapshot is not None:
-            return self.snapshot.body_digest
-        if self.answer is None:
-            return ""
         return compute_response_digest(compute_body_digest(self.answer.body), self.stores)
-
-    @property
-    def content_type(self) -> str:
-        """The media type of the body."""
-        if self.snapshot is not None:
-            return self.snapshot.content_type
-        return self.answer.content_type if self.answer else ""
-
-    @property
-    def seconds(self) -> float:
-        """How long the provider took."""
-        if self.snapshot is not None:
-            return self.snapshot.fetch_seconds
-        return self.answer.seconds if self.answer else 0.0
 
     @property
     def size(self) -> int:
         """The bytes of the body."""
-        if self.snapshot is not None:
-            return len(self.snapshot.body)
-        return len(self.answer.body) if self.answer else 0
+        return len(self.answer.body)
 
     @cached_property
     def contents(self) -> tuple[StoreContents, ...]:
         """The claims of the registry stores. Raises RegistryUnreadable."""
-        if self.snapshot is not None:
-            return self.snapshot.contents
         return tuple(store.read() for store in self.stores)
 
     @property
@@ -235,33 +206,8 @@ class FetchResult:
         """Whether the filter is the known one, as far as both are known."""
         return known is None or self.domain_filter is None or known.says_the_same(self.domain_filter)
 
-    def find_changes(self, context: SyncContext) -> Changes | None:
-        """The elements of the response compared with the accepted ones; None where it has to be read as a
-        whole. Database read."""
-        if self.answer is None or self.stores:
-            return None
-        return find_changes(context, self.answer, self.digest)
-
     def decode(self, reading: Reading, max_items: int) -> Snapshot:
         """The snapshot. Raises WireError."""
-        given = self.snapshot
-        is_same = given is not None and given.registries == reading.registries
-        if given is not None and is_same and set(given.profiles) == set(reading.profiles):
-            return given
-        if given is not None:
-            # A profile was changed since: the stored digest must cover the profiles it was read with.
-            return decode_snapshot(
-                given.body,
-                reading.profiles,
-                reading.registries,
-                given.contents,
-                max_items=max_items,
-                body_digest=given.body_digest,
-                content_type=given.content_type,
-                fetch_seconds=given.fetch_seconds,
-            )
-        if self.answer is None:
-            raise ValueError("neither an answer nor a snapshot")
         return decode_answer(
             self.answer,
             reading.profiles,
@@ -292,7 +238,7 @@ def _fetch(
 
 
 def _is_unchanged(context: SyncContext, fetched: FetchResult) -> bool:
-    digest = compute_accepted_digest(fetched.digest, fetched.content_type, context.reading)
+    digest = compute_accepted_digest(fetched.digest, fetched.answer.content_type, context.reading)
     return context.provider.accepted_digest == digest
 
 

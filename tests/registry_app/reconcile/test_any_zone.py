@@ -16,11 +16,10 @@ from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.models import Claim, Finding, HeldSnapshot, Provider, RecordSet, RegistryProfile, SyncRun
 from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot
-from registry_app.reconcile.lease import release_lease, take_lease
 from registry_app.reconcile.rows.record_digest import compute_claim_identity
-from registry_app.reconcile.sync import sync_under_lease
 from tests.depth import PARTIAL_SYNCS
 from tests.factories import make_provider
+from tests.registry_app.reconcile.serving import serve_body
 
 _KEY = "0123456789abcdef0123456789abcdef"
 # Affixes that overlap: most names read in several ways.
@@ -89,10 +88,10 @@ def test_it_is_stored_as_it_is_read_and_then_nothing_is_left_to_do(
 ) -> None:
     provider = _make_world(sorted(chosen))
     snapshot = _read(provider, zone)
-    _sync(provider, snapshot)
+    _sync(provider, zone)
     dice.shuffle(zone)
 
-    again = _sync(provider, _read(provider, zone))
+    again = _sync(provider, zone)
 
     assert again.status == SyncRun.Status.UNCHANGED
     assert _stored(provider) == _said(snapshot)
@@ -110,15 +109,12 @@ def _read(provider: Provider, zone: Sequence[Endpoint]) -> Snapshot:
     return decode_snapshot(encode_endpoints(zone), fetch_txt_profiles(provider), max_items=1_000)
 
 
-def _sync(provider: Provider, snapshot: Snapshot) -> SyncRun:
-    lease = take_lease(provider.pk, "a worker")
-    assert lease is not None
-    run = sync_under_lease(lease, provider, trigger=SyncRun.Trigger.SCHEDULE, snapshot=snapshot)
+def _sync(provider: Provider, zone: Sequence[Endpoint]) -> SyncRun:
+    run = serve_body(provider, encode_endpoints(zone))
     if run.status == SyncRun.Status.HELD:
         # More than one in a hundred was set aside.
         accept_held_snapshot(SYSTEM, HeldSnapshot.objects.get(provider=provider).pk, reason="It is so.")
-        run = sync_under_lease(lease, provider, trigger=SyncRun.Trigger.SCHEDULE, snapshot=snapshot)
-    release_lease(lease)
+        run = serve_body(provider, encode_endpoints(zone))
     return run
 
 

@@ -5,22 +5,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from providers.registries.claim import TxtProfile
-from providers.wire.json_codec import encode_endpoints
-from registry_app.mirror.client import build_client
-from registry_app.mirror.registries import NO_REGISTRIES, fetch_txt_profiles
-from registry_app.mirror.snapshot import decode_answer, decode_snapshot
 from registry_app.models import (
     AuditEntry,
     Claim,
     Provider,
     RecordEvent,
     RecordSet,
-    RegistryProfile,
     SyncRun,
 )
-from registry_app.reconcile.lease import take_lease
-from registry_app.reconcile.sync import sync_under_lease
 from tests.factories import make_provider
 from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
 from tests.registry_app.reconcile.serving import serve, serve_body
@@ -142,36 +134,3 @@ def test_targets_listed_one_by_one_are_one_record_set() -> None:
     )
 
     assert [row[3] for row in mirrored(provider)] == [["192.0.2.1", "192.0.2.2"]]
-
-
-def test_a_transfers_own_reading_is_stored_without_asking_again() -> None:
-    with ReferenceProvider(make_zone(count=3)) as reference:
-        provider = make_provider(url=reference.url)
-        lease = take_lease(provider.pk, "transfer worker")
-        assert lease is not None
-        with build_client(provider) as client:
-            profiles = fetch_txt_profiles(provider)
-            snapshot = decode_answer(client.records(), profiles, NO_REGISTRIES, (), max_items=100)
-        asked = len(reference.history.requests())
-
-        run = sync_under_lease(
-            lease, provider, trigger=SyncRun.Trigger.TRANSFER, transfer_id=7, snapshot=snapshot
-        )
-
-        assert len(reference.history.requests()) == asked
-    assert (run.status, run.requested_by) == (SyncRun.Status.STORED, "transfer #7")
-    assert RecordSet.objects.count() == 3
-
-
-def test_what_a_transfer_read_is_read_again_when_a_profile_came_in_between() -> None:
-    provider, profile = make_provider(), TxtProfile(prefix="extdns.")
-    zone = [*make_zone(count=3), make_record(), make_claim(profile=profile)]
-    serve(provider, zone)
-    snapshot = decode_snapshot(encode_endpoints(zone), [TxtProfile()], max_items=100)
-    RegistryProfile.objects.create(name="with prefix", prefix=profile.prefix)
-    lease = take_lease(provider.pk, "a transfer")
-    assert lease is not None
-
-    sync_under_lease(lease, provider, trigger=SyncRun.Trigger.TRANSFER, snapshot=snapshot)
-
-    assert RecordSet.objects.get(name="www.example.org").state == "owned"

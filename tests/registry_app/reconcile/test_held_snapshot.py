@@ -7,16 +7,12 @@ import pytest
 from django.db import connection
 
 from providers.wire.domain_filter import DomainFilter
-from providers.wire.json_codec import encode_endpoints
 from registry_app.actor import SYSTEM, Actor
 from registry_app.errors import NotAllowed, StateMoved
-from registry_app.mirror.snapshot import decode_snapshot
 from registry_app.models import AuditEntry, Finding, HeldSnapshot, Provider, RecordSet, SyncRun
 from registry_app.reconcile.decide_held_snapshot import accept_held_snapshot, reject_held_snapshot
-from registry_app.reconcile.lease import take_lease
-from registry_app.reconcile.sync import sync_under_lease
 from tests.factories import make_owner, make_provider
-from tests.reference_server import ReferenceProvider, make_claim, make_record, make_zone
+from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.reconcile.interrupting import AfterReading
 from tests.registry_app.reconcile.serving import serve
 from tests.registry_app.reconcile.syncing import mirrored, sync
@@ -145,15 +141,11 @@ def test_beside_an_accepted_one_another_loss_is_held_again() -> None:
 def test_accepting_while_a_sync_looks_is_not_undone_by_it() -> None:
     provider, zone = make_provider(), make_zone(count=20)
     serve(provider, zone)
-    with ReferenceProvider(zone[:10]) as reference:
-        Provider.objects.filter(pk=provider.pk).update(url=reference.url)
-        sync(provider)
-        held = HeldSnapshot.objects.get()
-        lease = take_lease(provider.pk, "a slow worker")
-        assert lease is not None
-        snapshot = decode_snapshot(encode_endpoints(zone[:8]), [], max_items=100)
-        with connection.execute_wrapper(AfterReading("heldsnapshot", partial(_accept, held))):
-            run = sync_under_lease(lease, provider, trigger="schedule", snapshot=snapshot)
+    serve(provider, zone[:10])
+    held = HeldSnapshot.objects.get()
+
+    with connection.execute_wrapper(AfterReading("heldsnapshot", partial(_accept, held))):
+        run = serve(provider, zone[:8])
 
     held.refresh_from_db()
     assert run.status == SyncRun.Status.HELD
