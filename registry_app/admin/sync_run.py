@@ -81,6 +81,8 @@ class SyncRunPageAdmin(ListPage[SyncRun]):
 
 
 def _describe_items_read(row: SyncRun) -> str:
+    if row.whole_reading:
+        return f"all: {row.get_whole_reading_display()}"
     if row.store_milliseconds is None:
         return NOTHING  # it ended before anything was read, or there was nothing new to read
     if row.items_read is None:

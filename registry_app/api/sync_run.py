@@ -35,6 +35,7 @@ class SyncRunAnswer(RowSerializer[SyncRun]):
             "store_milliseconds",
             "body_bytes",
             "items_read",
+            "whole_reading",
             "seen",
             "created",
             "changed",

@@ -25,9 +25,19 @@ from registry_app.mirror.element_index import (
 from registry_app.mirror.reading import Reading
 from registry_app.mirror.snapshot import Snapshot, decode_snapshot
 from registry_app.mirror.view import AtNames
+from registry_app.models import SyncRun
 
+_Why = SyncRun.WholeReading
 # Beyond this a whole reading costs no more.
 _LARGEST_SHARE = 0.3
+
+
+class WholeReadingNeeded(Exception):
+    """Of a response only a reading of the whole can tell what is asked."""
+
+    def __init__(self, why: SyncRun.WholeReading) -> None:
+        super().__init__(why.label)
+        self.why = why
 
 
 @dataclass(frozen=True)
@@ -48,24 +58,24 @@ def select_changed(
     *,
     max_items: int,
     most: float = math.inf,
-) -> Selection | None:
+) -> Selection:
     """What changed and what is at other canonical names; with `name_links` also what is linked with these.
-    None where only a whole reading can tell, and for more than `most` elements."""
+    Raises WholeReadingNeeded, also for more than `most` elements."""
     if diff.elements and not diff.heads:
-        return None  # there is no chunk that could take them
+        raise WholeReadingNeeded(_Why.MANY_ITEMS)  # there is no chunk that could take them
     described = describe_new([diff.elements[each] for each in diff.new], max_items=max_items)
     if described is None or "" in diff.gone:
-        return None
+        raise WholeReadingNeeded(_Why.ODD_ITEMS)
     new = dict(zip(diff.new, described, strict=True))
     known = diff.collect_name_keys(new)
     near = {*(each.name for each in described), *diff.gone, *names_beside}
     names = reach_names(near, name_links, lambda name: compute_name_key(name) in known, most=most)
     if names is None:
-        return None
+        raise WholeReadingNeeded(_Why.MANY_ITEMS)
     selected = [diff.elements[each] for each in diff.select(list_wanted(names), new)]
     chunks = diff.draft_changed(new)
     if len(selected) > most or any(len(chunk.hashes) > LARGEST_CHUNK for chunk in chunks):
-        return None
+        raise WholeReadingNeeded(_Why.MANY_ITEMS)
     return Selection(selected, names, new, chunks)
 
 
@@ -90,8 +100,8 @@ def read_changed_part(
     set_aside: int,
     max_items: int,
     response_digest: str,
-) -> ChangedPart | None:
-    """What changed, with all that is linked with it; None where only a whole reading can tell.
+) -> ChangedPart:
+    """What changed, with all that is linked with it. Raises WholeReadingNeeded.
 
     `diff` are the elements of `answer` compared with the stored ones, of which `set_aside` were set aside.
     `names_beside` are canonical names to read as well.
@@ -103,8 +113,6 @@ def read_changed_part(
         max_items=max_items,
         most=len(diff.elements) * _LARGEST_SHARE,
     )
-    if selected is None:
-        return None
     snapshot = decode_snapshot(
         join_elements(selected.elements),
         reading.profiles,
@@ -116,7 +124,7 @@ def read_changed_part(
         view=AtNames(selected.names),
     )
     if len(snapshot.set_aside) != set_aside:
-        return None
+        raise WholeReadingNeeded(_Why.ODD_ITEMS)
     whole = replace(snapshot, body=answer.body, item_count=len(diff.elements))
     return ChangedPart(whole, selected.names, selected.chunks, len(selected.elements))
 

@@ -25,6 +25,24 @@ class SyncRun(models.Model):
         FAILED = "failed", "Failed"
         ABANDONED = "abandoned", "Abandoned (its worker stopped)"
 
+    class WholeReading(models.TextChoices):
+        """Why all of a response was read, and not only what changed."""
+
+        FIRST = "first", "It was the first response of this provider"
+        NO_INDEX = "no_index", "The accepted snapshot has no index to compare with"
+        REGISTRIES = "registries", "A registry other than TXT is read, or a profile has both affixes"
+        SETTINGS = "settings", "Profiles, owners, instances or limits changed, or dnsadmin was upgraded"
+        DOMAIN_FILTER = "domain_filter", "The provider negotiated another domain filter"
+        PASSING_FINDINGS = "passing_findings", "A finding may have ended by time alone"
+        HELD_BEFORE = "held_before", "A snapshot was held, and none was stored since"
+        FORMAT = "format", "The response is no JSON list, or its media type changed"
+        ODD_ITEMS = "odd_items", "An item that was set aside, or a TXT name beyond ASCII, came or went"
+        MANY_ITEMS = "many_items", "Too many items changed, or are linked with those that did"
+        NOT_COUNTED = "not_counted", "What labels of the provider or items set aside decide is not counted"
+        MANY_FINDINGS = "many_findings", "A kind has more findings than are listed, or may have"
+        IMPLAUSIBLE = "implausible", "What changed was implausible"
+        CHECK = "check", "It was time to check what is found by reading only what changed"
+
     provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="sync_runs")
     trigger = models.CharField(max_length=10, choices=Trigger.choices)
     requested_by = models.CharField(max_length=200, blank=True, default="")
@@ -47,6 +65,13 @@ class SyncRun(models.Model):
         null=True,
         blank=True,
         help_text="How many items of the response were read. Empty: all, or none where nothing changed.",
+    )
+    whole_reading = models.CharField(
+        max_length=20,
+        choices=WholeReading.choices,
+        blank=True,
+        default="",
+        help_text="Why all items were read. Empty where only those were that changed, or none.",
     )
     seen = models.PositiveIntegerField(default=0)
     created = models.PositiveIntegerField(default=0)

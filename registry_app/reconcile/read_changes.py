@@ -7,12 +7,17 @@ from providers.client.provider_client import RecordsAnswer
 from providers.wire.elements import ElementHasher, cut_elements
 from registry_app.clock import fetch_now
 from registry_app.mirror.baseline import thresholds_of
-from registry_app.mirror.changed_part import ChangedPart, read_changed_part
+from registry_app.mirror.changed_part import (
+    ChangedPart,
+    WholeReadingNeeded,
+    may_be_read_in_parts,
+    read_changed_part,
+)
 from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.element_diff import ElementDiff, compare_elements, is_reordered, may_be_reordered
 from registry_app.mirror.reading import build_element_seed
 from registry_app.mirror.snapshot_facts import SnapshotFacts, add_facts_not_read, gather_facts
-from registry_app.models import SnapshotIndex
+from registry_app.models import HeldSnapshot, SnapshotIndex, SyncRun
 from registry_app.queries.record_event import RecentChanges, fetch_recent_changes
 from registry_app.reconcile.findings.find_all import MOST_OF_A_KIND, count_by_kind
 from registry_app.reconcile.findings.scene import FLAPPING_CHANGES, FLAPPING_WINDOW, fetch_scene
@@ -27,6 +32,10 @@ from registry_app.reconcile.snapshot_index import (
 )
 from registry_app.reconcile.store_findings import count_open_by_kind
 from registry_app.reconcile.sync_context import PartRead, SyncContext, SyncResult
+
+_Why = SyncRun.WholeReading
+# A snapshot was stored after these were held.
+_SETTLED = (HeldSnapshot.Status.STORED, HeldSnapshot.Status.CLEARED)
 
 
 @dataclass(frozen=True)
@@ -46,18 +55,14 @@ class Changes:
         return self.diff is None or (self.diff.is_same and not self.index.names_in_order)
 
 
-def find_changes(context: SyncContext, answer: RecordsAnswer, response_digest: str) -> Changes | None:
-    """The elements that changed; None where there is nothing to compare with: no index of the accepted
-    snapshot, or one that was read otherwise. Database read."""
-    provider, reading = context.provider, context.reading
-    index = fetch_accepted_index(provider)
-    if index is None or index.content_type != answer.content_type:
-        return None
-    if bytes(index.reading_digest) != reading.digest:
-        return None
+def find_changes(context: SyncContext, answer: RecordsAnswer, response_digest: str) -> Changes:
+    """The elements that changed. Raises WholeReadingNeeded where there is nothing to compare with: no index
+    of the accepted snapshot, or one that was read otherwise. Database read."""
+    provider = context.provider
+    index = _fetch_index(context, answer)
     elements = cut_elements(answer.body, max_items=provider.max_items)
     if elements is None:
-        return None
+        raise WholeReadingNeeded(_Why.FORMAT)
     chunks = fetch_chunks(index)
     hasher = ElementHasher(build_element_seed(provider))
     hashes = None
@@ -69,17 +74,35 @@ def find_changes(context: SyncContext, answer: RecordsAnswer, response_digest: s
     return Changes(answer, response_digest, index, chunks, diff)
 
 
+def _fetch_index(context: SyncContext, answer: RecordsAnswer) -> SnapshotIndex:
+    provider, reading = context.provider, context.reading
+    if not provider.accepted_snapshots:
+        raise WholeReadingNeeded(_Why.FIRST)
+    if not may_be_read_in_parts(reading):
+        raise WholeReadingNeeded(_Why.REGISTRIES)
+    index = fetch_accepted_index(provider)
+    if index is None:
+        raise WholeReadingNeeded(_Why.NO_INDEX)
+    if bytes(index.reading_digest) != reading.digest:
+        raise WholeReadingNeeded(_Why.SETTINGS)
+    if index.content_type != answer.content_type:
+        raise WholeReadingNeeded(_Why.FORMAT)
+    return index
+
+
 def read_changes(
     context: SyncContext,
     changes: Changes,
     domain_filter: NegotiatedFilter | None,
     known_filter: NegotiatedFilter | None,
-) -> SyncResult | None:
+) -> SyncResult:
     """The result of a sync that reads what changed alone: the mirror and the findings become what they would
-    by a whole reading. None where only that one can tell. Database read."""
+    by a whole reading. Raises WholeReadingNeeded where only that one can tell. Database read."""
     provider, index = context.provider, changes.index
+    if context.held is not None and context.held.status not in _SETTLED:
+        raise WholeReadingNeeded(_Why.HELD_BEFORE)
     if changes.diff is None:
-        return None
+        raise ValueError("no element changed")
     now = fetch_now()
     recent = fetch_recent_changes(provider.pk, now - FLAPPING_WINDOW, at_least=FLAPPING_CHANGES - 1)
     part = read_changed_part(
@@ -91,8 +114,6 @@ def read_changes(
         max_items=provider.max_items,
         response_digest=changes.response_digest,
     )
-    if part is None:
-        return None
     plan = compare_with_mirror(
         provider.pk,
         part.snapshot,
@@ -111,8 +132,10 @@ def read_changes(
     )
     part_read = PartRead(index, changes.chunks.list_keys(), part, recent)
     result = SyncResult(part.snapshot, plan, domain_filter, known_filter, facts, part_read)
-    if not may_be_kept_up(result) or _may_be_too_many_findings(context, result, now):
-        return None
+    if not may_be_kept_up(result):
+        raise WholeReadingNeeded(_Why.NOT_COUNTED)
+    if _may_be_too_many_findings(context, result, now):
+        raise WholeReadingNeeded(_Why.MANY_FINDINGS)
     return result
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+import structlog
+
 from providers.client.provider_client import RecordsAnswer
 from providers.http.errors import ProviderError
 from providers.registries.stored_claim import StoreContents
@@ -19,6 +21,7 @@ from registry_app.crash_point import crash_point
 from registry_app.errors import LeaseLost, SecretUnavailable
 from registry_app.mirror.baseline import thresholds_of
 from registry_app.mirror.body_digest import compute_body_digest
+from registry_app.mirror.changed_part import WholeReadingNeeded
 from registry_app.mirror.client import build_client
 from registry_app.mirror.domain_filter import NegotiatedFilter, fetch_domain_filter, is_negotiation_due
 from registry_app.mirror.open_stores import StoreAnswer, fetch_answers, open_stores
@@ -43,12 +46,15 @@ from registry_app.reconcile.failure import mark_lost, store_failure
 from registry_app.reconcile.held_snapshot import note_still_held, store_held
 from registry_app.reconcile.lease import Lease, release_lease, renew_lease, take_lease
 from registry_app.reconcile.note_sync import note_sync
-from registry_app.reconcile.read_changes import find_changes, read_changes
+from registry_app.reconcile.read_changes import Changes, find_changes, read_changes
 from registry_app.reconcile.rows.comparison import compare_with_mirror
 from registry_app.reconcile.store_findings import has_passing_findings
 from registry_app.reconcile.store_snapshot import note_unchanged, store_snapshot
 from registry_app.reconcile.sync_context import SyncContext, SyncResult, fetch_own_writes
 from registry_app.reconcile.sync_run import begin_run, begin_scheduled_run
+
+_Why = SyncRun.WholeReading
+_logger = structlog.get_logger(__name__)
 
 
 def sync_provider(provider_id: int, *, actor: Actor, trigger: str) -> SyncRun | None:
@@ -125,29 +131,64 @@ def _sync(lease: Lease, provider: Provider, run: SyncRun) -> SyncRun:
     crash_point("sync.fetched")
     context = SyncContext(lease, provider, run, reading, held, {})
     now = fetch_now()
-    changes = None
-    if fetched.is_filter_as(known_filter) and not has_passing_findings(provider.pk, now):
+    found: Changes | SyncRun.WholeReading
+    try:
+        _raise_if_all_is_compared(context, fetched, known_filter, now)
         if _is_unchanged(context, fetched):
             return note_unchanged(context, fetched.domain_filter, now)
-        changes = None if fetched.stores else find_changes(context, fetched.answer, fetched.digest)
-        if changes is not None and changes.is_only_reordered:
+        found = find_changes(context, fetched.answer, fetched.digest)
+        if found.is_only_reordered:
             return note_unchanged(context, fetched.domain_filter, now)
+    except WholeReadingNeeded as needed:
+        found = needed.why
     fingerprint = compute_snapshot_fingerprint(fetched.digest, reading.digest, fetched.domain_filter)
     if held is not None and is_still_held(held, fingerprint):
         return note_still_held(context, held)
-    context = fetch_own_writes(context)
+    return _sync_changed(fetch_own_writes(context), fetched, known_filter, fingerprint, found)
+
+
+def _sync_changed(
+    context: SyncContext,
+    fetched: "FetchResult",
+    known_filter: NegotiatedFilter | None,
+    fingerprint: str,
+    found: Changes | SyncRun.WholeReading,
+) -> SyncRun:
+    """Read what changed, or all of it: `found` is what changed, or why that does not tell."""
     # Reading and comparing a MiB takes about a tenth of a second; ten times that is allowed for.
     seconds = (fetched.size + fetched.stored_size) / MEBIBYTE
-    renew_lease(lease, seconds=seconds)
+    renew_lease(context.lease, seconds=seconds)
     part = None
-    if changes is not None and held is None:
-        part = read_changes(context, changes, fetched.domain_filter, known_filter)
-        is_check_due = changes.index.partial_syncs >= PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE
-        # What is implausible is read as a whole before it is held.
-        if part is not None and not is_check_due and not find_reasons_to_hold(context, part):
+    if isinstance(found, Changes):
+        try:
+            part = read_changes(context, found, fetched.domain_filter, known_filter)
+            _raise_if_checked(context, found, part)
             return store_snapshot(context, part)
-    renew_lease(lease, seconds=seconds)
+        except WholeReadingNeeded as needed:
+            found = needed.why
+        renew_lease(context.lease, seconds=seconds)
+    context.run.whole_reading = found
+    _logger.info("sync.read_whole", provider=context.provider.name, why=found.value)
     return _sync_whole(context, fetched, known_filter, fingerprint, part)
+
+
+def _raise_if_all_is_compared(
+    context: SyncContext, fetched: "FetchResult", known_filter: NegotiatedFilter | None, now: datetime
+) -> None:
+    """Raise WholeReadingNeeded where also a response that is the same says something new."""
+    if not fetched.is_filter_as(known_filter):
+        raise WholeReadingNeeded(_Why.DOMAIN_FILTER)
+    if has_passing_findings(context.provider.pk, now):
+        raise WholeReadingNeeded(_Why.PASSING_FINDINGS)
+
+
+def _raise_if_checked(context: SyncContext, changes: Changes, part: SyncResult) -> None:
+    """Raise WholeReadingNeeded where a part does tell, and the whole must agree."""
+    if changes.index.partial_syncs >= PARTIAL_SYNCS_BEFORE_A_WHOLE_ONE:
+        raise WholeReadingNeeded(_Why.CHECK)
+    # What is implausible is read as a whole before it is held.
+    if find_reasons_to_hold(context, part):
+        raise WholeReadingNeeded(_Why.IMPLAUSIBLE)
 
 
 def _sync_whole(

@@ -98,9 +98,9 @@ def close_run(run: SyncRun, status: SyncRun.Status, now: datetime, **values: int
     Inside a transaction that is fenced and, for a run without a row, stores NO_SYNC at its provider.
     """
     changes = {"status": status, "finished_at": now, "error_code": "", "error": "", **values}
-    # What was fetched is noted in `run` on the way and written here, with the rest.
-    for fetched in ("fetch_milliseconds", "body_bytes", "body_digest"):
-        changes[fetched] = getattr(run, fetched)
+    # What was fetched is noted in `run` on the way, and why all of it was read; written here, with the rest.
+    for noted in ("fetch_milliseconds", "body_bytes", "body_digest", "whole_reading"):
+        changes[noted] = getattr(run, noted)
     if not run.has_row and not _is_counted(run, changes):
         _insert(run)
     if run.has_row and not SyncRun.objects.filter(pk=run.pk, status__in=_UNFINISHED).update(**changes):

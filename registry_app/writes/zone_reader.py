@@ -17,6 +17,7 @@ from providers.wire.elements import ElementHasher, cut_elements, join_elements
 from providers.wire.endpoint import Endpoint
 from providers.wire.json_codec import DecodedRecords, decode_records
 from registry_app.mirror.changed_part import (
+    WholeReadingNeeded,
     describe_new,
     list_wanted,
     may_be_linked_by_name,
@@ -213,8 +214,9 @@ class ZoneReader:
         if elements is None:
             return None
         diff = compare_elements(elements, index.heads, index, self._hasher)
-        selected = select_changed(diff, name_links, names, max_items=max_items)
-        if selected is None:
+        try:
+            selected = select_changed(diff, name_links, names, max_items=max_items)
+        except WholeReadingNeeded:
             return None
         decoded = decode_records(join_elements(selected.elements), max_items=max_items)
         changed = diff.gone.union(each.name for each in selected.new.values())

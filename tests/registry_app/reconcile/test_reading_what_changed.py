@@ -223,19 +223,28 @@ def test_findings_about_other_names_stay_as_they_are() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    "odd",
+    ("odd", "why"),
     [
-        Endpoint("app.example.org", ("192.0.2.1",), "A", labels={"owner": "blue-cluster"}),
-        make_record("a-münchen.example.org", "TXT", (HERITAGE,)),
-        make_record("app.example.org", "A", (), set_identifier="x" * 300),
+        (
+            [Endpoint("app.example.org", ("192.0.2.1",), "A", labels={"owner": "blue-cluster"})],
+            SyncRun.WholeReading.NOT_COUNTED,
+        ),
+        ([make_record("a-münchen.example.org", "TXT", (HERITAGE,))], SyncRun.WholeReading.ODD_ITEMS),
+        (
+            [make_record("app.example.org", "A", (), set_identifier="x" * 300)],
+            SyncRun.WholeReading.ODD_ITEMS,
+        ),
+        (make_zone(count=100, domain="example.net"), SyncRun.WholeReading.MANY_ITEMS),
     ],
 )
-def test_what_a_part_cannot_tell_is_read_as_a_whole(odd: Endpoint) -> None:
+def test_what_a_part_cannot_tell_is_read_as_a_whole_and_the_run_says_why(
+    odd: Sequence[Endpoint], why: str
+) -> None:
     provider = make_provider("blue-zone")
 
-    run = _sync_in_turn(provider, _owned("www.example.org"), [*_owned("www.example.org"), odd])
+    run = _sync_in_turn(provider, _owned("www.example.org"), [*_owned("www.example.org"), *odd])
 
-    assert run.items_read is None
+    assert (run.items_read, run.whole_reading) == (None, why)
     assert run.store_milliseconds is not None
 
 
@@ -263,6 +272,21 @@ def test_after_a_registry_profile_was_added_all_is_read_with_it() -> None:
     run = _sync_with(provider, _owned("app.example.org", target="192.0.2.10"))
 
     assert (run.status, run.items_read) == (SyncRun.Status.STORED, None)
+    assert run.whole_reading == SyncRun.WholeReading.SETTINGS
+
+
+@pytest.mark.django_db
+def test_what_was_held_decides_only_until_something_was_stored() -> None:
+    provider = make_provider("blue-zone")
+    zone = [each for number in range(100) for each in _owned(f"app-{number}.example.net")]
+    _sync_in_turn(provider, zone, [])
+    cleared = _sync_with(provider, [*zone, make_record("one.example.net")])
+    serve_body(provider, b"no JSON")
+
+    run = _sync_with(provider, [*zone, make_record("two.example.net")])
+
+    assert cleared.whole_reading == SyncRun.WholeReading.HELD_BEFORE
+    assert (run.status, run.items_read, run.whole_reading) == (SyncRun.Status.STORED, 1, "")
 
 
 @pytest.mark.django_db
@@ -274,6 +298,7 @@ def test_now_and_then_all_is_read_and_compared() -> None:
     run = _sync_with(provider, _owned("app.example.org", target="192.0.2.10"))
 
     assert (run.status, run.items_read) == (SyncRun.Status.STORED, None)
+    assert run.whole_reading == SyncRun.WholeReading.CHECK
     assert not Finding.objects.filter(kind=Finding.Kind.READINGS_DIFFER).exists()
     assert SnapshotIndex.objects.get().partial_syncs == 0
 
@@ -302,12 +327,12 @@ def test_where_the_two_differ_the_whole_is_stored_and_a_finding_tells() -> None:
 
 @pytest.mark.django_db
 def test_many_record_sets_that_vanish_at_once_are_held_as_ever() -> None:
-    provider = make_provider("blue-zone")
-    zone = [each for number in range(100) for each in _owned(f"app-{number}.example.net")]
+    provider = make_provider("blue-zone", hold_missing_percent=10)
+    zone = [each for number in range(40) for each in _owned(f"app-{number}.example.net")]
 
     run = _sync_in_turn(provider, zone, [])
 
-    assert run.status == SyncRun.Status.HELD
+    assert (run.status, run.whole_reading) == (SyncRun.Status.HELD, SyncRun.WholeReading.IMPLAUSIBLE)
     assert not RecordSet.objects.filter(missing_since__isnull=False).exists()
 
 
@@ -323,7 +348,7 @@ def test_all_is_read_only_where_a_kind_of_findings_may_be_beyond_its_bound() -> 
 
     run = _sync_with(provider, [*more, *orphans, make_claim("one-too-many.example.org")])
 
-    assert run.items_read is None
+    assert (run.items_read, run.whole_reading) == (None, SyncRun.WholeReading.MANY_FINDINGS)
     # Those that were only stored are gone, since all was read.
     assert Finding.objects.filter(kind=Finding.Kind.ORPHAN_CLAIM).exclude(state="resolved").count() == 25
 
