@@ -153,12 +153,6 @@ def make_change(number: int, before: int = 1, after: int = 9) -> bytes:
     return f'{{"updateOld":[{old}],"updateNew":[{new}]}}'.encode()
 
 
-def peak_bytes_of(pid: int) -> int:
-    """The most memory that a process has had until now."""
-    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
-
-
 def _wait_for(url: str) -> None:
     until = time.monotonic() + 60
     while True:

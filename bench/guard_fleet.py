@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from threading import Lock, Thread
 
 from bench.bodies import OWNERS, make_elements, write_body
-from bench.guard import Guarded, guarded_server, make_change, peak_bytes_of, post, read
-from bench.processes import product_folder
+from bench.guard import Guarded, guarded_server, make_change, post, read
+from bench.processes import peak_bytes, product_folder
 
 _FIRST, _LAST_OCTETS = 1, (9, 8)
 
@@ -92,7 +92,7 @@ def main() -> None:
                 each.start()
             for each in fleet:
                 each.join()
-            peak = peak_bytes_of(guard.pid)
+            peak = peak_bytes(guard.pid)
     lines = [f"{'call':<12}{'count':>8}{'p50':>10}{'p99':>10}{'longest':>10}", *times.list_lines()]
     lines.append(f"guard: {peak / 2**20:.0f} MiB at most; {len(times.failures)} calls failed")
     sys.stdout.write("\n".join([*lines, *times.failures[:10]]) + "\n")

@@ -137,10 +137,19 @@ def draft_chunks(
     size: int = CHUNK_SIZE,
 ) -> Iterator[ChunkDraft]:
     """All chunks of a response, of which `described` are the elements."""
-    for number, start in enumerate(range(0, len(elements), size)):
-        part = elements[start : start + size]
-        hashes, digest = hasher.hash_each(part), hasher.hash_all(part)
-        yield ChunkDraft(number, digest, hashes, described[start : start + size])
+    parts = (described[start : start + size] for start in range(0, len(elements), size))
+    return draft_described(elements, parts, hasher)
+
+
+def draft_described(
+    elements: Sequence[msgspec.Raw], parts: Iterable[Sequence[Element]], hasher: ElementHasher
+) -> Iterator[ChunkDraft]:
+    """All chunks of a response, of each of which `parts` has the elements."""
+    end = 0
+    for number, described in enumerate(parts):
+        start, end = end, end + len(described)
+        part = elements[start:end]
+        yield ChunkDraft(number, hasher.hash_all(part), hasher.hash_each(part), described)
 
 
 class ChunkSource(Protocol):

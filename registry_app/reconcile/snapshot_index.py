@@ -2,7 +2,7 @@
 
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -97,14 +97,17 @@ def iterate_index_writes(context: SyncContext, result: SyncResult) -> Iterator[W
         yield from _iterate_changed(result.part_read.part.chunks, result.part_read.chunk_keys)
         return
     of_snapshot = _cut_into_chunks(context, result)
-    if of_snapshot is None:
-        return
-    provider_id = context.provider.pk
+    if of_snapshot is not None:
+        yield from iterate_new_index_writes(context.provider.pk, of_snapshot)
+
+
+def iterate_new_index_writes(provider_id: int, chunks: Iterable[ChunkDraft]) -> Iterator[Write]:
+    """The writes that make a new index of these chunks."""
     generation = _fetch_generation(provider_id) + 1
     # A sync that was cut off may have left some.
     yield Write(1, partial(_delete_all_but, provider_id, generation - 1))
     columns = ("provider_id", "generation", "number", *_HASH_COLUMNS, *_DESCRIBED_COLUMNS)
-    for drafts in in_chunks(of_snapshot, _CHUNKS_AT_ONCE):
+    for drafts in in_chunks(chunks, _CHUNKS_AT_ONCE):
         rows = [
             (provider_id, generation, each.number, *_hashes_of(each), *_described_of(each)) for each in drafts
         ]

@@ -1,6 +1,6 @@
 """A plausible snapshot becomes the mirror: rows, history and findings, fenced by the epoch."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -15,6 +15,7 @@ from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
 from registry_app.mirror.domain_filter import NegotiatedFilter
 from registry_app.mirror.reading import compute_accepted_digest
+from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Provider, SyncRun
 from registry_app.reconcile.discover_owners import discover_owners
 from registry_app.reconcile.failure import resolve_failing
@@ -24,6 +25,7 @@ from registry_app.reconcile.held_snapshot import settle_waiting
 from registry_app.reconcile.lease import store_under_lease
 from registry_app.reconcile.rows.bulk import rows_per_transaction
 from registry_app.reconcile.rows.claim_rows import ClaimRowMaker
+from registry_app.reconcile.rows.mirror_diff import MirrorDiff
 from registry_app.reconcile.rows.mirror_writes import (
     Write,
     iterate_claim_writes,
@@ -44,16 +46,28 @@ def store_snapshot(context: SyncContext, result: SyncResult) -> SyncRun:
     started, now = monotonic(), fetch_now()
     if not result.plan.is_empty:
         store_run(context.lease, context.run)
+    store_writes(context, _iterate_writes(context, result, now), lambda: result, now, started)
+    return context.run
+
+
+def store_writes(
+    context: SyncContext,
+    writes: Iterable[Write],
+    build_result: Callable[[], SyncResult],
+    now: datetime,
+    started: float,
+) -> None:
+    """Run the writes that make the mirror match, and accept the snapshot, whose result is asked for then.
+    Raises LeaseLost."""
     crash_point("sync.before_store")
     store_in_slices(
         context.lease,
-        _iterate_writes(context, result, now),
-        lambda: _accept(context, result, now, started),
+        writes,
+        lambda: _accept(context, build_result(), now, started),
         rows_per_transaction=rows_per_transaction(),
     )
     crash_point("sync.after_store")
     _purge(context, now)
-    return context.run
 
 
 def note_unchanged(context: SyncContext, domain_filter: NegotiatedFilter | None, now: datetime) -> SyncRun:
@@ -80,21 +94,39 @@ def note_unchanged(context: SyncContext, domain_filter: NegotiatedFilter | None,
 
 
 def _iterate_writes(context: SyncContext, result: SyncResult, now: datetime) -> Iterator[Write]:
-    snapshot, plan, provider = result.snapshot, result.plan, context.provider
-    owner_ids = {claim.owner_id for claim in snapshot.claims if claim.owner_id}
-    owner_ids.update(record.owner_id for record in snapshot.records if record.owner_id)
-    owner_keys = discover_owners(context.lease, provider, owner_ids)
-    by = Writers(context.transfers, context.written)
-    records = RowMaker(provider.pk, snapshot, plan, owner_keys, by, context.run.pk, now)
-    claims = ClaimRowMaker(provider.pk, snapshot, plan, owner_keys, now)
+    provider, writer = context.provider, RowWriter(context, now)
+    rows = writer.iterate_writes(result.snapshot, result.plan)
     scene = fetch_scene(context, result, now)
     return chain(
         (Write(0, partial(_void_accepted_digest, provider.pk)),),
-        iterate_record_writes(records, is_baseline=provider.accepted_snapshots == 0),
-        iterate_claim_writes(claims),
-        iterate_finding_writes(provider.pk, find_all(scene), owner_keys, now, result.names),
+        rows,
+        iterate_finding_writes(provider.pk, find_all(scene), writer.owner_keys, now, result.names),
         iterate_index_writes(context, result),
     )
+
+
+class RowWriter:
+    """Makes the writes of record sets and claims: of a snapshot, or of one slice after the other. All are of
+    one moment. `owner_keys` are the primary keys of all owners that were seen."""
+
+    def __init__(self, context: SyncContext, now: datetime) -> None:
+        self.owner_keys: Mapping[str, int] = {}
+        self._context = context
+        self._now = now
+
+    def iterate_writes(self, snapshot: Snapshot, plan: MirrorDiff) -> Iterator[Write]:
+        """Owners that nobody knows are stored right away, the rest by the writes."""
+        context, provider = self._context, self._context.provider
+        owner_ids = {claim.owner_id for claim in snapshot.claims if claim.owner_id}
+        owner_ids.update(record.owner_id for record in snapshot.records if record.owner_id)
+        if not self.owner_keys or not owner_ids <= self.owner_keys.keys():
+            self.owner_keys = discover_owners(context.lease, provider, owner_ids)
+        by = Writers(context.transfers, context.written)
+        run_id = context.run.pk
+        records = RowMaker(provider.pk, snapshot, plan, self.owner_keys, by, run_id, self._now)
+        claims = ClaimRowMaker(provider.pk, snapshot, plan, self.owner_keys, self._now)
+        is_baseline = provider.accepted_snapshots == 0
+        return chain(iterate_record_writes(records, is_baseline=is_baseline), iterate_claim_writes(claims))
 
 
 def _void_accepted_digest(provider_id: int) -> None:

@@ -43,6 +43,7 @@ from registry_app.reconcile.check_plausibility import (
     known_filter_of,
 )
 from registry_app.reconcile.failure import mark_lost, store_failure
+from registry_app.reconcile.first_sync import store_first_response
 from registry_app.reconcile.held_snapshot import note_still_held, store_held
 from registry_app.reconcile.lease import Lease, release_lease, renew_lease, take_lease
 from registry_app.reconcile.note_sync import note_sync
@@ -169,6 +170,10 @@ def _sync_changed(
         renew_lease(context.lease, seconds=seconds)
     context.run.whole_reading = found
     _logger.info("sync.read_whole", provider=context.provider.name, why=found.value)
+    if found is _Why.FIRST:
+        run = store_first_response(context, fetched.answer, fetched.digest, fetched.domain_filter)
+        if run is not None:
+            return run
     return _sync_whole(context, fetched, known_filter, fingerprint, part)
 
 

@@ -19,10 +19,15 @@ MOST_OF_A_KIND = 10_000
 # `store_findings.KINDS_ABOUT_THE_WHOLE`.
 Finder = Callable[[Scene], Iterator[FindingDraft]]
 
-FINDERS: tuple[Finder, ...] = (
+_ABOUT_THE_WHOLE: tuple[Finder, ...] = (
     answers.find_set_aside,
     answers.find_wrong_content_type,
     answers.find_filter_matches_all,
+    owners.find_unregistered_owners,
+    instances.find_instances_at_odds,
+    instances.find_values_to_and_fro,
+)
+_ABOUT_NAMES: tuple[Finder, ...] = (
     claims.find_conflicts,
     claims.find_orphan_claims,
     claims.find_unreadable_claims,
@@ -32,11 +37,8 @@ FINDERS: tuple[Finder, ...] = (
     claims.find_obsolete_claims,
     claims.find_ignored_claims,
     claims.find_owners_in_labels,
-    owners.find_unregistered_owners,
     owners.find_unmanaged_in_patterns,
     owners.find_split_owners,
-    instances.find_instances_at_odds,
-    instances.find_values_to_and_fro,
     records.find_long_txt_names,
     records.find_cnames_beside_others,
     records.find_flapping,
@@ -49,8 +51,40 @@ FINDERS: tuple[Finder, ...] = (
 
 def find_all(scene: Scene) -> Iterator[FindingDraft]:
     """All findings of a scene, in a fixed order. Pure."""
-    for finder in FINDERS:
+    for finder in (*_ABOUT_THE_WHOLE, *_ABOUT_NAMES):
         yield from _bound(finder(scene))
+
+
+class FindingsOfSlices:
+    """The findings of a snapshot that is seen slice by slice, each of which has some names whole: the same
+    that `find_all` finds in all of it at once."""
+
+    def __init__(self) -> None:
+        self._drafts: list[list[FindingDraft]] = [[] for _ in _ABOUT_NAMES]
+        self._dropped = [0] * len(_ABOUT_NAMES)
+
+    def add(self, scene: Scene) -> None:
+        """What is found in a slice."""
+        for number, finder in enumerate(_ABOUT_NAMES):
+            drafts = self._drafts[number]
+            drafts += finder(scene)
+            if len(drafts) > 2 * MOST_OF_A_KIND:
+                drafts.sort(key=_order_of)
+                self._dropped[number] += len(drafts) - MOST_OF_A_KIND
+                del drafts[MOST_OF_A_KIND:]
+
+    def list_all(self, scene: Scene) -> Iterator[FindingDraft]:
+        """All, when all slices were seen. Of the snapshot, `scene` needs no record sets and no claims."""
+        for finder in _ABOUT_THE_WHOLE:
+            yield from _bound(finder(scene))
+        for drafts, dropped in zip(self._drafts, self._dropped, strict=True):
+            drafts.sort(key=_order_of)
+            yield from _bound(iter(drafts), dropped)
+
+
+def _order_of(draft: FindingDraft) -> tuple[str, str, str]:
+    # Each finder about names goes by this order in a snapshot.
+    return draft.name, draft.record_type, draft.set_identifier
 
 
 def count_by_kind(scene: Scene) -> Counter[str]:
@@ -58,12 +92,12 @@ def count_by_kind(scene: Scene) -> Counter[str]:
     return Counter(draft.kind.value for draft in find_all(scene))
 
 
-def _bound(drafts: Iterator[FindingDraft]) -> Iterator[FindingDraft]:
+def _bound(drafts: Iterator[FindingDraft], dropped: int = 0) -> Iterator[FindingDraft]:
     yield from islice(drafts, MOST_OF_A_KIND - 1)
     last = next(drafts, None)
     if last is None:
         return
-    more = sum(1 for _ in drafts)
+    more = dropped + sum(1 for _ in drafts)
     if more:
         explanation = f"{last.explanation} And {more} more of this kind, which are not listed one by one."
         last = replace(last, explanation=explanation, details={**last.details, "more": more})

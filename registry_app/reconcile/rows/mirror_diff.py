@@ -64,12 +64,12 @@ class MirrorDiff:
     that is there again is among them. `record_digests` and `claim_digests` go by the snapshot's indexes."""
 
     record_digests: list[bytes]
-    created: list[int]
+    created: Sequence[int]
     changed: list[tuple[int, int]]
     vanished: list[int]
     returned: int
     claim_digests: dict[int, tuple[bytes, bytes]]
-    claims_created: list[int]
+    claims_created: Sequence[int]
     claims_changed: list[tuple[int, int]]
     claims_gone: list[int]
     claim_count: int
