@@ -165,6 +165,8 @@ class _Links:
 
 def _cut(links: _Links, kinds: Sequence[int], size: int) -> list[Sequence[int]]:
     """The positions of each slice: what is linked goes where its first element goes."""
+    if len(kinds) <= size:
+        return [range(len(kinds))]
     found, groups = links.group()
     slice_of = array("I", [_NO_SLICE]) * len(found)
     slices: list[array[int]] = [array("I")]

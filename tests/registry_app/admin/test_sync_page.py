@@ -1,4 +1,4 @@
-"""A row that counts several syncs says so, on the page of its provider, in the list and on its own page."""
+"""What the pages say of a sync: how many a row counts, and why all of a response was read."""
 
 from datetime import timedelta
 
@@ -34,3 +34,18 @@ def test_how_many_syncs_a_row_counts_and_when_the_last_one_was_is_shown() -> Non
     assert f"Unchanged 1440 times, {began:%Y-%m-%d %H:%M} to {now:%Y-%m-%d %H:%M}" in strip
     assert "1440 times, last <time" in syncs
     assert "1440 times, last <time" in page
+
+
+def test_why_all_of_a_response_was_read_is_shown() -> None:
+    row = SyncRun.objects.create(
+        provider=make_provider(),
+        trigger="schedule",
+        status="held",
+        epoch=1,
+        started_at=timezone.now(),
+        whole_reading=SyncRun.WholeReading.HELD_BEFORE,
+    )
+
+    page = sign_in(make_administrator()).get(address("syncrun_change", row.pk)).content.decode()
+
+    assert "all: A snapshot was held, and none was stored since" in page
