@@ -33,7 +33,9 @@ def _build_profiles(chosen: Sequence[int]) -> list[TxtProfile]:
     for number in chosen:
         settings = dict(PROFILES[number])
         key = settings.pop("encryption_key", None)
-        made.append(TxtProfile(reference=str(number), encryption_key=key and key.encode(), **settings))
+        made.append(
+            TxtProfile(reference=str(number), encryption_key=key.encode() if key else None, **settings)
+        )
     return made
 
 
