@@ -197,7 +197,8 @@ class TransferItem(models.Model):
         STALE = "stale", "Stale (nothing was sent)"
         NEEDS_OPERATOR = "needs_operator", "Needs an operator"
 
-    transfer = models.ForeignKey(Transfer, on_delete=models.CASCADE, related_name="items")
+    # Found by the indexes that begin with it.
+    transfer = models.ForeignKey(Transfer, on_delete=models.CASCADE, related_name="items", db_index=False)
     ordinal = models.PositiveIntegerField()
     batch = models.PositiveIntegerField(default=0)
     name = models.CharField(max_length=253)
@@ -226,7 +227,10 @@ class TransferItem(models.Model):
             models.UniqueConstraint(fields=["transfer", "ordinal"], name="transfer_item_once"),
             models.UniqueConstraint(fields=["lock_key"], name="transfer_item_subject_locked_once"),
         ]
-        indexes = [models.Index(fields=["name"], name="transfer_item_by_name")]
+        indexes = [
+            models.Index(fields=["name"], name="transfer_item_by_name"),
+            models.Index(fields=["transfer", "batch", "ordinal"], name="transfer_item_by_batch"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} {self.record_type}"

@@ -3,8 +3,8 @@
 Each step goes to one place, the zone or one registry store, and is read back before the next one.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from providers.http.errors import NothingSent
@@ -21,6 +21,7 @@ from registry_app.transfer.send.item_plan import (
     ItemPlan,
     StepTarget,
     key_of,
+    names_of,
     plan_of,
     sort_targets,
 )
@@ -42,19 +43,36 @@ _ITEM = TransferItem.Status
 _GOING = (_ITEM.PENDING, _ITEM.SENDING)
 
 
-def load_batch(session: TransferSession, number: int) -> list[ItemRow]:
-    """The items of a batch that are not over: nothing was sent for them, or their old claim still exists."""
-    open_items = session.transfer.items.filter(batch=number, status__in=(_ITEM.PENDING, _ITEM.SENDING))
-    return list(iterate_items(open_items))
+@dataclass(frozen=True)
+class BatchItems:
+    """The items of a batch that are not over: nothing was sent for them, or their old claim still exists.
+    `plans` are theirs, `names` all names that they are about."""
+
+    rows: Sequence[ItemRow] = ()
+    plans: Mapping[int, ItemPlan] = field(default_factory=dict)
+    names: Set[str] = frozenset()
+
+    @property
+    def is_any_verified(self) -> bool:
+        """Whether a change of the batch was read back."""
+        return any(item.status == _ITEM.VERIFIED for item in self.rows)
 
 
-def run_batch(session: TransferSession, items: Sequence[ItemRow], names: set[str]) -> None:
+def load_batch(session: TransferSession, number: int) -> BatchItems:
+    """What is left of a batch. Database read."""
+    transfer = session.transfer
+    rows = list(iterate_items(transfer.items.filter(batch=number, status__in=_GOING)))
+    plans = {item.pk: plan_of(item, transfer.kind) for item in rows}
+    return BatchItems(rows, plans, names_of(rows, plans))
+
+
+def run_batch(session: TransferSession, items: BatchItems, names: Set[str]) -> None:
     """Send what can be sent of a batch; every item ends with a status that was read back.
 
     `session.zone` must be a reading of `names`. Raises NothingSent, ProviderError, WireError, LeaseLost:
     what was begun is then found and finished by the next run.
     """
-    if not items:
+    if not items.rows:
         return
     batch = _Batch(session, items, names)
     for step_target in batch.step_targets:
@@ -65,12 +83,12 @@ def run_batch(session: TransferSession, items: Sequence[ItemRow], names: set[str
 class _Batch:
     """The items of one batch; their `status` is the one that is stored."""
 
-    def __init__(self, session: TransferSession, items: Sequence[ItemRow], names: set[str]) -> None:
+    def __init__(self, session: TransferSession, items: BatchItems, names: Set[str]) -> None:
         self._session = session
-        self._items = items
+        self._items = items.rows
         self._names = names
-        self._plans: dict[int, ItemPlan] = {item.pk: plan_of(item, session.transfer.kind) for item in items}
-        self._earlier = load_earlier(session.transfer, items[0].batch)
+        self._plans = items.plans
+        self._earlier = load_earlier(session.transfer, self._items[0].batch)
         self.step_targets = sort_targets(
             step_target for plan in self._plans.values() for step_target in plan.step_targets
         )
@@ -138,8 +156,9 @@ class _Batch:
         return encode_change_set(builder.change_set(), capitalized_keys=capitalized)
 
     def _store(self, outcomes: dict[int, ItemOutcome]) -> None:
-        self._session.store_outcomes(outcomes)
-        self._note(outcomes)
+        if outcomes:
+            self._session.store_outcomes(outcomes)
+            self._note(outcomes)
 
     def _note(self, outcomes: dict[int, ItemOutcome]) -> None:
         for item in self._items:

@@ -1,5 +1,6 @@
 """Run an approved transfer, or finish one that an earlier run began."""
 
+from collections.abc import Set
 from datetime import timedelta
 from functools import partial
 from itertools import zip_longest
@@ -22,9 +23,8 @@ from registry_app.transfer.plan.item_row import iterate_items
 from registry_app.transfer.plan.preconditions import find_changed_precondition, find_changed_url
 from registry_app.transfer.plan.provider_plan import compute_stored_fingerprint
 from registry_app.transfer.send.conclude import conclude, end_stale, withdraw_approval
-from registry_app.transfer.send.item_plan import names_of
 from registry_app.transfer.send.review import find_changed_items
-from registry_app.transfer.send.run_batch import load_batch, run_batch
+from registry_app.transfer.send.run_batch import BatchItems, load_batch, run_batch
 from registry_app.transfer.send.session import LeasedTransfer, TransferSession, store_outcomes
 from registry_app.transfer.send.steps import settle_unfinished
 from registry_app.transfer.transfer_row import advance, find_transfer
@@ -152,25 +152,23 @@ def _send_all(session: TransferSession) -> str | None:
 
 
 def _run_batches(session: TransferSession, numbers: list[int]) -> str | None:
-    read: set[str] = set()
+    read: Set[str] = frozenset()
     pace = Pace(session)
     # Only this run changes items, each in its own batch: they are loaded once.
-    following = load_batch(session, numbers[0]) if numbers else []
-    following_names = names_of(following)
+    following = load_batch(session, numbers[0]) if numbers else BatchItems()
     for number, next_number in zip_longest(numbers, numbers[1:]):
         if pace.is_over_time():
             _postpone(session.transfer, "", at_once=True)
             return None
         session.batch = number
-        items, own_names = following, following_names
-        for stop in find_transfer_stops(session.transfer, items):
+        items = following
+        for stop in find_transfer_stops(session.transfer, items.rows):
             return stop.happened
-        following = load_batch(session, next_number) if next_number is not None else []
-        following_names = names_of(following)
-        names = own_names | following_names
-        if not own_names <= read:
+        following = load_batch(session, next_number) if next_number is not None else BatchItems()
+        names = items.names | following.names
+        if not items.names <= read:
             session.read(names)
-            for stop in find_transfer_stops(session.transfer, items):
+            for stop in find_transfer_stops(session.transfer, items.rows):
                 return stop.happened  # somebody may have stopped it during a slow read
         try:
             run_batch(session, items, names)
@@ -178,7 +176,7 @@ def _run_batches(session: TransferSession, numbers: list[int]) -> str | None:
             return str(ended)
         Transfer.objects.filter(pk=session.transfer.pk, attempt__gt=0).update(attempt=0)
         read = names
-        pace.note_batch(has_changed=_has_verified(session, number))
+        pace.note_batch(has_changed=items.is_any_verified)
         if pace.describe_failures():
             return pace.describe_failures()
     return ""
@@ -207,10 +205,6 @@ def _is_as_reviewed(session: TransferSession) -> bool:
         store_outcomes({pk: (_ITEM.STALE, reason) for pk, reason in changed.items()})
         end_stale(session, f"{first}{more}")
     return False
-
-
-def _has_verified(session: TransferSession, batch: int) -> bool:
-    return session.transfer.items.filter(batch=batch, status=_ITEM.VERIFIED).exists()
 
 
 def _waits_for_send_gate(transfer: Transfer) -> bool:

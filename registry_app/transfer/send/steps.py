@@ -3,7 +3,7 @@
 Only what provider and stores show then decides what became of a step and of its items.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -61,7 +61,7 @@ class ReadBack:
 
 
 def read_back(
-    session: TransferSession, changes: Mapping[ClaimKey, Change], names: set[str], *, since: datetime
+    session: TransferSession, changes: Mapping[ClaimKey, Change], names: Set[str], *, since: datetime
 ) -> ReadBack:
     """Read until all changes show, or until the provider's time for that, counted from `since`, is over.
 
@@ -264,7 +264,7 @@ def _settle_by_reading(session: TransferSession, step: TransferStep) -> None:
     changes = changes_of_step(step)
     items = list(iterate_items(transfer.items.filter(batch=step.batch, status=_ITEM.SENDING)))
     plans = {item.pk: plan_of(item, transfer.kind) for item in items}
-    names = names_of(items) | {key.name for key in changes}
+    names = names_of(items, plans) | {key.name for key in changes}
     found = read_back(session, changes, names, since=step.answered_at or step.stored_at)
     judged = judge_items(items, plans, StepTarget(step.phase, step.store), found)
     if transfer.watch_until is not None:  # it had ended as failed before

@@ -1,6 +1,7 @@
 """A worker killed with -9 at every named point: the next one finishes by looking, never by sending again."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.utils import timezone
@@ -10,6 +11,7 @@ from registry_app.models import Provider, RegistryProfile, Transfer, TransferIte
 from registry_app.queries.transfer import due_transfers
 from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
+from tests.faults import write_faults
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.transfer.forking import Forks
 from tests.registry_app.transfer.world import (
@@ -21,6 +23,7 @@ from tests.registry_app.transfer.world import (
     open_world,
     register_owner,
     request,
+    rewrite,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,7 +36,6 @@ ON_THE_WAY = [
     "transfer.begun",
     "transfer.attempt_noted",
     "transfer.reviewed",
-    "transfer.outcomes_stored",
     *(
         f"transfer.{phase}_{point}"
         for phase in _PHASES
@@ -45,7 +47,13 @@ ON_THE_WAY = [
     "transfer.synced",
     "transfer.becoming_verified",
 ]
-POINTS = {*ON_THE_WAY, "transfer.ended", "transfer.write_marked", "transfer.remove_marked"}
+POINTS = {
+    *ON_THE_WAY,
+    "transfer.ended",
+    "transfer.outcomes_stored",
+    "transfer.write_marked",
+    "transfer.remove_marked",
+}
 
 
 def run_and_die(forks: Forks, transfer: Transfer, crash_at: str) -> None:
@@ -92,6 +100,23 @@ def test_it_ends_verified_and_the_provider_saw_each_change_at_most_once(forks: F
         expected = {(name, "A") for name in names} | {(f"own-a-{name}", "TXT") for name in names}
         assert set(world.zone()) == expected
         assert {world.owner_of(name) for name in names} == {GREEN}
+
+
+def test_killed_after_it_left_out_what_moved_meanwhile_it_finishes_the_rest(forks: Forks) -> None:
+    alice = make_alice()
+    with open_world(batch_size=2) as world:
+        transfer = request(alice, ask())
+        moved = "app-00004.example.org"
+        act = partial(rewrite, world, moved, "A", "192.0.2.99")
+        world.reference.faults.plan("POST /records", write_faults.meanwhile(act))
+
+        run_and_die(forks, transfer, "transfer.outcomes_stored")
+        resume(transfer)
+
+        others = transfer.items.exclude(status=TransferItem.Status.VERIFIED)
+        assert list(others.values_list("name", "status")) == [(moved, TransferItem.Status.STALE)]
+        assert world.owner_of(moved) == BLUE
+        raise_if_anything_was_asked_twice(world)
 
 
 def test_killed_right_after_the_end_nothing_is_left_to_do(forks: Forks) -> None:
