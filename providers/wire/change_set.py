@@ -91,7 +91,7 @@ def build_change_set(
     identity, is changed part by part."""
     spread: list[PartChange] = []
     for old, new in changes:
-        found = parts.get(endpoint_key(old)) if old is not None else None
+        found = parts.get(endpoint_key(old)) if parts and old is not None else None
         spread += split_change(found, new) if found else [(old, new)]
     updates = [(old, new) for old, new in spread if old is not None and new is not None]
     return ChangeSet(

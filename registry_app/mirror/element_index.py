@@ -4,6 +4,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
+from itertools import compress
 from typing import Final, NamedTuple, Protocol, Self
 
 import msgspec
@@ -93,14 +94,14 @@ class Tally(NamedTuple):
 
     def at(self, name_keys: frozenset[int]) -> "Tally":
         """Those that have one of these name keys."""
-        pairs = [
-            pair
-            for keys, kinds in self.chunks
-            if not name_keys.isdisjoint(keys)
-            for pair in zip(keys, kinds, strict=True)
-            if pair[0] in name_keys
-        ]
-        return Tally.of_chunks([([key for key, _ in pairs], bytes(kind for _, kind in pairs))])
+        found_keys: list[int] = []
+        found_kinds: list[bytes] = []
+        for keys, kinds in self.chunks:
+            if not name_keys.isdisjoint(keys):
+                are_there = list(map(name_keys.__contains__, keys))
+                found_keys += compress(keys, are_there)
+                found_kinds.append(bytes(compress(kinds, are_there)))
+        return Tally.of_chunks([(found_keys, b"".join(found_kinds))])
 
 
 class ChunkHead(NamedTuple):

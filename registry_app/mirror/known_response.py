@@ -15,15 +15,16 @@ from typing import NamedTuple
 
 import msgspec
 
+from providers.wire.canonical_name import canonical_name
 from providers.wire.elements import cut_elements, join_elements
 from providers.wire.json_codec import decode_records
 from registry_app.mirror.chunked_body import ChunkedBody, Region, find_close
 from registry_app.mirror.element_index import (
     CHUNK_SIZE,
+    SET_ASIDE_ELEMENT,
     Element,
     Tally,
     compute_name_key,
-    describe_elements,
 )
 
 # A larger one is not kept: an index of hashes is smaller.
@@ -179,7 +180,9 @@ class Difference:
         before is in `new`, in `gone`, or in both."""
         found = {each.element for each in self.before if each.element in self._changed}
         body = join_elements([msgspec.Raw(each) for each in found])
-        return frozenset(each.name for each in describe_elements(decode_records(body, max_items=len(found))))
+        decoded = decode_records(body, max_items=len(found))
+        names = frozenset(canonical_name(each.dns_name) for each in decoded.endpoints)
+        return names | {SET_ASIDE_ELEMENT.name} if decoded.set_aside else names
 
     def apply(self, new: Sequence[Element]) -> KnownResponse:
         """The response that it is, where `new` describes the new elements."""

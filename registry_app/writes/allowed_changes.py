@@ -1,8 +1,7 @@
 """The last check before a step is stored (I11): it does what its user allows, and nothing else. Pure."""
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from providers.wire.endpoint import Endpoint
 from registry_app.writes.read_back import Change
@@ -20,8 +19,7 @@ class Place(Protocol):
 AnyPlace = TypeVar("AnyPlace", bound=Place)
 
 
-@dataclass(frozen=True)
-class Allowed:
+class Allowed(NamedTuple):
     """What a step may do at one place.
 
     `removable` are the targets that may go; None: all. `most_added` is how many may come; None: any number.
@@ -57,7 +55,7 @@ def _find_problem(change: Change, allowed: Allowed) -> str:
         "is to be left otherwise than reviewed": allowed.stays not in (None, new is not None),
         "would lose more than allowed": allowed.removable is not None and bool(removed - allowed.removable),
         "would gain more than allowed": allowed.most_added is not None and len(added) > allowed.most_added,
-        "would change beyond its targets": allowed.keeps_rest and len({_rest(each) for each in sides}) > 1,
+        "would change beyond its targets": allowed.keeps_rest and len(sides) > 1 and _is_rest_other(*sides),
     }
     return next((problem for problem, is_so in problems.items() if is_so), "")
 
@@ -66,11 +64,11 @@ def _targets(endpoint: Endpoint | None) -> set[str]:
     return set(endpoint.targets) if endpoint is not None else set()
 
 
-def _rest(endpoint: Endpoint) -> tuple[object, ...]:
+def _is_rest_other(old: Endpoint, new: Endpoint) -> bool:
     return (
-        endpoint.dns_name,
-        endpoint.set_identifier,
-        endpoint.record_ttl,
-        tuple(sorted(endpoint.labels.items())),
-        endpoint.provider_specific,
+        old.dns_name != new.dns_name
+        or old.set_identifier != new.set_identifier
+        or old.record_ttl != new.record_ttl
+        or old.labels != new.labels
+        or old.provider_specific != new.provider_specific
     )

@@ -2,9 +2,8 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from providers.http.errors import ProviderError
 from providers.planning.equal_values import AS_WRITTEN, EqualValues
@@ -22,8 +21,7 @@ _GROWTH = 1.6
 Reading = TypeVar("Reading")
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """One place from `old` to `new`, exactly as on the wire; None: nothing is there."""
 
     old: Endpoint | None
@@ -67,7 +65,7 @@ def is_shown(live: Endpoint | None, wanted: Endpoint | None, equal: EqualValues 
 
 def is_same_text(live: Sequence[str], wanted: Sequence[str]) -> bool:
     """Whether two lists of targets have the same texts, in quotes or not, in any order."""
-    return sorted(map(_unquoted, live)) == sorted(map(_unquoted, wanted))
+    return live == wanted or sorted(map(_unquoted, live)) == sorted(map(_unquoted, wanted))
 
 
 def read_until(

@@ -43,6 +43,10 @@ from registry_app.reconcile.snapshot_index import fetch_accepted_index, fetch_ch
 
 # Beyond these, whole responses are decoded: every reading would decode them.
 _MOST_APART = 1_000
+# To find what is linked with more names than this, and than this share of the elements, takes longer than to
+# decode all of them.
+_LARGEST_SHARE_LINKED = 0.3
+_MOST_LINKED = 1_000
 
 
 @dataclass(frozen=True)
@@ -161,7 +165,9 @@ class ZoneReader:
         reading = None
         if names is not None and zone is not None and (zone.changed is not None or not with_changed):
             beside = zone.changed if with_changed and zone.changed else ()
-            reading = self._read_part(answer, zone, {*names, *beside}, follows_links=follows_links)
+            # A whole reading does not keep what changed.
+            if with_changed or not follows_links or not _are_most(names, zone):
+                reading = self._read_part(answer, zone, {*names, *beside}, follows_links=follows_links)
         reading = reading or self._read_whole(answer, is_kept=names is not None)
         if self._last_zones is not None and self._zone is not None:
             self._last_zones.keep(self._provider, self._zone)
@@ -226,23 +232,32 @@ class ZoneReader:
     def _read_whole(self, answer: RecordsAnswer, *, is_kept: bool) -> ZoneReading:
         decoded = decode_records(answer.body, max_items=self._provider.max_items)
         described = describe_elements(decoded)
-        self._zone = self._make_zone(answer, decoded, described) if is_kept else None
         name_keys = [compute_name_key(each.name) for each in described]
         tally = Tally.of_chunks([(name_keys, bytes(each.kind for each in described))])
+        self._zone = self._make_zone(answer, decoded, described, tally) if is_kept else None
         return ZoneReading(answer, decoded, None, count_endpoints(decoded.endpoints), tally)
 
     def _make_zone(
-        self, answer: RecordsAnswer, decoded: DecodedRecords, described: Sequence[Element]
+        self, answer: RecordsAnswer, decoded: DecodedRecords, described: Sequence[Element], tally: Tally
     ) -> _Zone | None:
         elements = cut_elements(answer.body, max_items=self._provider.max_items)
         repeated = _list_repeated(decoded.endpoints)
         if elements is None or len(repeated) + len(decoded.set_aside) > _MOST_APART:
             return None
+        are_linked = may_be_linked_by_name(decoded.endpoints)
+        ((name_keys, kinds),) = tally.chunks
+        known = remember_response(answer.body, elements, name_keys, kinds)
+        if known is not None:
+            return _Zone(known, repeated, are_linked)
         index = RollingIndex()
         for draft in draft_chunks(elements, described, self._hasher):
             index.append(draft)
-        known = _remember(answer.body, elements, index)
-        return _Zone(known or index, repeated, may_be_linked_by_name(decoded.endpoints))
+        return _Zone(index, repeated, are_linked)
+
+
+def _are_most(names: Collection[str], zone: _Zone) -> bool:
+    """Whether to find what is linked with the names takes longer than to decode all of the response."""
+    return len(names) > max(_MOST_LINKED, _LARGEST_SHARE_LINKED * len(zone.known.tally.kinds))
 
 
 def _load_accepted(provider: Provider) -> _Zone | None:

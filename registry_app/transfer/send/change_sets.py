@@ -24,7 +24,6 @@ from registry_app.transfer.plan.claim_key import (
     EndpointDict,
     build_row,
     build_row_key,
-    claim_key_of,
     describe_place,
     endpoint_key_of,
     parse_endpoint,
@@ -100,7 +99,7 @@ class ChangeBuilder:
             raise Unsendable(describe_difference(key, live, reviewed, self.zone.stores))
         targets = self._encrypt(wanted, reviewed, earlier)
         if live is not None:
-            return Change(live, _updated(live, targets, plan, wanted))
+            return Change(live, _updated(live, targets, plan, key))
         return Change(None, self._created(plan, key, targets))
 
     def _build_removed(self, plan: ItemPlan, key: ClaimKey) -> Change | None:
@@ -110,7 +109,7 @@ class ChangeBuilder:
         reviewed = plan.before[key]
         if live is None or not is_as_reviewed(live, reviewed):
             raise Unsendable(describe_difference(key, live, reviewed, self.zone.stores))
-        return Change(live, _updated(live, tuple(wanted["targets"]), plan, wanted) if wanted else None)
+        return Change(live, _updated(live, tuple(wanted["targets"]), plan, key) if wanted else None)
 
     def _raise_if_claimless(self, plan: ItemPlan) -> None:
         """Nothing is removed unless every claim that is to stay exists (I10)."""
@@ -145,7 +144,9 @@ class ChangeBuilder:
     ) -> tuple[str, ...]:
         """The targets as they are sent, encrypted with fresh nonces where they are to be."""
         encryption: dict[str, str] = wanted.get("encrypt", {})
-        if encryption and earlier is not None and len(earlier.targets) == len(wanted["targets"]):
+        if not encryption:
+            return tuple(wanted["targets"])
+        if earlier is not None and len(earlier.targets) == len(wanted["targets"]):
             return earlier.targets
         return tuple(
             self._encrypt_target(text, encryption[str(place)]) if str(place) in encryption else text
@@ -167,11 +168,11 @@ def zone_changes_in(change_set: ChangeSet) -> dict[ClaimKey, Change]:
     return {ClaimKey(ZONE, *key): change for key, change in changes_in(change_set).items()}
 
 
-def _updated(live: Endpoint, targets: tuple[str, ...], plan: ItemPlan, wanted: EndpointDict) -> Endpoint:
+def _updated(live: Endpoint, targets: tuple[str, ...], plan: ItemPlan, key: ClaimKey) -> Endpoint:
     """The endpoint as read, with the wanted targets in the places of those they replace."""
     if plan.is_exact:
         return msgspec.structs.replace(live, targets=targets)
-    reviewed = list(plan.before[claim_key_of(wanted)]["targets"])
+    reviewed = plan.before[key]["targets"]
     if len(reviewed) == len(targets):
         by_place = dict(zip(reviewed, targets, strict=True))
         return msgspec.structs.replace(live, targets=tuple(by_place[target] for target in live.targets))

@@ -96,14 +96,14 @@ class LiveFacts:
         self.records = {record.key: record for record in snapshot.records}
         self.unreliable: dict[ClaimKey, str] = {}
         self._endpoints: dict[ClaimKey, Endpoint] = {}
-        self._keys = [claim_key_of_claim(claim) for claim in snapshot.claims]
+        self.claim_keys = [claim_key_of_claim(claim) for claim in snapshot.claims]
         self._read_txts()
         self._read_rows()
         self._decided: dict[tuple[ClaimKey | None, str], EndpointKey] = {}
         for record in snapshot.records:
             for index in record.claims:
                 if snapshot.claims[index].verdict in _DECIDING:
-                    self._decided[self._keys[index], snapshot.claims[index].raw] = record.key
+                    self._decided[self.claim_keys[index], snapshot.claims[index].raw] = record.key
 
     def find(self, key: ClaimKey) -> Endpoint | None:
         """The TXT endpoint, or the row, at `key`; None if there is none."""
@@ -134,7 +134,7 @@ class LiveFacts:
         indexes = self.list_counting(record)
         if are_deciding:
             indexes = [index for index in indexes if self.snapshot.claims[index].verdict in _DECIDING]
-        return {each for index in indexes if (each := self._keys[index]) is not None}
+        return {each for index in indexes if (each := self.claim_keys[index]) is not None}
 
     def list_counting(self, record: PairedEndpoint) -> list[int]:
         """The readable claims that decide the owner of a record set, or leave it undecided. If it is owned,
@@ -148,20 +148,20 @@ class LiveFacts:
         """The place of a claim that ExternalDNS does not use, of an owner that is not `known`."""
         counting = self.list_counting(record)
         for index in record.claims:
-            owner_id, key = self.snapshot.claims[index].owner_id, self._keys[index]
+            owner_id, key = self.snapshot.claims[index].owner_id, self.claim_keys[index]
             if owner_id and index not in counting and owner_id not in known and key is not None:
                 return describe_place(key, self.stores)
         return ""
 
     def _read_txts(self) -> None:
-        for key, claim in zip(self._keys, self.snapshot.claims, strict=True):
+        for key, claim in zip(self.claim_keys, self.snapshot.claims, strict=True):
             if key is None or key.store != ZONE:
                 continue
             self._endpoints[key] = claim.endpoint
 
     def _read_rows(self) -> None:
         texts: dict[ClaimKey, list[str]] = defaultdict(list)
-        for key, claim in zip(self._keys, self.snapshot.claims, strict=True):
+        for key, claim in zip(self.claim_keys, self.snapshot.claims, strict=True):
             if key is None or key.store == ZONE:
                 continue
             texts[key].append(claim.raw)
@@ -190,7 +190,8 @@ def is_as_reviewed(live: Endpoint | None, reviewed: EndpointDict | None) -> bool
     """Whether a place holds what was reviewed: the same targets, byte for byte, in any order."""
     if live is None or reviewed is None:
         return live is None and reviewed is None
-    return sorted(live.targets) == sorted(reviewed["targets"])
+    targets = reviewed["targets"]
+    return list(live.targets) == targets or sorted(live.targets) == sorted(targets)
 
 
 def describe_difference(

@@ -3,12 +3,14 @@
 Asked once for all items before anything is sent; one that changed makes the whole transfer stale.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import msgspec
 
 from providers.registries.claim import OwnershipState
 from providers.registries.labels import OWNER
 from providers.wire.canonical_name import canonical_targets
-from providers.wire.endpoint import Endpoint, EndpointKey, ProviderSpecificProperty, is_same_ttl
+from providers.wire.endpoint import Endpoint, EndpointKey, is_same_ttl
 from registry_app.mirror.snapshot import Snapshot
 from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, EndpointDict, describe_place
@@ -17,7 +19,6 @@ from registry_app.transfer.send.item_plan import ItemPlan, key_of, plan_of
 from registry_app.transfer.send.live_zone import (
     ExistingRecord,
     LiveFacts,
-    claim_key_of_claim,
     describe_difference,
     is_as_reviewed,
 )
@@ -57,7 +58,7 @@ def find_record_difference(item: ItemRow | TransferItem, record: Endpoint | None
         return ""
     if record is None:
         return f"The record set {item.name} {item.record_type} is gone."
-    if canonical_targets(record) != canonical_targets(_reviewed_endpoint(item, reviewed)):
+    if not _has_targets(record, reviewed["targets"]):
         return f"The record set {item.name} {item.record_type} has other targets now."
     if not is_same_ttl(record.record_ttl, reviewed["ttl"]):
         return f"The record set {item.name} {item.record_type} has another TTL now."
@@ -139,8 +140,7 @@ def _find_others_affected(
     found: dict[int, str] = {}
     touched = {**removed, **rewritten}
     claims_at: dict[int, ClaimKey] = {}
-    for index, claim in enumerate(live.snapshot.claims):
-        key = claim_key_of_claim(claim)
+    for index, (key, claim) in enumerate(zip(live.claim_keys, live.snapshot.claims, strict=True)):
         if key is not None and key in touched and claim.owner_id:
             claims_at[index] = key
     for record in live.snapshot.records if claims_at else ():
@@ -158,12 +158,12 @@ def _find_others_affected(
     return found
 
 
-def _reviewed_endpoint(item: ItemRow | TransferItem, reviewed: Mapping[str, list[str]]) -> Endpoint:
-    return Endpoint(
-        dns_name=item.name,
-        targets=tuple(reviewed["targets"]),
-        record_type=item.record_type,
-        provider_specific=tuple(ProviderSpecificProperty(*pair) for pair in reviewed["provider_specific"]),
+def _has_targets(record: Endpoint, reviewed: Sequence[str]) -> bool:
+    """Whether a record set has the reviewed targets, in any order and spelling."""
+    if list(record.targets) == reviewed:
+        return True
+    return canonical_targets(record) == canonical_targets(
+        msgspec.structs.replace(record, targets=tuple(reviewed))
     )
 
 

@@ -4,7 +4,7 @@ A sync would hold a response that lacks too much. Such a response in the middle 
 that a claim is gone, nor that one was never written: it is compared with what the transfer does not change.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -26,6 +26,7 @@ from registry_app.mirror.plausibility import (
     find_reasons,
 )
 from registry_app.models import Claim, Transfer, TransferItem
+from registry_app.reconcile.rows.bulk import read_json, select_json
 from registry_app.transfer.plan.claim_key import ZONE, claim_key_of
 from registry_app.transfer.send.change_sets import list_changes_to_make
 from registry_app.transfer.send.item_plan import ItemOutcome
@@ -62,8 +63,9 @@ class UnchangedZone:
     @cached_property
     def own_names(self) -> frozenset[str]:
         """The names at which the transfer has, or is to have, claims in the zone."""
-        sides = self._transfer.items.order_by().values_list("before", "after").iterator(chunk_size=500)
-        keys = (claim_key_of(endpoint) for before, after in sides for endpoint in (*before, *after))
+        columns = select_json("before"), select_json("after")
+        sides = self._transfer.items.order_by().values_list(*columns).iterator(chunk_size=500)
+        keys = (claim_key_of(endpoint) for row in sides for side in row for endpoint in read_json(side))
         return frozenset(key.name for key in keys if key.store == ZONE)
 
     @cached_property
@@ -188,7 +190,7 @@ class TransferSession(WriteSession, LeasedTransfer):
         names = self.transfer.items.order_by().values_list("name", flat=True).iterator(chunk_size=_CHUNK)
         return {*names, *self.unchanged_zone.own_names}
 
-    def read(self, names: set[str]) -> LiveZone:
+    def read(self, names: Set[str]) -> LiveZone:
         """What provider and stores show now at `names`. Raises ProviderError, WireError, LeaseLost."""
         self.renew()
         reading = self.zone_reader.read(names)
