@@ -43,13 +43,32 @@ def update_rows(model: type[models.Model], columns: Sequence[str], rows: Sequenc
     """Update by primary key, which is the last value of each row, inside the caller's transaction."""
     if not rows:
         return
-    quote = connection.ops.quote_name
-    assignments = ", ".join(f"{quote(column)} = %s" for column in columns)
-    table = quote(model._meta.db_table)
-    # Only names out of our own models are put into the text.
-    text = f"UPDATE {table} SET {assignments} WHERE {quote('id')} = %s"  # noqa: S608
     with connection.cursor() as cursor:
+        if _is_postgres():
+            cursor.execute(_format_update(model, columns), list(map(list, zip(*rows, strict=True))))
+            return
+        quote = connection.ops.quote_name
+        assignments = ", ".join(f"{quote(column)} = %s" for column in columns)
+        table = quote(model._meta.db_table)
+        # Only names out of our own models are put into the text.
+        text = f"UPDATE {table} SET {assignments} WHERE {quote('id')} = %s"  # noqa: S608
         cursor.executemany(text, rows)
+
+
+def _format_update(model: type[models.Model], columns: Sequence[str]) -> str:
+    """One statement for all rows, with an array for each column: a statement for each row takes twice
+    as long."""
+    quote = connection.ops.quote_name
+    kinds = {field.column: field.rel_db_type(connection) or "" for field in model._meta.concrete_fields}
+    # Without their lengths: a text that is too long is refused, not cut.
+    arrays = ", ".join(f"%s::{kinds[column].partition('(')[0]}[]" for column in (*columns, "id"))
+    assignments = ", ".join(f"{quote(column)} = new.{quote(column)}" for column in columns)
+    names = ", ".join(map(quote, (*columns, "id")))
+    # Only names and types out of our own models are put into the text.
+    return (
+        f"UPDATE {quote(model._meta.db_table)} AS old SET {assignments} "  # noqa: S608
+        f"FROM unnest({arrays}) AS new ({names}) WHERE old.id = new.id"
+    )
 
 
 def json_text(value: object) -> str:
