@@ -1,8 +1,9 @@
 """Request a transfer, or the undo of one: from a reviewed plan to rows that wait for approval."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from registry_app.errors import (
 )
 from registry_app.models import Provider, Transfer, TransferItem
 from registry_app.queries.transfer import POLICY_APPROVES, UNDOABLE
+from registry_app.reconcile.rows.bulk import Row, insert_rows, json_text
 from registry_app.transfer.plan.preview import preview_transfer, raise_if_unknown_intent
 from registry_app.transfer.plan.provider_plan import ProviderPlan
 from registry_app.transfer.plan.refusals import is_confirmed
@@ -30,7 +32,25 @@ from registry_app.transfer.plan.transfer_request import TransferRequest
 from registry_app.transfer.transfer_row import advance, compute_lock_key, find_transfer
 from registry_app.transfer.undo_plan import build_undo_plan
 
-_ROWS = 500
+_ROWS = 1_000
+_ITEM_COLUMNS = (
+    "transfer_id",
+    "ordinal",
+    "batch",
+    "name",
+    "record_type",
+    "set_identifier",
+    "record_before",
+    "before",
+    "after",
+    "owner_before",
+    "is_added",
+    "verdict",
+    "verdict_reason",
+    "status",
+    "status_reason",
+    "lock_key",
+)
 _MOST_LEFT_OUT = 200
 _NOT_REVIEWED = (
     "It was requested without the fingerprint of its plan, so somebody must review and approve it."
@@ -221,7 +241,9 @@ def _insert(actor: Actor, plan: ProviderPlan, purpose: _Purpose) -> Transfer:
         ],
         expires_at=fetch_now() + settings.DNSADMIN_TRANSFER_EXPIRY,
     )
-    TransferItem.objects.bulk_create(_build_items(transfer, plan), batch_size=_ROWS)
+    rows = _iterate_item_rows(transfer, plan)
+    while some := list(islice(rows, _ROWS)):
+        insert_rows(TransferItem, _ITEM_COLUMNS, some)
     return transfer
 
 
@@ -240,32 +262,31 @@ def _describe_for_audit(transfer: Transfer, plan: ProviderPlan) -> dict[str, Any
     }
 
 
-def _build_items(transfer: Transfer, plan: ProviderPlan) -> list[TransferItem]:
+def _iterate_item_rows(transfer: Transfer, plan: ProviderPlan) -> Iterator[Row]:
+    """The values of _ITEM_COLUMNS for each item."""
     locked: set[str] = set()
-    rows: list[TransferItem] = []
     for ordinal, item in enumerate(plan.included):
         # The first item of each name has the lock, for all of them.
         lock_key = None if item.name in locked else compute_lock_key(plan.provider.pk, item.name)
         locked.add(item.name)
-        rows.append(
-            TransferItem(
-                transfer=transfer,
-                ordinal=ordinal,
-                batch=item.batch,
-                name=item.name,
-                record_type=item.record_type,
-                set_identifier=item.set_identifier,
-                record_before=item.record_before,
-                before=item.before,
-                after=item.after,
-                owner_before=item.source_owner_id,
-                is_added=item.is_added,
-                verdict=item.verdict,
-                verdict_reason=item.verdict_reason,
-                lock_key=lock_key,
-            )
+        yield (
+            transfer.pk,
+            ordinal,
+            item.batch,
+            item.name,
+            item.record_type,
+            item.set_identifier,
+            None if item.record_before is None else json_text(item.record_before),
+            json_text(item.before),
+            json_text(item.after),
+            item.source_owner_id,
+            item.is_added,
+            item.verdict,
+            item.verdict_reason,
+            TransferItem.Status.PENDING.value,
+            "",
+            lock_key,
         )
-    return rows
 
 
 def _approve_by_policy(transfer: Transfer) -> Transfer:

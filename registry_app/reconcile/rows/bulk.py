@@ -21,7 +21,8 @@ _from_json = msgspec.json.Decoder().decode
 
 
 def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Sequence[Row]) -> None:
-    """Insert, inside the caller's transaction. A value stands as its column stores it."""
+    """Insert, inside the caller's transaction. A value stands as its column stores it. Raises
+    IntegrityError."""
     if not rows:
         return
     table = model._meta.db_table
@@ -29,8 +30,8 @@ def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Sequenc
         if _is_postgres():
             names = sql.SQL(", ").join(map(sql.Identifier, columns))
             statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
-            # COPY is the driver's own; Django's cursor hands it through.
-            with cursor.cursor.copy(statement) as copy:
+            # COPY is the driver's own; Django's cursor hands it through, and its errors as well.
+            with connection.wrap_database_errors, cursor.cursor.copy(statement) as copy:
                 for row in rows:
                     copy.write_row(row)
         else:
