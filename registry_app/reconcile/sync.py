@@ -88,15 +88,17 @@ def sync_under_lease(
     trigger: str,
     transfer_id: int | None = None,
     requested_by: str = "",
+    answer: RecordsAnswer | None = None,
 ) -> SyncRun:
-    """Sync under a lease that the caller has and keeps.
+    """Sync under a lease that the caller has and keeps. With `answer`, which the caller just read under this
+    lease, the records are not read again.
 
     A lease lost on the way ends in an abandoned run that stored nothing. `provider` is read again.
     """
     provider.refresh_from_db()
     requested_by = requested_by or (f"transfer #{transfer_id}" if transfer_id else "")
     run = begin_run(lease, provider, trigger, requested_by, fetch_now())
-    return _sync_in_a_run(lease, provider, run)
+    return _sync_in_a_run(lease, provider, run, answer)
 
 
 def name_holder() -> str:
@@ -105,10 +107,12 @@ def name_holder() -> str:
     return f"{where}:{uuid.uuid4().hex[:8]}"
 
 
-def _sync_in_a_run(lease: Lease, provider: Provider, run: SyncRun) -> SyncRun:
+def _sync_in_a_run(
+    lease: Lease, provider: Provider, run: SyncRun, answer: RecordsAnswer | None = None
+) -> SyncRun:
     began = time.monotonic()
     try:
-        return _sync(lease, provider, run)
+        return _sync(lease, provider, run, answer)
     except LeaseLost as error:
         return mark_lost(run, error, fetch_now())
     except (ProviderError, WireError, SecretUnavailable) as error:
@@ -121,12 +125,12 @@ def _sync_in_a_run(lease: Lease, provider: Provider, run: SyncRun) -> SyncRun:
         note_sync(provider, run, time.monotonic() - began)
 
 
-def _sync(lease: Lease, provider: Provider, run: SyncRun) -> SyncRun:
+def _sync(lease: Lease, provider: Provider, run: SyncRun, answer: RecordsAnswer | None) -> SyncRun:
     # A held provider may fail in between: what was held then still waits.
     held = last_snapshot(provider.pk) if provider.status != Provider.Status.OK else None
     reading = fetch_reading(provider)
     known_filter = known_filter_of(provider, held)
-    fetched = _fetch(lease, provider, known_filter, reading, run.started_at)
+    fetched = _fetch(lease, provider, known_filter, reading, run.started_at, answer)
     run.fetch_milliseconds, run.body_bytes = int(fetched.answer.seconds * 1000), fetched.size
     run.body_digest = fetched.digest
     crash_point("sync.fetched")
@@ -265,9 +269,15 @@ class FetchResult:
 
 
 def _fetch(
-    lease: Lease, provider: Provider, known: NegotiatedFilter | None, reading: Reading, now: datetime
+    lease: Lease,
+    provider: Provider,
+    known: NegotiatedFilter | None,
+    reading: Reading,
+    now: datetime,
+    answer: RecordsAnswer | None,
 ) -> FetchResult:
-    """Read the provider and its registry stores. Raises ProviderError, SecretUnavailable, LeaseLost."""
+    """Read the provider, unless there is an answer already, and its registry stores. Raises ProviderError,
+    SecretUnavailable, LeaseLost."""
     with build_client(provider) as client:
         domain_filter = known
         if is_negotiation_due(provider, known, now):
@@ -275,7 +285,7 @@ def _fetch(
             now = fetch_now()
         # A slow answer may take longer than a lease.
         renew_lease(lease, seconds=provider.deadline_seconds, now=now)
-        answer = client.records()
+        answer = answer or client.records()
         # Only those that the answer is read with; one that was registered just now is read the next time.
         stores = open_stores(provider, client) if reading.registries.are_any else {}
         if stores:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from providers.client.provider_client import RecordsAnswer
 from registry_app.actor import SYSTEM
 from registry_app.clock import fetch_now
 from registry_app.crash_point import crash_point
@@ -20,9 +21,12 @@ _STATUS = Transfer.Status
 _ITEM = TransferItem.Status
 
 
-def conclude(leased: LeasedTransfer, stop_reason: str = "", *, syncs: bool = True) -> None:
+def conclude(
+    leased: LeasedTransfer, stop_reason: str = "", answer: RecordsAnswer | None = None, *, syncs: bool = True
+) -> None:
     """End the transfer. What was not sent stays so, for `stop_reason`. Raises LeaseLost.
 
+    `answer` is what the provider showed after all that was sent; it is read again where that is None.
     Without the sync the mirror catches up with the provider's next one.
     """
     was_sent = leased.transfer.steps.exclude(status__in=NEVER_SENT).exists()
@@ -38,7 +42,7 @@ def conclude(leased: LeasedTransfer, stop_reason: str = "", *, syncs: bool = Tru
             )
     crash_point("transfer.closed")
     if was_sent and syncs:
-        _sync(leased)
+        _sync(leased, answer)
         crash_point("transfer.synced")
     counts = Counter(leased.transfer.items.values_list("status", flat=True).order_by())
     _end(leased, _compute_status(counts, was_sent=was_sent), counts, stop_reason)
@@ -105,12 +109,16 @@ def _close_items(transfer: Transfer, stop_reason: str) -> None:
     store_outcomes(dict.fromkeys(outstanding, (_ITEM.NEEDS_OPERATOR, HALF_DONE)))
 
 
-def _sync(leased: LeasedTransfer) -> None:
+def _sync(leased: LeasedTransfer, answer: RecordsAnswer | None) -> None:
     """Bring the mirror up to date. A sync that fails is recorded by its own run, and changes nothing here."""
     leased.renew()
     leased.provider.refresh_from_db()
     sync_under_lease(
-        leased.lease, leased.provider, trigger=SyncRun.Trigger.TRANSFER, transfer_id=leased.transfer.pk
+        leased.lease,
+        leased.provider,
+        trigger=SyncRun.Trigger.TRANSFER,
+        transfer_id=leased.transfer.pk,
+        answer=answer,
     )
 
 

@@ -82,13 +82,14 @@ def _run(leased: LeasedTransfer) -> None:
                 _give_up(leased, changed)
                 return
             stop_reason = _send_all(session)
+            answer = session.answer
     except (ProviderError, WireError, SecretUnavailable) as error:
         if isinstance(error, ImplausibleResponse):
             leased.sync_soon()
         _retry_later(leased, str(error))
         return
     if stop_reason is not None:
-        conclude(leased, stop_reason)
+        conclude(leased, stop_reason, answer)
 
 
 def _begin(leased: LeasedTransfer) -> bool:

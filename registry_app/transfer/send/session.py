@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from providers.client.provider_client import RecordsAnswer
 from providers.registries.claim import TxtProfile
 from providers.registries.stored_claim import StoredClaim, StoredClaimChange
 from registry_app.crash_point import crash_point
@@ -159,11 +160,13 @@ class TransferSession(WriteSession, LeasedTransfer):
     """A transfer that is being sent.
 
     `zone` is the last reading of all that the transfer touches, provider and registry stores, as far as it
-    was kept. `batch` is the one under way.
+    was kept. `batch` is the one under way. `answer` is the provider's last plausible response, None if
+    something may have been sent since.
     """
 
     zone: LiveZone = field(default_factory=LiveZone)
     batch: int | None = None
+    answer: RecordsAnswer | None = None
 
     @cached_property
     def unchanged_rows(self) -> UnchangedRows:
@@ -182,6 +185,10 @@ class TransferSession(WriteSession, LeasedTransfer):
     def store_names(self) -> dict[str, str]:
         return {reference: opened.name for reference, opened in self.stores.items()}
 
+    def send(self, store: str, body: bytes) -> None:
+        self.answer = None
+        super().send(store, body)
+
     def parse_rows(self, body: bytes) -> list[StoredClaimChange]:
         return list_changes_to_make(body)
 
@@ -195,6 +202,7 @@ class TransferSession(WriteSession, LeasedTransfer):
         self.renew()
         reading = self.zone_reader.read(names)
         self.raise_if_implausible(reading)
+        self.answer = reading.answer
         zone = build_live_zone(reading.decoded.endpoints, names)
         for reference in self.transfer.preconditions.get("stores", {}):
             self.renew()

@@ -264,12 +264,15 @@ def test_a_read_back_that_fails_is_repeated_by_the_next_run() -> None:
         assert len(world.change_sets()) == 1
 
 
-def test_a_sync_beside_it_does_not_hold_the_mirror_back() -> None:
+def test_its_last_reading_becomes_the_mirror() -> None:
     alice = make_alice()
     with open_world() as world:
         transfer = request(alice, ask())
+        reads_before = len(world.reference.history.requests("GET /records"))
         run(transfer)
 
+        # The review, what is changed, and what became of it.
+        assert len(world.reference.history.requests("GET /records")) - reads_before == 3
         last = SyncRun.objects.filter(provider=world.provider).latest("pk")
         assert (last.trigger, last.status) == (SyncRun.Trigger.TRANSFER, SyncRun.Status.STORED)
         assert world.owner_of("app-00000.example.org") == GREEN

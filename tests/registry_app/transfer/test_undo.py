@@ -11,6 +11,8 @@ from registry_app.transfer.request_transfer import preview_undo
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.faults import read_faults, write_faults
 from tests.reference_server import make_claim, make_record
+from tests.registry_app.transfer.forking import Forks
+from tests.registry_app.transfer.test_killed_workers import resume
 from tests.registry_app.transfer.world import (
     BLUE,
     GREEN,
@@ -75,14 +77,15 @@ def test_what_somebody_wrote_since_is_left_out_and_the_others_are_given_back() -
 
 
 @pytest.mark.deep
-def test_a_mirror_from_before_the_transfer_prevents_no_undo() -> None:
+def test_a_mirror_from_before_the_transfer_prevents_no_undo(forks: Forks) -> None:
     alice = make_alice()
     with open_world() as world:
         before = world.reference.zone_bytes()
         transfer = request(alice, ask())
-        # The sync at its end failed, and the mirror is what it was.
-        world.reference.faults.plan("GET /records", read_faults.status(503), after=3)
-        run_transfer(transfer.pk)
+        # Its worker died, the sync at its end failed in the next one, and the mirror is what it was.
+        assert forks.act("run", transfer.pk, crash_at="transfer.closed").was_killed
+        world.reference.faults.plan("GET /records", read_faults.status(503))
+        resume(transfer)
         Provider.objects.update(status=Provider.Status.OK)
         assert world.owner_of("app-00004.example.org") == BLUE
 
