@@ -41,13 +41,19 @@ def measure_fleet(report: Report, rounds: int) -> None:
         with static_server(body) as url:
             write_body(body, _EACH)
             ids = run_apart(prepare, folder, [f"{url}/{number}" for number in range(_PROVIDERS)])
-            run_apart(work, ids)
+            _work_together(ids)
             for number in range(rounds):
                 write_body(body, _EACH, changed=range(0, _EACH, 100), last_octet=2 * number + 2)
                 alone: float = run_apart(work, ids)
                 write_body(body, _EACH, changed=range(0, _EACH, 100), last_octet=2 * number + 3)
-                halves = [start_apart(work, ids[::2]), start_apart(work, ids[1::2])]
-                together: float = max(wait() for wait in halves)
+                together = _work_together(ids)
                 has_cores = len(os.sched_getaffinity(0)) >= _CORES_FOR_THE_BAR
                 bar = 1.7 if has_cores else None
                 report.add(Figure("fleet", alone, together, bar, at_least=True))
+
+
+def _work_together(ids: list[int]) -> float:
+    """The seconds of two workers, half of the providers each."""
+    halves = [start_apart(work, ids[::2]), start_apart(work, ids[1::2])]
+    seconds: list[float] = [wait() for wait in halves]
+    return max(seconds)
