@@ -3,10 +3,13 @@
 A stored claim is for exactly its record set, and for the instances of its own registry profile. It agrees
 with the owner that the profiles of the zone find, or it does not; claims of the zone that no profile obeys do
 not count. A row that was written before its record set only counts once that was created as intended.
+
+A store whose profile is one of the zone's, too, keeps copies of its claims there: its row decides, and the
+TXT records that repeat it decide nothing, whatever they say.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -22,6 +25,7 @@ from providers.registries.claim import (
 )
 from providers.registries.labels import OWNER, RESOURCE, describe_unreadable_owner, parse_labels
 from providers.registries.stored_claim import StoreContents, StoredClaim
+from providers.registries.txt_copies import find_copies
 from providers.wire.canonical_name import canonical_targets
 from providers.wire.endpoint import Endpoint, EndpointKey
 
@@ -30,11 +34,13 @@ _DECIDING = (ClaimVerdict.EFFECTIVE, ClaimVerdict.CONFLICTING)
 _CROWDED = "The registry stores have too many claims for this record set."
 _ORPHANED = "There is no record set at the claimed name."
 _NOT_COME_TRUE = "It was written before its record set, which was not created as intended."
+IS_OVERRULED_COPY = "It is a copy of the claim in a registry store, which decides and names another owner."
 
 
-def join_stores(pairing: Pairing, stores: Sequence[StoreContents]) -> Pairing:
-    """The pairing of a zone with the claims of its registry stores. Pure and total; the order of stores and
-    claims does not show in the result. Without stores it is the pairing itself."""
+def join_stores(pairing: Pairing, stores: Sequence[StoreContents], profiles: Iterable[TxtProfile]) -> Pairing:
+    """The pairing of a zone, read under these profiles, with the claims of its registry stores. Pure and
+    total; the order of stores and claims does not show in the result. Without stores it is the pairing
+    itself."""
     if not any(store.claims for store in stores):
         return pairing
     claims = list(pairing.claims)
@@ -48,7 +54,9 @@ def join_stores(pairing: Pairing, stores: Sequence[StoreContents]) -> Pairing:
     for crowd in (each for each in numbers.values() if len(each) > MAX_STORED_CLAIMS_PER_RECORD_SET):
         for number in crowd:
             claims[number] = _set_aside(claims[number], _CROWDED)
-    records = [_join(record, numbers.get(record.key, ()), claims) for record in pairing.records]
+    named = {profile.reference: profile for profile in profiles}
+    copied = {store.reference: named[store.reference] for store in stores if store.reference in named}
+    records = [_join(record, numbers.get(record.key, ()), claims, copied) for record in pairing.records]
     return Pairing(records=tuple(records), claims=tuple(claims))
 
 
@@ -103,8 +111,11 @@ def _build_claim(stored: StoredClaim, kind: str, profile: TxtProfile, *, counts:
     )
 
 
-def _join(record: PairedEndpoint, stored: Sequence[int], claims: list[Claim]) -> PairedEndpoint:
-    """The record set with its stored claims; their verdicts, and those of its TXT claims, in `claims`."""
+def _join(
+    record: PairedEndpoint, stored: Sequence[int], claims: list[Claim], copied: Mapping[str, TxtProfile]
+) -> PairedEndpoint:
+    """The record set with its stored claims; their verdicts, and those of its TXT claims, in `claims`.
+    `copied` are the formats of the copies that stores keep in the zone, by reference."""
     if not stored:
         return record
     numbers = (*record.claims, *stored)
@@ -114,6 +125,9 @@ def _join(record: PairedEndpoint, stored: Sequence[int], claims: list[Claim]) ->
         # The owner has another registry, and no TXT instance is registered that would use the provider's
         # label: it may be what was written long ago.
         zone = tuple(each for each in zone if each.claim is not None or each.profile_reference)
+    deciding = next((each for each in readable if claims[each].profile.reference in copied), None)
+    if deciding is not None:
+        zone = _drop_copies(record, zone, claims, deciding, copied)
     beliefs = (*zone, *(_build_belief(claims[number], number) for number in readable))
     owners = {belief.owner_id for belief in beliefs}
     if not owners:
@@ -129,7 +143,8 @@ def _join(record: PairedEndpoint, stored: Sequence[int], claims: list[Claim]) ->
     for number in readable:
         if claims[number].verdict is not ClaimVerdict.CONFLICTING:
             claims[number] = _replace_verdict(claims[number], ClaimVerdict.EFFECTIVE)
-    effective = record.effective_claim if record.effective_claim is not None else readable[0]
+    effective = record.effective_claim if deciding is None else deciding
+    effective = readable[0] if effective is None else effective
     rest = tuple(number for number in numbers if number != effective)
     is_all_obeyed = not record.beliefs and all(_is_obeyed(claims[number]) for number in record.claims)
     return msgspec.structs.replace(
@@ -139,6 +154,30 @@ def _join(record: PairedEndpoint, stored: Sequence[int], claims: list[Claim]) ->
         effective_claim=effective,
         claims=(effective, *rest),
         beliefs=() if is_all_obeyed else beliefs,
+    )
+
+
+def _drop_copies(
+    record: PairedEndpoint,
+    zone: Sequence[Belief],
+    claims: list[Claim],
+    deciding: int,
+    copied: Mapping[str, TxtProfile],
+) -> tuple[Belief, ...]:
+    """What the zone says beside the copies of the claim that decides. Copies that name another owner are
+    overruled, in `claims`."""
+    reference, owner_id = claims[deciding].profile.reference, claims[deciding].owner_id
+    copies = set(find_copies(record, record.claims, claims, copied[reference]))
+    for number in copies:
+        claim = claims[number]
+        # A legacy claim is for other record sets as well.
+        if claim.format is ClaimFormat.NEW and claim.owner_id not in ("", owner_id):
+            verdict = ClaimVerdict.OVERRULED
+            claims[number] = msgspec.structs.replace(claim, verdict=verdict, problem=IS_OVERRULED_COPY)
+    return tuple(
+        each
+        for each in zone
+        if each.claim not in copies and not (each.claim is None and each.profile_reference == reference)
     )
 
 

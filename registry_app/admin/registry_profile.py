@@ -65,7 +65,7 @@ class RegistryProfileForm(ConfigForm):
         ("What it is", _CLAIMS),
         (
             "TXT records, and how claims in the database are shown",
-            (*_TXT, "encryption_key", "forget_encryption_key"),
+            (*_TXT, "encryption_key", "forget_encryption_key", "keeps_txt"),
         ),
         ("ConfigMap and DNSRecord objects", _KUBERNETES),
         ("DynamoDB", (*_TABLE, *_AWS_SECRETS)),
@@ -73,7 +73,7 @@ class RegistryProfileForm(ConfigForm):
 
     class Meta:
         model = RegistryProfile
-        fields = (*_CLAIMS, *_TXT, *_KUBERNETES, *_TABLE)
+        fields = (*_CLAIMS, *_TXT, "keeps_txt", *_KUBERNETES, *_TABLE)
         widgets: ClassVar = {"endpoint_url": AddressInput}
 
 

@@ -42,6 +42,7 @@ _SETTINGS = (
     "endpoint_url",
     "access_key_id",
     "is_rebuilt",
+    "keeps_txt",
 )
 
 

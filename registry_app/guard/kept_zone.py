@@ -1,7 +1,8 @@
 """A zone as an instance is shown it whose claims are kept in the database, and what becomes of its changes.
 
 They are judged on what it is shown, like those of any other instance. What passes is split: record sets go
-to the provider, claims become rows. Then the zone and the rows that would result are looked at. Pure.
+to the provider, claims become rows. Where the registry profile keeps the TXT records too, claims also go to
+the provider, as copies. Then the zone and the rows that would result are looked at. Pure.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -15,6 +16,7 @@ from providers.registries.join_stores import join_stores
 from providers.registries.labels import OWNER, format_labels, parse_labels
 from providers.registries.linked_names import NameLinks
 from providers.registries.stored_claim import StoreContents, StoredClaim
+from providers.registries.txt_copies import list_copy_names
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.database_claims import RowChange
 from registry_app.guard.asked import AskedChange, is_unchanged, with_targets
@@ -66,7 +68,8 @@ class KeptZone:
                 touched[key] = None
                 continue
             now = claims.get(key, ())
-            change = self._split_text(key, new, {claim.raw for claim in now})
+            split = self._copy_text if self._keeps_txt else self._split_text
+            change = split(key, new, {claim.raw for claim in now})
             if change is not None:
                 real[key] = change[0]
                 touched[key] = None
@@ -84,8 +87,8 @@ class KeptZone:
             judged = _refuse(judged, others, reason)
             after = self._predict(self.split(judge.build_edits(judged, judged.passing)))
         asked = {change.key for key in judged.passing for change in judged.units[key].changes}
-        before = join_stores(self._zone.pairing, self._zone.snapshot.contents)
-        touched = find_touched(before, after, self._owner_id, asked)
+        before = join_stores(self._zone.pairing, self._zone.snapshot.contents, self._zone.profiles)
+        touched = find_touched(before, after, self._owner_id, asked, self._own_copies)
         if not touched:
             return judged
         reason = f"Together, these changes would change {touched[0]}, which is not the instance's."
@@ -110,6 +113,24 @@ class KeptZone:
         base = live if stays else after
         rest = after.targets if after else ()
         return (with_targets(base, (*stays, *rest)),) if base is not None and (stays or rest) else (None,)
+
+    def _copy_text(
+        self, key: EndpointKey, new: Endpoint | None, claims: Collection[str]
+    ) -> tuple[Endpoint | None] | None:
+        """As `_split_text`, where the zone has copies of claims: it becomes what is asked for, and claims of
+        others stay. Only at the place of a copy of the instance's own claim, nothing else does."""
+        live = self._zone.find(key)
+        staying = {
+            claim.raw
+            for claim in self._zone.claims_at.get(key, ())
+            if key not in self._own_copies and claim.owner_id != self._owner_id
+        }
+        stays = tuple(target for target in live.targets if target in staying) if live else ()
+        coming = new.targets if new else ()
+        targets = (*stays, *(target for target in coming if target not in stays))
+        base = live if stays else new
+        after = with_targets(base, targets) if base is not None and targets else None
+        return None if is_unchanged(live, after) else (after,)
 
     def _list_claimed(self, claim: Claim, after: Pairing) -> Iterator[EndpointKey]:
         """The record sets a claim is for, before or after."""
@@ -174,6 +195,22 @@ class KeptZone:
             for claim in each.claims
         }
 
+    @cached_property
+    def _keeps_txt(self) -> bool:
+        return any(each.reference == str(self._kept.profile_id) for each in self._zone.profiles)
+
+    @cached_property
+    def _own_copies(self) -> set[EndpointKey]:
+        """Where the copies of the rows of the instance's record sets are in the zone, or would be."""
+        if not self._keeps_txt:
+            return set()
+        return {
+            EndpointKey(name, _TXT, key.set_identifier)
+            for key, row in self._rows.items()
+            if row.is_settled and is_owned_by(record := self._zone.records.get(key), self._owner_id)
+            for name in list_copy_names(record.endpoint, self._kept.format)
+        }
+
     def _is_own(self, contents: StoreContents) -> bool:
         return contents.reference == str(self._kept.profile_id)
 
@@ -190,7 +227,7 @@ class KeptZone:
             msgspec.structs.replace(each, claims=tuple(rows.values())) if self._is_own(each) else each
             for each in contents
         ]
-        return join_stores(self._zone.predict(split.edits), changed)
+        return join_stores(self._zone.predict(split.edits), changed, self._zone.profiles)
 
 
 def list_names_to_read(changes: Mapping[EndpointKey, AskedChange], kept: KeptClaims | None) -> set[str]:

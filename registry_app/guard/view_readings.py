@@ -120,8 +120,7 @@ def fetch_affixes(endpoint: GuardEndpoint) -> _Profiles:
     return frozenset(
         TxtProfile(prefix=row.prefix, suffix=row.suffix, wildcard_replacement=row.wildcard_replacement)
         for row in rows
-        if row.registry.is_in_zone
-        or (row.registry.is_behind_guard and row.pk == instance.registry_profile_id)
+        if row.writes_txt or (row.registry.is_behind_guard and row.pk == instance.registry_profile_id)
     )
 
 

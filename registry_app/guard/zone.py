@@ -89,10 +89,17 @@ def list_claims(pairing: Pairing) -> dict[EndpointKey, list[Claim]]:
     return dict(found)
 
 
-def find_touched(before: Pairing, after: Pairing, owner_id: str, ours: Collection[EndpointKey]) -> list[str]:
+def find_touched(
+    before: Pairing,
+    after: Pairing,
+    owner_id: str,
+    ours: Collection[EndpointKey],
+    copies: Collection[EndpointKey] = frozenset(),
+) -> list[str]:
     """The names of record sets and claims of others that differ between two pairings (I12).
 
-    What `owner_id` owned before is its own, and so are the record sets `ours`, which it creates.
+    What `owner_id` owned before is its own, and so are the record sets `ours`, which it creates, and the
+    `copies` of its claims, whatever they say: the claims themselves are in a registry store.
     """
     records = {record.key: record for record in before.records}
     found = {record.key: record for record in after.records}
@@ -104,7 +111,7 @@ def find_touched(before: Pairing, after: Pairing, owner_id: str, ours: Collectio
     changed += [key.name for key in found.keys() - records.keys() if key not in ours]
     foreign = {(endpoint_key(each.endpoint), each.raw) for each in _list_foreign(before, owner_id)}
     foreign ^= {(endpoint_key(each.endpoint), each.raw) for each in _list_foreign(after, owner_id)}
-    return [*changed, *(key.name for key, _ in foreign)]
+    return [*changed, *(key.name for key, _ in foreign if key not in copies)]
 
 
 def is_owned_by(record: PairedEndpoint | None, owner_id: str) -> bool:

@@ -30,8 +30,9 @@ class LoopPlan:
     """What one run would do, and all it was computed from, so that it can be computed again.
 
     `store` is the registry profile, by primary key as text, whose store holds the owner's claims; empty for
-    TXT records under `profile`. `excess` is why it is more than a run does without a confirmation; then
-    `confirmation_text` is what a person types. `stops` are the freezes of some names.
+    TXT records under `profile`. With `keeps_txt`, such records repeat the rows of the store. `excess` is why
+    it is more than a run does without a confirmation; then `confirmation_text` is what a person types.
+    `stops` are the freezes of some names.
     """
 
     changes: PlannedChanges
@@ -41,6 +42,7 @@ class LoopPlan:
     desired: tuple[Endpoint, ...]
     left_out_by_provider: frozenset[EndpointKey]
     store: str = ""
+    keeps_txt: bool = False
     excess: str = ""
     confirmation_text: str = ""
     stops: Stops = field(default_factory=Stops)
@@ -71,7 +73,8 @@ def plan_loop(session: LoopSession, request: LoopRequest) -> LoopPlan:
             managed_types=request.managed_types,
             has_ownership=registry.keeps_claims,
         ),
-        profile=registry.txt,
+        profile=registry.copies or registry.txt,
+        keeps_txt=registry.copies is not None,
         desired=desired,
         left_out_by_provider=missing,
         store=registry.store if registry.keeps_claims else "",

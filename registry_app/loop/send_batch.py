@@ -86,7 +86,7 @@ class _StoreBatch:
         texts, left = build_texts(chosen, plan.settings.owner_id)
         if left:
             note_left_alone(self._run, left)
-        batch = self._build(_with_creates(chosen, set(texts)))
+        batch = self._build_records(_with_creates(chosen, set(texts)))
         if self._registry.endpoint_claims:
             creates = describe_creates(batch.change_set.create, texts, self._registry.endpoint_claims)
             change_set = msgspec.structs.replace(batch.change_set, create=creates)
@@ -94,12 +94,19 @@ class _StoreBatch:
             return _send(self._session, self._run, plan, batch, self._names)
         rows = find_rows(plan.snapshot, plan.store, plan.settings.owner_id)
         intended = self._write_intents(batch.change_set.create, texts, rows)
-        if len(intended) < len(batch.change_set.create):
+        if plan.keeps_txt or len(intended) < len(batch.change_set.create):
             batch = self._build(_with_creates(chosen, intended))
         found = _send(self._session, self._run, plan, batch, self._names)
         return None if found is None else self._settle(batch, found, texts, rows)
 
     def _build(self, chosen: PlannedChanges) -> Batch:
+        """With the copies of the claims, where the zone has such."""
+        plan = self._plan
+        if not plan.keeps_txt:
+            return self._build_records(chosen)
+        return build_change_set(chosen, plan.pairing, plan.profile, plan.settings)
+
+    def _build_records(self, chosen: PlannedChanges) -> Batch:
         plan = self._plan
         records_alone = replace(plan.settings, has_ownership=False)
         return build_change_set(chosen, plan.pairing, plan.profile, records_alone)

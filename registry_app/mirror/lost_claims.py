@@ -148,7 +148,7 @@ def _count_known(provider_id: int, snapshot: Snapshot) -> dict[Holding, int]:
     if not stores:
         return {}
     rows = Claim.objects.filter(
-        provider_id=provider_id, registry_profile_id__in=[int(each) for each in stores]
+        provider_id=provider_id, registry_profile_id__in=[int(each) for each in stores], txt_name=""
     ).order_by()
     counted = rows.values_list("registry_profile_id", "owner__owner_id").annotate(count=Count("pk"))
     return {Holding(str(store), owner_id or ""): count for store, owner_id, count in counted}
@@ -157,7 +157,9 @@ def _count_known(provider_id: int, snapshot: Snapshot) -> dict[Holding, int]:
 def _known_claims(provider_id: int, candidates: Collection[Holding]) -> Iterator[KnownClaim]:
     for store, holdings in groupby(sorted(candidates), key=lambda holding: holding.store):
         wanted = set(holdings)
-        rows = Claim.objects.filter(provider_id=provider_id, registry_profile_id=int(store)).order_by()
+        rows = Claim.objects.filter(
+            provider_id=provider_id, registry_profile_id=int(store), txt_name=""
+        ).order_by()
         fields = ("owner__owner_id", "verdict", "record_name", "record_type", "set_identifier")
         for owner_id, verdict, *key in rows.values_list(*fields).iterator(chunk_size=_CHUNK):
             holding = Holding(store, owner_id or "")

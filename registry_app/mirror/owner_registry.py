@@ -16,12 +16,14 @@ class OwnerRegistry:
     """The registry of one owner: TXT records under `txt`, or the rows of `store`.
 
     `store` is the primary key, as text, of the registry profile whose store holds the rows; empty for the
-    zone itself. Without `keeps_claims` (noop) the instance manages every record set that it sees.
+    zone itself. `copies` is the format of the TXT records that repeat these rows in the zone, where there are
+    any. Without `keeps_claims` (noop) the instance manages every record set that it sees.
     `disagreement` says which of its instances write in different ways; empty where they agree.
     """
 
     txt: TxtProfile = DEFAULT_PROFILE
     store: str = ""
+    copies: TxtProfile | None = None
     keeps_claims: bool = True
     disagreement: str = ""
 
@@ -74,4 +76,5 @@ def _build_registry(profile: RegistryProfile | None, profiles: Sequence[TxtProfi
         return OwnerRegistry(txt=next(plain, DEFAULT_PROFILE))
     if profile.registry.is_in_zone:
         return OwnerRegistry(txt=build_txt_profile(profile))
-    return OwnerRegistry(store=str(profile.pk), keeps_claims=profile.registry.keeps_claims)
+    copies = build_txt_profile(profile) if profile.writes_txt else None
+    return OwnerRegistry(store=str(profile.pk), copies=copies, keeps_claims=profile.registry.keeps_claims)

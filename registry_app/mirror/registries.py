@@ -86,8 +86,9 @@ def fetch_txt_profiles(provider: Provider) -> list[TxtProfile]:
 
 
 def build_txt_profiles(found: Iterable[ProfileAt]) -> list[TxtProfile]:
-    """As `fetch_txt_profiles`, of the profiles at a provider; those of other kinds are passed over."""
-    profiles = [build_txt_profile(each.row) for each in found if each.row.registry.is_in_zone]
+    """As `fetch_txt_profiles`, of the profiles at a provider; those that write none are passed over. One
+    whose claims are in a store is among them where the zone has copies of these."""
+    profiles = [build_txt_profile(each.row) for each in found if each.row.writes_txt]
     if not any(_is_plain(profile) for profile in profiles):
         profiles.append(TxtProfile())
     return profiles

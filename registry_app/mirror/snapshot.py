@@ -133,7 +133,7 @@ def build_snapshot(
     """A response that was decoded as a snapshot. Pure."""
     endpoints = decoded.endpoints if view is None else view.narrow(decoded.endpoints)
     pairing = pair(endpoints, profiles)
-    pairing = join_stores(pairing, [*contents, *_read_carried(endpoints, registries)])
+    pairing = join_stores(pairing, [*contents, *_read_carried(endpoints, registries)], profiles)
     records, claims = _refuse_long_owners(_once_each(pairing.records), pairing.claims)
     set_aside_names = _list_set_aside_names(decoded.set_aside, profiles)
     return Snapshot(

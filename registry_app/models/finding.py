@@ -38,6 +38,8 @@ class Finding(models.Model):
         SECOND_READING = "second_reading", "Name that can be read in two ways"
         CHANGED_BACK = "changed_back", "Ownership changed back after a transfer"
         DELETED_AFTER_TRANSFER = "deleted_after_transfer", "Record deleted after a transfer"
+        COPY_DIFFERS = "copy_differs", "TXT copy that differs from its claim"
+        EXPORT_FAILED = "export_failed", "Export of claims that failed"
         REGISTRY_DRIFT = "registry_drift", "Registry that differs from its provider"
         TRANSFER_STUCK = "transfer_stuck", "Transfer needs an operator"
         APPROVAL_LOOSENED = "approval_loosened", "Looser approval policy is pending"

@@ -71,6 +71,12 @@ class RegistryProfile(models.Model):
         help_text="ConfigMap: update the rows of the owners that use this profile to what the provider "
         "shows. The owner of a row never changes.",
     )
+    keeps_txt = models.BooleanField(
+        "keep the TXT records too",
+        default=False,
+        help_text="Database: the zone has a TXT record for each claim as well, as a copy. The claim in the "
+        "database decides.",
+    )
     store_place = models.CharField(
         max_length=32,
         blank=True,
@@ -133,6 +139,11 @@ class RegistryProfile(models.Model):
         """Which kind of registry it is, and all that follows from that."""
         return REGISTRIES[self.kind]
 
+    @property
+    def writes_txt(self) -> bool:
+        """Whether the zone has TXT records in its format: its claims, or copies of them."""
+        return self.registry.is_in_zone or (self.registry.is_behind_guard and self.keeps_txt)
+
     def describe_place(self) -> str:
         """Where its claims are, as a sentence names it."""
         settings = {name: getattr(self, name) for name in ("cluster", "namespace", "table", "region")}
@@ -143,6 +154,8 @@ class RegistryProfile(models.Model):
             raise ValidationError({"suffix": "ExternalDNS takes a prefix or a suffix, never both."})
         kind = REGISTRIES.get(self.kind)  # any text, where the field itself is refused
         questions = kind.questions if kind else {}
+        if self.keeps_txt and not (kind and kind.is_behind_guard):
+            raise ValidationError({"keeps_txt": "Only claims in the database have copies in the zone."})
         missing = {name: question for name, question in questions.items() if not getattr(self, name)}
         if missing:
             raise ValidationError(missing)

@@ -31,6 +31,7 @@ KINDS_BESIDE_SNAPSHOTS = (
     Kind.DUPLICATE_OWNER,
     Kind.FOREIGN_CLAIM,
     Kind.CHANGED_OUTSIDE,
+    Kind.EXPORT_FAILED,
 )
 # These are about a response as a whole, or about an owner. All others are about the name that they have.
 KINDS_ABOUT_THE_WHOLE = (

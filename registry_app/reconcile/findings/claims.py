@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from providers.registries.claim import Belief, Claim, ClaimFormat, ClaimVerdict
 from providers.registries.encryption import seems_to_differ_from_external_dns
+from providers.registries.join_stores import IS_OVERRULED_COPY
 from providers.wire.endpoint import EndpointKey
 from registry_app.reconcile.findings.draft import (
     FindingDraft,
@@ -156,6 +157,8 @@ def find_ignored_claims(scene: Scene) -> Iterator[FindingDraft]:
     for claim in scene.snapshot.claims:
         if claim.verdict not in {ClaimVerdict.OVERRULED, ClaimVerdict.IGNORED}:
             continue
+        if claim.problem == IS_OVERRULED_COPY:
+            continue  # the finding about its record set says it
         says = (
             f"{_begin(claim)} names {claim.owner_id} as the owner of {name_claimed(claim)}, and "
             "ExternalDNS ignores"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 
-from registry_app.reconcile.findings import answers, claims, instances, owners, records, transfers
+from registry_app.reconcile.findings import answers, claims, copies, instances, owners, records, transfers
 from registry_app.reconcile.findings.draft import FindingDraft
 from registry_app.reconcile.findings.scene import Scene
 
@@ -37,6 +37,7 @@ _ABOUT_NAMES: tuple[Finder, ...] = (
     claims.find_obsolete_claims,
     claims.find_ignored_claims,
     claims.find_owners_in_labels,
+    copies.find_differing_copies,
     owners.find_unmanaged_in_patterns,
     owners.find_split_owners,
     records.find_long_txt_names,

@@ -16,7 +16,6 @@ from registry_app.queries.desired_set import fetch_desired_facts
 from registry_app.queries.instance import WITH_PROFILES, fetch_instances
 from registry_app.queries.loop import fetch_declared_set
 from registry_app.transfer.plan.claim_key import ClaimKey, build_txt_key, claim_key_of
-from registry_app.transfer.plan.edits import PlanContext
 from registry_app.transfer.plan.items import build_clean_up_items, build_item, build_left_behind_item
 from registry_app.transfer.plan.neighbours import (
     add_neighbour_verdicts,
@@ -24,6 +23,7 @@ from registry_app.transfer.plan.neighbours import (
     leave_out_locked,
     leave_out_shared,
 )
+from registry_app.transfer.plan.plan_context import PlanContext
 from registry_app.transfer.plan.preconditions import Preconditions, add_desired, build_preconditions
 from registry_app.transfer.plan.provider_plan import (
     PlanHead,

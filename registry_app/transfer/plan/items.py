@@ -13,8 +13,10 @@ from registry_app.mirror.owner_registry import OwnerRegistry
 from registry_app.models import Transfer, TransferItem
 from registry_app.transfer.plan.claim_edit import ClaimEdit, UnusableClaim
 from registry_app.transfer.plan.claim_key import ZONE, ClaimKey, claim_key_of, describe_place
-from registry_app.transfer.plan.edits import PlanContext, edit_claims, find_verdict, naming_of
+from registry_app.transfer.plan.claim_writing import naming_of
+from registry_app.transfer.plan.edits import edit_claims, find_verdict
 from registry_app.transfer.plan.neighbours import LEFT_BEHIND
+from registry_app.transfer.plan.plan_context import PlanContext
 from registry_app.transfer.plan.provider_plan import PlannedItem
 from registry_app.transfer.plan.subjects import ClaimFacts, Subject
 from registry_app.transfer.plan.verdicts import (

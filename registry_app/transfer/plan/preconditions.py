@@ -6,6 +6,7 @@ It is part of what is reviewed. If any of it changed since, nothing more is sent
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from providers.registries.claim import TxtProfile
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.mirror.open_stores import describe_stores
 from registry_app.mirror.owner_registry import OwnerRegistry, fetch_owner_registry
@@ -190,7 +191,13 @@ def _describe_registry(registry: OwnerRegistry) -> dict[str, Any]:
         "registry store": registry.store,
         "claim naming": [profile.prefix, profile.suffix, profile.wildcard_replacement],
         "encryption key": identify_secret(profile.encryption_key or b""),
+        **({"TXT copies": _describe_copies(registry.copies)} if registry.copies else {}),
     }
+
+
+def _describe_copies(profile: TxtProfile) -> list[str]:
+    key = identify_secret(profile.encryption_key or b"")
+    return [profile.prefix, profile.suffix, profile.wildcard_replacement, key]
 
 
 def _describe_caches(instances: Iterable[InstanceFacts], provider_id: int) -> dict[str, int]:

@@ -3,7 +3,14 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.registries.claim import Claim, ClaimVerdict, OwnershipState, PairedEndpoint, Pairing
+from providers.registries.claim import (
+    Claim,
+    ClaimVerdict,
+    OwnershipState,
+    PairedEndpoint,
+    Pairing,
+    TxtProfile,
+)
 from providers.registries.join_stores import MAX_STORED_CLAIMS_PER_RECORD_SET, join_stores
 from providers.registries.ownership import explain_ownership
 from providers.registries.pairing import pair
@@ -13,11 +20,12 @@ from tests.reference_server import make_claim, make_record
 
 WWW = EndpointKey("www.example.org", "A", "")
 BLUE = "heritage=external-dns,external-dns/owner=blue-cluster,external-dns/resource=ingress/shop/www"
+_OTHER = TxtProfile(reference="8", prefix="own.")
 GREEN = BLUE.replace("blue", "green")
 
 
 def join(endpoints: list[Endpoint], *claims: StoredClaim) -> Pairing:
-    return join_stores(pair(endpoints, []), [StoreContents("7", "configmap", claims)])
+    return join_stores(pair(endpoints, []), [StoreContents("7", "configmap", claims)], [])
 
 
 def www(pairing: Pairing) -> PairedEndpoint:
@@ -133,9 +141,9 @@ def test_any_stores_are_read_and_their_order_does_not_show(
     stores = [StoreContents(str(n), "configmap", tuple(claims)) for n, claims in enumerate(contents)]
     turned = [StoreContents(each.reference, each.kind, each.claims[::-1]) for each in stores[::-1]]
 
-    pairing = join_stores(pair(zone, []), stores)
+    pairing = join_stores(pair(zone, []), stores, [])
 
-    assert join_stores(pair(zone, []), turned) == pairing
+    assert join_stores(pair(zone, []), turned, []) == pairing
     assert len(pairing.claims) == len(pair(zone, []).claims) + sum(len(each) for each in contents)
     for record in pairing.records:
         read = [pairing.claims[number] for number in record.claims]
@@ -146,8 +154,8 @@ def test_any_stores_are_read_and_their_order_does_not_show(
 def test_without_stores_nothing_is_another(zone: list[Endpoint]) -> None:
     pairing = pair(zone, [])
 
-    assert join_stores(pairing, []) is pairing
-    assert join_stores(pairing, [StoreContents("7", "configmap", ())]) is pairing
+    assert join_stores(pairing, [], []) is pairing
+    assert join_stores(pairing, [StoreContents("7", "configmap", ())], []) is pairing
 
 
 def _check(record: PairedEndpoint, readable: list[Claim], read: list[Claim]) -> None:
@@ -159,3 +167,19 @@ def _check(record: PairedEndpoint, readable: list[Claim], read: list[Claim]) -> 
         assert (record.state, record.owner_id) == (OwnershipState.CONFLICT, "")
     else:
         assert record.state == (OwnershipState.UNKNOWN if read else OwnershipState.UNMANAGED)
+
+
+def test_a_row_decides_over_the_txt_record_that_repeats_it_and_over_no_other() -> None:
+    copy, other = make_claim(owner="green-cluster"), make_claim(owner="green-cluster", profile=_OTHER)
+    stores = [StoreContents("7", "database", (StoredClaim(WWW, BLUE),))]
+    profiles = [TxtProfile(reference="7"), _OTHER]
+
+    copied = join_stores(pair([make_record(), copy], profiles), stores, profiles)
+    beside = join_stores(pair([make_record(), copy, other], profiles), stores, profiles)
+    uncopied = join_stores(pair([make_record(), copy], []), stores, [])
+
+    assert (www(copied).state, www(copied).owner_id) == (OwnershipState.OWNED, "blue-cluster")
+    assert verdicts(copied) == [("txt", ClaimVerdict.OVERRULED), ("database", ClaimVerdict.EFFECTIVE)]
+    assert www(copied).effective_claim == 1
+    assert www(beside).state == OwnershipState.CONFLICT
+    assert www(uncopied).state == OwnershipState.CONFLICT

@@ -3,6 +3,9 @@
 DNSADMIN_TEST_EXAMPLES=100000 tries more, as in test_hostile_bodies.py.
 """
 
+from dataclasses import dataclass
+
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -67,17 +70,46 @@ def _contents(rows: tuple[StoredClaim, ...]) -> tuple[StoreContents, ...]:
     return (StoreContents(_KEPT, "database", rows), StoreContents(_ANOTHERS, "database", _OTHER_ROWS))
 
 
-def _judge(change_set: ChangeSet, profile: TxtProfile) -> tuple[ChangeSet, tuple[StoredClaim, ...]]:
+@dataclass(frozen=True)
+class _Scene:
+    """A zone, and the profiles it is read under."""
+
+    endpoints: list[Endpoint]
+    profiles: list[TxtProfile]
+
+    def pair(self, endpoints: list[Endpoint], rows: tuple[StoredClaim, ...]) -> Pairing:
+        return join_stores(pair(endpoints, self.profiles), _contents(rows), self.profiles)
+
+
+_PLAIN = _Scene(_ENDPOINTS, list(PROFILES))
+
+
+def _with_copies(profile: TxtProfile) -> _Scene:
+    """The zone with copies of two of the rows in this format."""
+    plain = msgspec.structs.replace(profile, encryption_key=None)
+    copies = [
+        make_claim("www.example.org", owner=GREEN, profile=plain),
+        make_claim("mine.example.org", owner=BLUE, profile=plain),
+    ]
+    kept = msgspec.structs.replace(profile, reference=_KEPT)
+    return _Scene([*_ENDPOINTS, *copies], [*PROFILES, kept])
+
+
+def _judge(
+    change_set: ChangeSet, profile: TxtProfile, scene: _Scene = _PLAIN
+) -> tuple[ChangeSet, tuple[StoredClaim, ...]]:
     """What the guard would send, and the rows then."""
     try:
         decoded = decode_change_set_strict(encode_change_set(change_set), max_items=1_000)
     except WireError:
         return ChangeSet(), _ROWS
     changes, _ = read_change_set(decoded, {KEY})
-    read = DecodedRecords(_ENDPOINTS, [])
-    snapshot = build_snapshot(read, PROFILES, NO_REGISTRIES, _contents(_ROWS), body=b"", body_digest="")
-    zone = build_zone(snapshot, _ENDPOINTS)
-    kept = KeptZone(zone, KeptClaims(int(_KEPT), profile), BLUE, frozenset())
+    read = DecodedRecords(scene.endpoints, [])
+    snapshot = build_snapshot(read, scene.profiles, NO_REGISTRIES, _contents(_ROWS), body=b"", body_digest="")
+    zone = build_zone(snapshot, scene.endpoints)
+    kept = KeptZone(
+        zone, KeptClaims(int(_KEPT), msgspec.structs.replace(profile, reference=_KEPT)), BLUE, frozenset()
+    )
     caller = Caller(
         owner_id=BLUE,
         is_managed=lambda _: True,
@@ -115,7 +147,7 @@ def _foreign_texts(pairing: Pairing) -> set[tuple[str, str]]:
     }
 
 
-_BEFORE = join_stores(pair(_ENDPOINTS, PROFILES), _contents(_ROWS))
+_BEFORE = _PLAIN.pair(_ENDPOINTS, _ROWS)
 _SETTLED = {row for row in _ROWS if "green" in row.text and row.is_settled}
 
 
@@ -124,7 +156,7 @@ _SETTLED = {row for row in _ROWS if "green" in row.text and row.is_settled}
 @given(change_sets(), st.sampled_from(PROFILES))
 def test_what_is_not_its_own_stays_byte_for_byte(change_set: ChangeSet, profile: TxtProfile) -> None:
     sent, rows = _judge(change_set, profile)
-    after = join_stores(pair(apply_to(_ENDPOINTS, sent), PROFILES), _contents(rows))
+    after = _PLAIN.pair(apply_to(_ENDPOINTS, sent), rows)
 
     found, before = _others(after), _others(_BEFORE)
     assert {key: found.get(key) for key in before} == before
@@ -136,6 +168,23 @@ def test_what_is_not_its_own_stays_byte_for_byte(change_set: ChangeSet, profile:
     written = [target for each in texts for target in each.targets]
     kept = {target for each in _ENDPOINTS for target in each.targets}
     assert not [each for each in written if parse_labels(each) is not None and each not in kept]
+
+
+@pytest.mark.random
+@settings(max_examples=examples(5_000))
+@given(change_sets(), st.sampled_from(PROFILES))
+def test_nor_does_a_copy_of_anothers_claim_change(change_set: ChangeSet, profile: TxtProfile) -> None:
+    scene = _with_copies(profile)
+    before = scene.pair(scene.endpoints, _ROWS)
+
+    sent, rows = _judge(change_set, profile, scene)
+    after = scene.pair(apply_to(scene.endpoints, sent), rows)
+
+    found, known = _others(after), _others(before)
+    assert {key: found.get(key) for key in known} == known
+    assert _foreign_texts(after) == _foreign_texts(before)
+    assert set(rows) >= _SETTLED
+    assert not [key for key in found.keys() - known.keys() if found[key][2]]
 
 
 def test_what_is_asked_for_in_its_format_passes() -> None:

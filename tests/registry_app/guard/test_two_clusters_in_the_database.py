@@ -4,10 +4,12 @@ import random
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from providers.registries.claim import TxtProfile
+from providers.registries.pairing import pair
 from providers.wire.endpoint import Endpoint
 from registry_app.clock import fetch_now
 from registry_app.models import DatabaseClaim, GuardDecision, GuardEndpoint, GuardStep
@@ -36,12 +38,18 @@ _SHAPES = [(), (), ("A",), ("A",), ("A", "AAAA"), ("CNAME",)]
 
 
 @contextmanager
-def _share(folder: Path) -> Iterator[tuple[Guarded, list[Instance]]]:
+def _share(folder: Path, **values: Any) -> Iterator[tuple[Guarded, list[Instance]]]:
     """A zone with nothing but a record set of nobody's, and two instances with a format each."""
     with ExitStack() as stack:
         zone = [make_record("nobody.example.org")]
         guard = stack.enter_context(
-            kept(folder, zone, prefix=_BLUES.prefix, wildcard_replacement=_BLUES.wildcard_replacement)
+            kept(
+                folder,
+                zone,
+                prefix=_BLUES.prefix,
+                wildcard_replacement=_BLUES.wildcard_replacement,
+                **values,
+            )
         )
         green = GuardEndpoint.objects.create(
             provider=guard.endpoint.provider,
@@ -50,7 +58,7 @@ def _share(folder: Path) -> Iterator[tuple[Guarded, list[Instance]]]:
             first_changes_at=fetch_now(),
             **LIMITS,
         )
-        keep_in_database(green, suffix=_GREENS.suffix, encryption_key=KEY.decode())
+        keep_in_database(green, suffix=_GREENS.suffix, encryption_key=KEY.decode(), **values)
         flags = [
             Settings(guard.url, BLUE, txt_prefix=_BLUES.prefix, wildcard_replacement="any"),
             Settings(f"{guard.guard_url}/green", GREEN, txt_suffix=_GREENS.suffix, encryption_key=KEY),
@@ -76,7 +84,8 @@ def _rows() -> dict[tuple[str, str], str]:
 
 def _of_others(guard: Guarded, owner_id: str) -> dict[tuple[str, str], tuple[Endpoint, str]]:
     rows = _rows()
-    zone = {(each.dns_name, each.record_type): each for each in guard.reference.backend.records()}
+    found = (each for each in guard.reference.backend.records() if each.record_type != "TXT")
+    zone = {(each.dns_name, each.record_type): each for each in found}
     return {key: (each, rows.get(key, "")) for key, each in zone.items() if rows.get(key) != owner_id}
 
 
@@ -88,10 +97,18 @@ def _wish(chance: random.Random) -> list[Endpoint]:
     ]
 
 
+def _copies(guard: Guarded) -> dict[tuple[str, str], str]:
+    """Whose each record set is by the TXT records of the zone alone, read by the two instances' flags."""
+    pairing = pair(guard.reference.backend.records(), [_BLUES, _GREENS])
+    owned = (each for each in pairing.records if each.owner_id)
+    return {(each.key.name, each.key.record_type): each.owner_id for each in owned}
+
+
 @pytest.mark.random
-def test_after_any_rounds_each_sees_whose_everything_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("keeps_txt", [False, True])
+def test_after_any_rounds_each_sees_whose_everything_is(tmp_path: Path, *, keeps_txt: bool) -> None:
     chance = random.Random(SEED)
-    with _share(tmp_path) as (guard, instances):
+    with _share(tmp_path, keeps_txt=keeps_txt) as (guard, instances):
         for _ in range(examples(200)):
             instance = chance.choice(instances)
             before = _of_others(guard, instance.settings.owner_id)
@@ -105,7 +122,7 @@ def test_after_any_rounds_each_sees_whose_everything_is(tmp_path: Path) -> None:
             seen = [_owners_as_seen(each) for each in instances]
             assert seen[0] == seen[1]
             assert {key: owner for key, owner in seen[0].items() if owner} == _rows()
-            assert not [each for each in guard.reference.backend.records() if each.record_type == "TXT"]
+            assert _copies(guard) == (_rows() if keeps_txt else {})
         held = GuardDecision.objects.filter(outcome="held").exclude(rule__in=("delete_all", "empty_set"))
         refused = GuardDecision.objects.filter(outcome="refused")
 

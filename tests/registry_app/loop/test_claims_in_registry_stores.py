@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from providers.stores.aws_sd_registry import write_description
 from providers.wire.endpoint import Endpoint, EndpointKey
-from registry_app.models import Freeze, LoopRun, LoopStep, Provider
+from registry_app.models import Finding, Freeze, LoopRun, LoopStep, Provider, RegistryProfile
 from tests.faults import write_faults
 from tests.reference_server import make_record
 from tests.registry_app.loop.test_killed_workers import tick
@@ -83,6 +83,29 @@ def test_record_sets_come_change_and_go_with_their_rows(kind: str) -> None:
         assert len(parking.world.change_sets()) == 1
         parking.world.sync()
         assert parking.world.owner_of(API) == PARKED
+
+
+def test_the_zone_has_copies_of_the_rows_where_their_profile_keeps_the_txt_records_too() -> None:
+    with open_stored("database", OLD) as parking:
+        RegistryProfile.objects.update(keeps_txt=True)
+
+        def copies() -> set[str]:
+            names = {name for name, kind in parking.world.zone() if kind == "TXT"}
+            return names - {each.dns_name for each in BYSTANDERS}
+
+        made = run(parking.world, [wanted(WWW), wanted(OLD)])
+        after_made = copies()
+        changed = run(parking.world, [wanted(WWW, "192.0.2.8")])
+        gone = run(parking.world, [wanted(API)])
+
+        ends = [(each.status, each.reason) for each in (made, changed, gone)]
+        assert ends == [(STATUS.VERIFIED, "")] * 3
+        assert after_made == {f"a-{WWW}"}
+        assert copies() == {f"a-{API}"}
+        assert parking.owners() == {key(API): [PARKED]}
+        parking.world.sync()
+        assert parking.world.owner_of(API) == PARKED
+        assert not Finding.objects.filter(kind="copy_differs", state="open").exists()
 
 
 @pytest.mark.parametrize("kind", BESIDE)

@@ -66,6 +66,8 @@ _ELSEWHERE = {
     Kind.DUPLICATE_OWNER,
     Kind.FOREIGN_CLAIM,
     Kind.CHANGED_OUTSIDE,
+    Kind.EXPORT_FAILED,
+    Kind.COPY_DIFFERS,
 }
 
 

@@ -29,7 +29,7 @@ BLUE_MAP = f"{BLUE}-storage"
 def judge(api: KubernetesApi, *shown: Endpoint) -> list[tuple[OwnershipState, str]]:
     """Whose the record sets a provider shows are, with what the registry says."""
     contents = StoreContents("1", "configmap", tuple(make_store(api).fetch_claims()))
-    pairing = join_stores(pair(shown, []), [contents])
+    pairing = join_stores(pair(shown, []), [contents], [])
     return [(record.state, record.owner_id) for record in pairing.records]
 
 
