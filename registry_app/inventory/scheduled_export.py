@@ -7,13 +7,16 @@ from pathlib import Path
 
 import structlog
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Q
 
 from providers.stores.registry import ExportableStore
 from providers.stores.registry_catalogue import KINDS_BEHIND_GUARD
 from registry_app.clock import fetch_now
 from registry_app.mirror.open_stores import open_store
-from registry_app.models import Provider, RegistryProfile
+from registry_app.models import Finding, Provider, RegistryProfile
+from registry_app.reconcile.findings.exports import draft_failed_export
+from registry_app.reconcile.store_findings import open_finding, resolve_findings
 
 _logger = structlog.get_logger(__name__)
 _KEPT = 7
@@ -22,14 +25,35 @@ _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
 
 def export_due_registries() -> int:
-    """Write what is due; how many files. Where one cannot be written, its profile says why, and it is tried
-    again by the next call."""
-    if not settings.DNSADMIN_REGISTRY_EXPORT_DIR:
-        return 0
+    """Write what is due; how many files. Where one cannot be written, its profile and a finding say why, and
+    it is tried again by the next call."""
     now = fetch_now()
+    written = _export_due(now) if settings.DNSADMIN_REGISTRY_EXPORT_DIR else 0
+    _store_findings(now)
+    return written
+
+
+def _export_due(now: datetime) -> int:
     is_due = Q(exported_at__isnull=True) | Q(exported_at__lte=now - settings.DNSADMIN_REGISTRY_EXPORT_EVERY)
     due = RegistryProfile.objects.filter(is_due, kind__in=KINDS_BEHIND_GUARD).order_by("pk")
     return sum(_export(profile, Path(settings.DNSADMIN_REGISTRY_EXPORT_DIR), now) for profile in due)
+
+
+def _store_findings(now: datetime) -> None:
+    """A finding for each profile whose last export failed, and none for any other."""
+    profiles = RegistryProfile.objects.filter(kind__in=KINDS_BEHIND_GUARD).exclude(export_error="")
+    failing = profiles if settings.DNSADMIN_REGISTRY_EXPORT_DIR else profiles.none()
+    found = [(profile, profile.providers.first()) for profile in failing]
+    with transaction.atomic():
+        told = set()
+        for profile, provider in found:
+            draft = draft_failed_export(profile)
+            provider_id = provider.pk if provider else None
+            open_finding(provider_id, draft, now)
+            told.add(draft.fingerprint(provider_id or 0))
+        rows = Finding.objects.filter(kind=Finding.Kind.EXPORT_FAILED).exclude(state=Finding.State.RESOLVED)
+        over = [pk for pk, each in rows.values_list("pk", "fingerprint") if bytes(each) not in told]
+        resolve_findings(over, now)
 
 
 def _export(profile: RegistryProfile, folder: Path, now: datetime) -> bool:

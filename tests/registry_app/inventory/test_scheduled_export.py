@@ -13,7 +13,7 @@ from providers.wire.endpoint import EndpointKey
 from registry_app.clock import fetch_now
 from registry_app.database_claims import DatabaseStore, RowChange, change_rows
 from registry_app.inventory.scheduled_export import export_due_registries
-from registry_app.models import GuardEndpoint, Provider, RegistryProfile
+from registry_app.models import Finding, GuardEndpoint, Provider, RegistryProfile
 from registry_app.queries.registry_export import describe_export
 from tests.external_dns.instance import Instance, Outcome
 from tests.external_dns.settings import Settings
@@ -78,6 +78,8 @@ def test_a_folder_that_cannot_be_written_is_named_on_the_page(
     assert export_due_registries() == 0
     profile.refresh_from_db()
     failed = describe_export(profile)
+    finding = Finding.objects.get()
+    assert export_due_registries() == 0
     (tmp_path / "away").mkdir()
     assert export_due_registries() == 1
     profile.refresh_from_db()
@@ -86,6 +88,33 @@ def test_a_folder_that_cannot_be_written_is_named_on_the_page(
     assert failed.startswith("Not exported yet. The claims cannot be written to ")
     assert "Last exported at" in describe_export(profile)
     assert profile.export_error == ""
+    assert (finding.kind, finding.state, finding.provider) == (
+        "export_failed",
+        "open",
+        profile.providers.get(),
+    )
+    assert "They were never exported." in finding.explanation
+    assert "DNSADMIN_REGISTRY_EXPORT_DIR" in finding.explanation
+    assert Finding.objects.get().state == "resolved"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("end", ["no folder", "no profile"])
+def test_a_failed_export_that_is_not_to_be_made_any_more_is_no_finding(
+    tmp_path: Path, settings: ProjectSettings, end: str
+) -> None:
+    profile = _make_profile()
+    settings.DNSADMIN_REGISTRY_EXPORT_DIR = str(tmp_path / "away")
+    export_due_registries()
+    opened = Finding.objects.get().state
+
+    if end == "no folder":
+        settings.DNSADMIN_REGISTRY_EXPORT_DIR = ""
+    else:
+        RegistryProfile.objects.filter(pk=profile.pk).update(deleted_at=fetch_now())
+    export_due_registries()
+
+    assert (opened, Finding.objects.get().state) == ("open", "resolved")
 
 
 @pytest.mark.django_db
