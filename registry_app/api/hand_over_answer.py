@@ -229,3 +229,6 @@ class HandOverItemAnswer(serializers.Serializer[Any]):
     changed_at = serializers.DateTimeField(source="item.changed_at")
     wanted = HandOverEndpointAnswer(many=True)
     live = LiveRecordSetAnswer(many=True)
+    kept = serializers.CharField(
+        help_text="Why the guard keeps it as it is: it is frozen or pinned. Empty if it does not."
+    )

@@ -208,6 +208,7 @@ def _build_item(facts: ItemFacts) -> dict[str, Any]:
         "wave": item.wave,
         "state": item.state,
         "reason": item.reason,
+        "kept": facts.kept,
         "transfer": item.transfer.public_id if item.transfer else None,
         "wanted": [{"record_type": each.record_type, "targets": list(each.targets)} for each in facts.wanted],
         "live": [
@@ -232,10 +233,13 @@ def describe_hand_over(row: HandOver, facts: Sequence[ItemFacts] = ()) -> list[s
     ]
     if row.status_reason:
         lines.append(f"  {row.status_reason}")
-    lines += [
-        f"  {each.item.state:8} {each.item.name} {each.item.reason}".rstrip() for each in facts[:_MOST_LINES]
-    ]
+    lines += [_describe_item(each) for each in facts[:_MOST_LINES]]
     return lines + _rest(len(facts) - _MOST_LINES)
+
+
+def _describe_item(facts: ItemFacts) -> str:
+    item, kept = facts.item, f"Kept by the guard: {facts.kept}" if facts.kept else ""
+    return " ".join(filter(None, (f"  {item.state:8} {item.name}", item.reason, kept)))
 
 
 def describe_next_step(row: HandOver) -> list[str]:

@@ -188,6 +188,7 @@ class TransferItem(models.Model):
         DELETE = "delete", "Deleted"
         UNKNOWN = "unknown", "Unknown"
         NOT_REPLACED = "not_replaced", "Deleted, not replaced"
+        KEPT = "kept", "Kept by the guard"
 
     class Status(models.TextChoices):
         PENDING = "pending", "Pending"

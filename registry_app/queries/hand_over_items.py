@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.models import HandOver, HandOverItem, RecordSet
 from registry_app.queries.desired_set import fetch_desired_facts
+from registry_app.queries.freeze import fetch_stops
 from registry_app.queries.instance import fetch_instances_at
 from registry_app.queries.named_row import read_name
 from registry_app.queries.record_set import build_endpoint_of
@@ -26,11 +27,13 @@ class LiveRecordSet:
 
 @dataclass(frozen=True)
 class ItemFacts:
-    """A name of a hand-over: what the new owner wants there, by its fresh desired sets, and what is live."""
+    """A name of a hand-over: what the new owner wants there, by its fresh desired sets, and what is live.
+    `kept` is why the guard keeps it as it is, from the instances of either owner; empty if it does not."""
 
     item: HandOverItem
     wanted: list[Endpoint] = field(default_factory=list)
     live: list[LiveRecordSet] = field(default_factory=list)
+    kept: str = ""
 
 
 def fetch_wanted(row: HandOver, names: Collection[str]) -> Wanted:
@@ -69,7 +72,16 @@ def fetch_item_facts(row: HandOver, items: Iterable[HandOverItem]) -> list[ItemF
     for each in rows.select_related("owner").order_by("name", "record_type", "set_identifier"):
         owner_id = each.owner.owner_id if each.owner else ""
         live[each.name].append(LiveRecordSet(build_endpoint_of(each), owner_id))
-    return [ItemFacts(item, list(wanted.get(item.name, ())), live.get(item.name, [])) for item in listed]
+    stops = [fetch_stops(row.provider, owner.owner_id) for owner in (row.to_owner, row.from_owner)]
+    return [
+        ItemFacts(
+            item,
+            list(wanted.get(item.name, ())),
+            live.get(item.name, []),
+            next((kept for each in stops if (kept := each.find(item.name))), ""),
+        )
+        for item in listed
+    ]
 
 
 def list_items(

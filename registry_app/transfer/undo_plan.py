@@ -13,6 +13,7 @@ from registry_app.actor import Actor
 from registry_app.models import Grant, Owner, Provider, RecordSet, Transfer, TransferItem, TransferStep
 from registry_app.queries.desired_set import fetch_desired_facts
 from registry_app.queries.instance import fetch_instances
+from registry_app.queries.kept_by_guard import fetch_kept_by_guard
 from registry_app.queries.loop import fetch_declared_set
 from registry_app.queries.sides import find_denied_on_both, find_denied_side
 from registry_app.queries.transfer_items import find_left_to_undo
@@ -239,6 +240,7 @@ def _fetch_former_owners(actor: Actor, original: Transfer, intent: str) -> dict[
             stated_by=actor.name,
             declared=declared.get(owner_id),
             desired=fetch_desired_facts(owner_id, original.provider_id, names),
+            kept=fetch_kept_by_guard(owner_id, original.provider),
         )
         for owner_id in owner_ids
     }

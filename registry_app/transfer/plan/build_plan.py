@@ -14,6 +14,7 @@ from registry_app.models import Owner, Provider, Transfer
 from registry_app.queries.approval_policy import pick_strictest
 from registry_app.queries.desired_set import fetch_desired_facts
 from registry_app.queries.instance import WITH_PROFILES, fetch_instances
+from registry_app.queries.kept_by_guard import fetch_kept_by_guard
 from registry_app.queries.loop import fetch_declared_set
 from registry_app.transfer.plan.claim_key import ClaimKey, build_txt_key, claim_key_of
 from registry_app.transfer.plan.items import build_clean_up_items, build_item, build_left_behind_item
@@ -264,6 +265,7 @@ def _build_instance_verdicts(asked: PlanRequest, target: Owner, loaded: Loaded) 
         stated_by=asked.actor.name or "The requester",
         declared=fetch_declared_set(target, asked.provider),
         desired=fetch_desired_facts(target.owner_id, asked.provider.pk, names),
+        kept=fetch_kept_by_guard(target.owner_id, asked.provider),
     )
 
 

@@ -27,6 +27,7 @@ from registry_app.transfer.transfer_row import compute_lock_key, name_transfer
 _CHUNK = 500
 LEFT_BEHIND = "left_behind"
 _VERDICT = TransferItem.Verdict
+_STAYS = (_VERDICT.NO_OP, _VERDICT.KEPT)
 _WHY = "ExternalDNS creates a record set only if it owns every record set at the name"
 _SHOWN = 3
 
@@ -99,7 +100,7 @@ def _compute_name_verdict(
     if new_owner.declared is not None:
         return _judge_declared(verdict, key, new_owner, at_name)
     foreign = _find_foreign(same_identifier, new_owner.owner_id, new_owner.managed_types)
-    if not foreign or not new_owner.may_delete or verdict.value == _VERDICT.NO_OP:
+    if not foreign or not new_owner.may_delete or verdict.value in _STAYS:
         return verdict
     stays = f"{_describe(foreign)} at the same name"
     does = f"deletes this and creates nothing, because {_WHY}"

@@ -15,6 +15,7 @@ from registry_app.mirror.registries import fetch_txt_profiles
 from registry_app.models import Owner, Provider, Transfer
 from registry_app.queries.desired_set import fetch_desired_facts
 from registry_app.queries.instance import WITH_PROFILES, InstanceFacts, fetch_instances
+from registry_app.queries.kept_by_guard import fetch_kept_by_guard
 from registry_app.queries.loop import find_declared_version
 from registry_app.transfer.plan.provider_plan import PlannedItem
 from registry_app.transfer.plan.refusals import find_target_refusals
@@ -22,6 +23,7 @@ from registry_app.transfer.plan.verdicts import InstanceVerdicts
 from registry_app.transfer.plan.verdicts_by_facts import build_reviewed_record
 
 Preconditions = dict[str, Any]
+_KEPT = "kept by the guard"
 # An undo writes the stored bytes, whatever its owner's settings are now.
 KINDS_THAT_FORMAT = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT, Transfer.Kind.REFORMAT)
 _KINDS_WITH_A_NEW_OWNER = (Transfer.Kind.TRANSFER, Transfer.Kind.ADOPT, Transfer.Kind.UNDO)
@@ -70,7 +72,7 @@ def add_desired(
     preconditions: Preconditions, provider: Provider, target: Owner | None, items: Iterable[PlannedItem]
 ) -> Preconditions:
     """The preconditions, with what the instances of the new owner do to the record sets of these items, by
-    what they posted through the guard. Database read."""
+    what they posted through the guard, and what of them the guard keeps. Database read."""
     if target is None or not preconditions:
         return preconditions
     records = [
@@ -78,8 +80,15 @@ def add_desired(
         for each in items
         if each.record_before and not each.problem
     ]
-    desired = _describe_desired(provider, target, records)
-    return {**preconditions, "desired": desired} if desired else preconditions
+    found = {
+        "desired": _describe_desired(provider, target, records),
+        _KEPT: _describe_kept(provider, target, records),
+    }
+    return {**preconditions, **{name: said for name, said in found.items() if said}}
+
+
+def _describe_kept(provider: Provider, target: Owner, records: Iterable[Endpoint]) -> str:
+    return fetch_kept_by_guard(target.owner_id, provider).describe(each.dns_name for each in records)
 
 
 def _describe_desired(provider: Provider, target: Owner, records: Collection[Endpoint]) -> dict[str, str]:
@@ -108,6 +117,8 @@ def _find_changed_desire(transfer: Transfer, provider: Provider) -> str:
             return (
                 f"What the instance {name} of {transfer.target_owner} wants changed after this was reviewed."
             )
+    if transfer.preconditions.get(_KEPT, "") != _describe_kept(provider, transfer.target_owner, records):
+        return "Which of its names the guard keeps, frozen or pinned, changed after this was reviewed."
     return ""
 
 

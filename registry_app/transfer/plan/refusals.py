@@ -22,7 +22,9 @@ _STALE_AFTER_AT_LEAST = timedelta(minutes=15)
 _SHOWN = 3
 _MOST_NAMED = 5
 _KIND = Transfer.Kind
-_RISKY = (TransferItem.Verdict.DELETE, TransferItem.Verdict.NOT_REPLACED, TransferItem.Verdict.UNKNOWN)
+_VERDICT = TransferItem.Verdict
+# What the guard keeps it keeps only as long as it is pinned.
+_RISKY = (_VERDICT.DELETE, _VERDICT.NOT_REPLACED, _VERDICT.UNKNOWN, _VERDICT.KEPT)
 
 
 def find_provider_refusals(provider: Provider) -> list[Refusal]:

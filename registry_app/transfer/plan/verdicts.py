@@ -15,6 +15,7 @@ from providers.wire.endpoint import Endpoint, EndpointKey
 from registry_app.models import InstancePolicy, Transfer, TransferItem
 from registry_app.queries.desired_set import DesiredFacts
 from registry_app.queries.instance import InstanceFacts, leave_out_loop_settings
+from registry_app.queries.kept_by_guard import NOTHING_KEPT, KeptByGuard
 from registry_app.queries.loop import DeclaredSet
 from registry_app.transfer.plan.verdicts_by_facts import (
     Verdict,
@@ -32,6 +33,7 @@ _RANK: Final = (
     _VERDICT.NOT_REPLACED,
     _VERDICT.UNKNOWN,
     _VERDICT.RETARGET,
+    _VERDICT.KEPT,
     _VERDICT.NO_OP,
 )
 _NEVER_DELETE = (InstancePolicy.UPSERT_ONLY, InstancePolicy.CREATE_ONLY)
@@ -119,12 +121,23 @@ def _choose_worst(verdicts: Sequence[Verdict]) -> Verdict:
     return Verdict(ordered[0].value, " ".join(reasons))
 
 
+class _Around(NamedTuple):
+    """What is known about one record set: its name, why each instance does not act on it, and the verdicts by
+    facts, of the owner's loop and by name of its other instances."""
+
+    name: str
+    why_not: tuple[str, ...]
+    of_loop: Verdict | None = None
+    by_facts: Mapping[str, Verdict] = MappingProxyType({})
+
+
 class InstanceVerdicts:
     """What the instances of the new owner do to record sets at one provider, by what a person stated.
 
     `declared` is what a loop of the owner keeps there, `desired` what its instances posted through the guard,
-    by their name; a stale one is not used. Record sets of which nothing is known but what the same instances
-    act on share one verdict: it is made once for all of them.
+    by their name; a stale one is not used. What is `kept` by the guard stays, whatever they want. Record sets
+    of which nothing is known but what the same instances act on share one verdict: it is made once for all
+    of them.
     """
 
     def __init__(
@@ -137,6 +150,7 @@ class InstanceVerdicts:
         stated_by: str,
         declared: DeclaredSet | None = None,
         desired: Mapping[str, DesiredFacts] = NOTHING_KNOWN,
+        kept: KeptByGuard = NOTHING_KEPT,
     ) -> None:
         self._owner_id = owner_id
         self._instances = leave_out_loop_settings(instances, provider_id)
@@ -145,7 +159,8 @@ class InstanceVerdicts:
         self._stated_by = stated_by
         self._declared = declared
         self._desired = {name: facts for name, facts in desired.items() if not facts.is_stale}
-        self._made: dict[tuple[str, ...], Verdict] = {}
+        self._kept = kept
+        self._made: dict[tuple[tuple[str, ...], str], Verdict] = {}
 
     def judge_record(self, key: EndpointKey, current: Endpoint | None) -> Verdict:
         """The verdict for one record set; `current` is what it is now, None if it does not exist."""
@@ -160,15 +175,16 @@ class InstanceVerdicts:
             for each in beside
             if each.name in self._desired
         }
-        return self._judge_all(beside, self._find_why_not(beside, key), of_loop, by_facts)
+        return self._judge_all(beside, _Around(key.name, self._find_why_not(beside, key), of_loop, by_facts))
 
     def judge(self, key: EndpointKey) -> Verdict:
         """The verdict for one record set of which nobody knows whether it is wanted."""
         beside = self._list_beside()
         why_not = self._find_why_not(beside, key)
-        found = self._made.get(why_not)
+        place = why_not, self._kept.stops.find(key.name) if self._kept.instances else ""
+        found = self._made.get(place)
         if found is None:
-            found = self._made[why_not] = self._judge_all(beside, why_not, None, {})
+            found = self._made[place] = self._judge_all(beside, _Around(key.name, why_not))
         return found
 
     def describe_desired(self, records: Collection[Endpoint]) -> dict[str, str]:
@@ -196,24 +212,28 @@ class InstanceVerdicts:
         types = frozenset(kind for each in acting for kind in each.managed_types or DEFAULT_MANAGED_TYPES)
         return NewOwner(self._owner_id, may_delete, types or DEFAULT_MANAGED_TYPES, self._declared)
 
-    def _judge_all(
-        self,
-        instances: Sequence[InstanceFacts],
-        why_not: Sequence[str],
-        of_loop: Verdict | None,
-        by_facts: Mapping[str, Verdict],
-    ) -> Verdict:
-        acting = [each for each, why in zip(instances, why_not, strict=True) if not why]
-        verdicts = [Verdict(_VERDICT.NO_OP, why) for why in why_not if why]
-        if of_loop is not None:
-            verdicts.append(of_loop)
-        is_shared = of_loop is not None or _are_several(acting)
-        verdicts += [by_facts.get(each.name) or self._judge_one(each, is_shared=is_shared) for each in acting]
+    def _judge_all(self, instances: Sequence[InstanceFacts], around: _Around) -> Verdict:
+        acting = [each for each, why in zip(instances, around.why_not, strict=True) if not why]
+        verdicts = [Verdict(_VERDICT.NO_OP, why) for why in around.why_not if why]
+        if around.of_loop is not None:
+            verdicts.append(around.of_loop)
+        is_shared = around.of_loop is not None or _are_several(acting)
+        for each in acting:
+            verdict = around.by_facts.get(each.name) or self._judge_one(each, is_shared=is_shared)
+            verdicts.append(self._judge_kept(each, around.name, verdict))
         if not verdicts:
             return compute_verdict(self._owner_id, InstancePolicy.UNKNOWN, self._intent, self._stated_by)
         worst = _choose_worst(verdicts)
         late = [_describe_late(each) for each in acting if each.claim_cache_seconds]
         return Verdict(worst.value, " ".join([worst.reason, *late[:_MOST_NAMED]]))
+
+    def _judge_kept(self, instance: InstanceFacts, name: str, verdict: Verdict) -> Verdict:
+        """The verdict, unless the guard keeps the name from the instance."""
+        kept = self._kept.find(instance.name, name)
+        if not kept or verdict.value == _VERDICT.NO_OP:
+            return verdict
+        reason = f"The guard keeps it from the instance {instance.name} of {instance.owner_id}: {kept}"
+        return Verdict(_VERDICT.KEPT, f"{reason} When that is over: {verdict.reason}")
 
     def _judge_one(self, instance: InstanceFacts, *, is_shared: bool) -> Verdict:
         is_bound = instance.policy in _NEVER_DELETE

@@ -1,14 +1,19 @@
 """What an instance posted through the guard decides the verdict of a transfer, not what a person states."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from providers.wire.endpoint import Endpoint
+from registry_app.errors import ConfirmationNeeded
 from registry_app.guard.desired_set import store_desired_set
-from registry_app.models import DesiredSet, GuardEndpoint, Instance, Transfer, TransferItem
+from registry_app.models import DesiredSet, Freeze, GuardEndpoint, Instance, Transfer, TransferItem
 from registry_app.transfer.plan.preview import preview_transfer
+from registry_app.transfer.plan.transfer_request import Selection
 from registry_app.transfer.send.run_transfer import run_transfer
 from tests.factories import make_instance
 from tests.reference_server import make_record, make_zone
@@ -123,3 +128,56 @@ def test_another_desired_set_with_the_same_verdicts_changes_nothing(world: World
 
     transfer.refresh_from_db()
     assert transfer.status == STATUS.VERIFIED
+
+
+def _pin(**values: Any) -> Freeze:
+    now = timezone.now()
+    return Freeze.objects.create(
+        **{"kind": "pin", "names": [MINE], "reason": "Stop.", "starts_at": now, "created_by": "al", **values}
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "wanted", "verdict"),
+    [
+        ("enforce", [], VERDICT.KEPT),
+        ("enforce", [_another()], VERDICT.KEPT),
+        ("enforce", [CURRENT], VERDICT.NO_OP),
+        ("observe", [], VERDICT.DELETE),
+    ],
+)
+def test_what_is_pinned_is_kept_by_a_guard_that_enforces(
+    world: World, mode: str, wanted: list[Endpoint], verdict: str
+) -> None:
+    endpoint = _guard(world)
+    GuardEndpoint.objects.update(mode=mode)
+    _want(endpoint, *wanted)
+    _pin()
+
+    found, reason = _preview()
+
+    assert found == verdict
+    if verdict == VERDICT.KEPT:
+        assert f"The guard keeps it from the instance green of green-cluster: {MINE} is pinned" in reason
+        assert "When that is over: The instance green of green-cluster" in reason
+
+
+def test_what_is_kept_only_while_it_is_pinned_is_confirmed_by_typing_and_ends_unsent_without_the_pin(
+    world: World,
+) -> None:
+    _guard(world)
+    GuardEndpoint.objects.update(mode="enforce")
+    pin = _pin()
+    asked = ask(selection=Selection(owner_id="blue-cluster", names=(MINE,)), target_intent=INTENT.OTHER)
+
+    with pytest.raises(ConfirmationNeeded):
+        request(make_alice(), asked)
+    transfer = request(make_alice(), replace(asked, confirmation="transfer 1 record set to green-cluster"))
+    pin.delete()
+    run_transfer(transfer.pk)
+
+    transfer.refresh_from_db()
+    assert transfer.items.get().verdict == VERDICT.KEPT
+    assert transfer.status == STATUS.STALE
+    assert "frozen or pinned, changed after this was reviewed" in transfer.status_reason
+    assert world.change_sets() == []

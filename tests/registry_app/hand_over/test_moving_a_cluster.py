@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from django.urls import reverse
 
 from registry_app.clock import fetch_now
 from registry_app.errors import NotAllowed, RefusedBySafety
@@ -16,6 +17,7 @@ from registry_app.hand_over.decide_hand_over import (
 from registry_app.hand_over.request_hand_over import request_hand_over
 from registry_app.hand_over.waves import Waves
 from registry_app.models import (
+    Freeze,
     GuardEndpoint,
     GuardRule,
     HandOver,
@@ -25,10 +27,13 @@ from registry_app.models import (
     RecordSet,
     Transfer,
 )
+from registry_app.queries.hand_over_items import fetch_item_facts
 from registry_app.transfer.decisions import cancel_transfer
 from tests.external_dns.instance import Outcome
+from tests.factories import make_administrator
 from tests.providers.planning.planned import wanted
 from tests.reference_server import make_record, make_zone
+from tests.registry_app.admin.world import sign_in
 from tests.registry_app.hand_over.world import BLUE, GREEN, Clusters, open_clusters, states
 from tests.registry_app.transfer.world import make_alice, make_bob
 
@@ -189,3 +194,26 @@ def test_a_new_owner_that_never_replaces_anything_is_refused(tmp_path: Path, pol
 
         with pytest.raises(RefusedBySafety, match="could not replace"):
             request_hand_over(make_alice(), clusters.build_request())
+
+
+def test_a_pinned_name_waits_for_the_end_of_the_pin_and_everybody_is_told(tmp_path: Path) -> None:
+    with open_clusters(tmp_path, ZONE) as clusters:
+        pin = Freeze.objects.create(
+            kind="pin", names=[NAMES[0]], reason="Stop.", starts_at=fetch_now(), created_by="alice"
+        )
+        row = clusters.begin()
+        clusters.green.desired = [wanted(name, targets=["203.0.113.1"]) for name in NAMES[:2]]
+        clusters.green.run_once()
+        clusters.work(row)
+        pinned = states(row)
+        facts = {each.item.name: each for each in fetch_item_facts(row, row.items.order_by("name")[:2])}
+        page = sign_in(make_administrator()).get(reverse("admin:registry_app_handover_change", args=[row.pk]))
+        pin.delete()
+        clusters.work(row)
+
+        assert (pinned[NAMES[0]], pinned[NAMES[1]]) == (STATE.BLOCKED, STATE.MOVED)
+        assert facts[NAMES[0]].item.reason.startswith("A: The guard keeps it from the instance")
+        assert f"{NAMES[0]} is pinned (Stop.)" in facts[NAMES[0]].kept
+        assert facts[NAMES[1]].kept == ""
+        assert "Kept by the guard:" in page.content.decode()
+        assert states(row)[NAMES[0]] == STATE.MOVED

@@ -7,7 +7,7 @@ from registry_app.transfer.plan.verdicts import compute_verdict
 
 pytestmark = pytest.mark.one_database
 
-NO_OP, RETARGET, DELETE, UNKNOWN, _NOT_REPLACED = TransferItem.Verdict.values
+NO_OP, RETARGET, DELETE, UNKNOWN, _NOT_REPLACED, _KEPT = TransferItem.Verdict.values
 
 
 @pytest.mark.parametrize(
