@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 
 from registry_app.admin.fields import NAME_OF, build_search_address, build_suggestions, is_id, suggest
 from registry_app.queries.actor import actor_of
+from registry_app.queries.awaiting_consent import select_awaiting_consent
 from registry_app.queries.readable import readable
 from registry_app.queries.search import explain_unsearchable
 
@@ -178,6 +179,18 @@ class RowFilter(ListFilter):
         # Read first: which index helps depends on which row it is.
         named = list(self.known.filter(**{self.label_column: name}).values_list("pk", flat=True))
         return queryset.filter(**{f"{self.column}__in": named})
+
+
+class ConsentFilter(ChoiceFilter):
+    """Those that wait for a consent that whoever looks may give."""
+
+    title = "waiting for"
+    parameter_name = "waits_for_my_consent"
+    column = ""
+    choices_shown = (("true", "My consent"),)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return select_awaiting_consent(actor_of(request), queryset) if self.typed == "true" else queryset
 
 
 def build_text_filter(

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from registry_app.admin.filters import build_choice_filter, build_row_filter
+from registry_app.admin.filters import ConsentFilter, build_choice_filter, build_row_filter
 from registry_app.admin.forms import read_posted, refuse
 from registry_app.admin.hand_over_form import answer_hand_over_request
 from registry_app.admin.list_page import (
@@ -70,6 +70,7 @@ class HandOverPageAdmin(OwnerList[HandOver]):
         build_row_filter("provider", "provider", Provider),
         build_row_filter("from owner", "from_owner", Owner),
         build_row_filter("to owner", "to_owner", Owner),
+        ConsentFilter,
     )
     page_template = "dnsadmin/hand_over.html"
     pages = {"request": "request/", "act": "<int:pk>/<str:action>/act/"}

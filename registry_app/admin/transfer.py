@@ -16,6 +16,7 @@ from django.utils.html import format_html
 
 from registry_app.admin.fields import ThemedForm
 from registry_app.admin.filters import (
+    ConsentFilter,
     build_choice_filter,
     build_row_filter,
     build_search_filter,
@@ -108,6 +109,7 @@ class TransferPageAdmin(OwnerList[Transfer]):
         build_row_filter("provider", "provider", Provider),
         build_row_filter("to owner", "target_owner", Owner),
         build_text_filter("requested together", "group", _build_group_query),
+        ConsentFilter,
     )
     more_columns = ("reason_shown", "ticket_shown")
     page_template = "dnsadmin/transfer.html"

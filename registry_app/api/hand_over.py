@@ -46,6 +46,7 @@ from registry_app.hand_over.decide_hand_over import (
 )
 from registry_app.hand_over.request_hand_over import preview_hand_over, request_hand_over
 from registry_app.models import HandOver, HandOverItem
+from registry_app.queries.awaiting_consent import select_awaiting_consent
 from registry_app.queries.hand_over import count_items
 from registry_app.queries.hand_over_items import fetch_item_facts, list_items
 from registry_app.queries.keyset import BY_NAME
@@ -60,6 +61,9 @@ class HandOverParameters(StrictSerializer):
     from_owner = OwnerFilterField(required=False, help_text="Owner id.")
     to_owner = OwnerFilterField(required=False, help_text="Owner id.")
     updated_since = serializers.DateTimeField(required=False, source="updated_at__gte")
+    waits_for_my_consent = serializers.BooleanField(
+        required=False, help_text="`true`: only those that wait for a consent that you may give."
+    )
 
 
 class HandOverItemParameters(StrictSerializer):
@@ -91,6 +95,12 @@ class HandOverViews(NounViewSet):
         "resume": "apply",
         "next_wave": "apply",
     }
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        filters = self.read_filters()
+        is_mine = filters.pop("waits_for_my_consent", False)
+        rows = queryset.filter(**filters)
+        return select_awaiting_consent(self.actor, rows) if is_mine else rows
 
     def get_object(self) -> Any:
         return find_row(self.get_queryset(), **identify_transfer(self.kwargs["public_id"]))

@@ -47,6 +47,7 @@ from registry_app.api.transfer_request import (
 )
 from registry_app.api.view_set import NounViewSet, describe, find_row, post_action
 from registry_app.models import RegistryProfile, Transfer, TransferItem, TransferStep
+from registry_app.queries.awaiting_consent import select_awaiting_consent
 from registry_app.queries.keyset import Keyset
 from registry_app.queries.readable import readable
 from registry_app.queries.search import search_transfers
@@ -77,6 +78,9 @@ class TransferParameters(StrictSerializer):
     group = serializers.UUIDField(required=False, help_text="All transfers of one request.")
     updated_since = serializers.DateTimeField(required=False, source="updated_at__gte")
     q = SearchField("reason, ticket, owner ids or who requested it, or a whole name, a number or an id")
+    waits_for_my_consent = serializers.BooleanField(
+        required=False, help_text="`true`: only those that wait for a consent that you may give."
+    )
 
 
 class TransferItemParameters(StrictSerializer):
@@ -112,8 +116,10 @@ class TransferViews(NounViewSet):
     def filter_queryset(self, queryset: Any) -> Any:
         filters = self.read_filters()
         named, text = filters.pop("transfer", None), filters.pop("q", "")
+        is_mine = filters.pop("waits_for_my_consent", False)
         rows = queryset.filter(**filters)
         rows = search_transfers(rows, text) if text else rows
+        rows = select_awaiting_consent(self.actor, rows) if is_mine else rows
         return rows if named is None else rows.filter(build_number_query(named))
 
     def get_object(self) -> Any:

@@ -92,3 +92,19 @@ def test_a_preview_says_that_two_people_must_consent() -> None:
         page = _sign_in("alice").post(address("transfer_request"), form)
 
     assert "Somebody for the giver and somebody else for the taker must consent." in read_text(page)
+
+
+def test_the_lists_are_filtered_by_whose_consent_they_wait_for(tmp_path: Path) -> None:
+    with open_clusters(tmp_path, make_zone(BLUE, 2), approval_policy=BOTH) as clusters:
+        make_blue("bob")
+        row = request_hand_over(make_alice(), clusters.build_request())
+        transfer = request(make_alice(), ask())
+        pages = {"handover": f"#{row.pk}<", "transfer": f"#{transfer.pk}<"}
+
+        def is_listed(username: str) -> list[bool]:
+            client = _sign_in(username)
+            asked = {"waits_for_my_consent": "true"}
+            answers = {page: client.get(address(f"{page}_changelist"), asked) for page in pages}
+            return [number in answers[page].content.decode() for page, number in pages.items()]
+
+        assert (is_listed("bob"), is_listed("alice")) == ([True, True], [False, False])

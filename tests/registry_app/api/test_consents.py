@@ -96,3 +96,33 @@ def test_a_transfer_under_another_policy_has_no_consents() -> None:
     assert (one_sided.status_code, read(one_sided)["fields"]) == (422, {"side": ["Leave it empty."]})
     assert partial.status_code == 403
     assert (approved["consents"], approved["consents_missing"]) == ([], [])
+
+
+def test_lists_are_filtered_by_whose_consent_they_wait_for(tmp_path: Path) -> None:
+    with open_clusters(tmp_path, make_zone(BLUE, 2), approval_policy=BOTH) as clusters:
+        make_blue("bob")
+        make_green("charlie")
+        hand_over = request_hand_over(make_alice(), clusters.build_request())
+        transfer = request(make_alice(), ask())
+        places = {
+            f"{API}/transfers/": (transfer.public_id, transfer.plan_fingerprint),
+            f"{API}/hand-overs/": (hand_over.public_id, hand_over.fingerprint),
+        }
+
+        def count(username: str, **bounds: Any) -> list[int]:
+            client = _client(username, **bounds)
+            answers = [client.get(place, {"waits_for_my_consent": "true"}) for place in places]
+            return [len(read(each)["items"]) for each in answers]
+
+        before = [count(name) for name in ("alice", "bob", "charlie")]
+        narrowed = count("bob", owner_ids=["green-cluster"])
+        for place, (row_id, fingerprint) in places.items():
+            answer = _client("bob").post(f"{place}{row_id}/approve/", {"fingerprint": fingerprint})
+            assert answer.status_code == 200
+        after = [count(name) for name in ("bob", "charlie")]
+        everything = read(_client("bob").get(f"{API}/transfers/", {"waits_for_my_consent": "false"}))
+
+    assert before == [[0, 0], [1, 1], [1, 1]]
+    assert narrowed == [0, 0]
+    assert after == [[0, 0], [1, 1]]
+    assert len(everything["items"]) == 1
