@@ -1,8 +1,10 @@
 """What becomes of a change set when something fails: the table "When something fails" of docs/guard.md."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
 
 import pytest
 import time_machine
@@ -10,7 +12,7 @@ import time_machine
 from providers.wire.change_set import ChangeSet
 from providers.wire.json_codec import encode_change_set
 from registry_app.clock import fetch_now
-from registry_app.models import GuardEndpoint, GuardStep
+from registry_app.models import GuardEndpoint, GuardStep, Provider
 from registry_app.reconcile.lease import release_lease, take_lease
 from tests.external_dns.instance import Instance, Outcome
 from tests.external_dns.settings import Settings
@@ -18,6 +20,7 @@ from tests.faults import framing_faults, read_faults, write_faults
 from tests.faults.fault import Fault
 from tests.reference_server import make_claim, make_record, make_zone
 from tests.registry_app.guard.serving import Guarded, guarded, serve_guard
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
 ENFORCE = GuardEndpoint.Mode.ENFORCE
@@ -153,3 +156,54 @@ def test_a_guard_whose_clock_is_off_sends_nothing(tmp_path: Path) -> None:
         assert (off.status_code, right.status_code) == (503, 204)
         assert "clock" in off.text
     assert GuardStep.objects.count() == 1
+
+
+def test_an_instance_ends_while_the_guard_is_down_and_goes_on_when_it_is_back(tmp_path: Path) -> None:
+    desired = [each for each in ZONE if each.record_type != "TXT"]
+    with guarded(tmp_path, ZONE, mode=ENFORCE) as guard, ExitStack() as stack:
+        other = stack.enter_context(serve_guard(tmp_path / "other.json"))
+        with Instance(Settings(f"{other}/blue", "blue-cluster"), desired) as instance:
+            before, zone = instance.run_once().outcome, guard.reference.zone_bytes()
+            stack.close()
+            down = instance.run_once().outcome
+        with Instance(Settings(guard.url, "blue-cluster"), desired) as restarted:
+            back = restarted.run_once().outcome
+
+        assert guard.reference.zone_bytes() == zone
+    assert (before, down, back) == (Outcome.QUIET, Outcome.DEAD, Outcome.QUIET)
+
+
+def test_a_provider_that_takes_longer_than_the_deadline_is_waited_for_by_the_next_request(
+    tmp_path: Path,
+) -> None:
+    go_on = Event()
+
+    def wait() -> None:
+        go_on.wait(30)
+
+    with guarded(tmp_path, ZONE, mode=ENFORCE, deadline_seconds=1) as guard:
+        guard.reference.faults.plan("POST /records", write_faults.meanwhile(wait))
+        late = guard.apply(create=NEW)
+        meanwhile = guard.apply(create=NEW)
+        GuardEndpoint.objects.update(deadline_seconds=20)
+        go_on.set()
+        wait_until(lambda: _has_new(guard), "the late change")
+        again = guard.apply(create=NEW)
+
+        assert (late.status_code, meanwhile.status_code, again.status_code) == (503, 503, 204)
+        assert _has_new(guard)
+        assert len(guard.reference.history.requests("POST /records")) == 1
+
+
+def test_nothing_is_sent_for_an_instance_before_a_restored_database_was_accepted(tmp_path: Path) -> None:
+    with guarded(tmp_path, ZONE, mode=ENFORCE) as guard:
+        Provider.objects.update(restored_at=fetch_now())
+        refused = guard.apply(create=NEW)
+        read = guard.get("/records").status_code
+        sent = list(guard.reference.history.requests("POST /records"))
+        Provider.objects.update(restored_at=None)
+        accepted = guard.apply(create=NEW)
+
+        assert (refused.status_code, read, sent) == (503, 200, [])
+        assert "The database was restored" in refused.text
+        assert (accepted.status_code, _has_new(guard)) == (204, True)
