@@ -22,7 +22,7 @@ from registry_app.database_claims import RowChange
 from registry_app.guard.asked import AskedChange, is_unchanged, with_targets
 from registry_app.guard.judge import Judge
 from registry_app.guard.kept_claims import KeptClaims
-from registry_app.guard.shown_claims import ClaimShower, strip_claims
+from registry_app.guard.shown_claims import show_claims, strip_claims
 from registry_app.guard.unit import Judged, Refusal, UnitKey
 from registry_app.guard.zone import Edits, Zone, find_touched, is_owned_by, list_claims
 from registry_app.models import GuardRule
@@ -43,7 +43,7 @@ class Split:
 
 class KeptZone:
     """`zone` is what the provider and the registries have; `shown` what the instance of `owner_id` reads of
-    it. `legacy`: see ClaimShower."""
+    it. `legacy`: see `show_claims`."""
 
     def __init__(self, zone: Zone, kept: KeptClaims, owner_id: str, legacy: Collection[EndpointKey]) -> None:
         self._zone = zone
@@ -52,7 +52,7 @@ class KeptZone:
         self._legacy = legacy
         snapshot = zone.snapshot
         stripped = strip_claims(zone.endpoints, snapshot)
-        claims = ClaimShower(kept.format, owner_id, legacy).show(snapshot)
+        claims = show_claims(snapshot, kept.format, owner_id, legacy)
         endpoints = (*(each for each in stripped if each is not None), *claims)
         self.shown = Zone(endpoints, (kept.format,), zone.records, snapshot, zone.unreadable)
 
@@ -207,7 +207,9 @@ class KeptZone:
         return {
             EndpointKey(name, _TXT, key.set_identifier)
             for key, row in self._rows.items()
-            if row.is_settled and is_owned_by(record := self._zone.records.get(key), self._owner_id)
+            if row.is_settled
+            and (record := self._zone.records.get(key)) is not None
+            and is_owned_by(record, self._owner_id)
             for name in list_copy_names(record.endpoint, self._kept.format)
         }
 

@@ -9,8 +9,6 @@ changes only what has its own claim.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -37,109 +35,182 @@ _TXT = "TXT"
 # A claim without a type is for any but these.
 _NO_LEGACY = frozenset({"AAAA"})
 _ANY_TYPE = "A"
+_ENCODER = msgspec.json.Encoder()
 
 
-@dataclass
-class _Place:
-    """A TXT record set to show: one of its claims, the targets of all, and the owners they name."""
+class Statement(NamedTuple):
+    """Whose one record set is, or would be: what is shown of it. `endpoint` is the record set, or what an
+    orphan is for; `has_legacy`: its owner has a claim without the type for it."""
 
+    key: EndpointKey
     endpoint: Endpoint
-    owners: set[str] = field(default_factory=set)
-    targets: dict[str, str] = field(default_factory=dict)
+    claim: Claim
+    has_legacy: bool
+    is_orphan: bool
+
+
+Statements = Mapping[str, Sequence[Statement]]
+
+
+def list_statements(snapshot: Snapshot) -> dict[str, list[Statement]]:
+    """What is to be shown of a snapshot, by name, in a fixed order."""
+    found: dict[str, list[Statement]] = defaultdict(list)
+    for record in snapshot.records:
+        if record.state is OwnershipState.OWNED and record.effective_claim is not None:
+            found[record.key.name].append(_state(record, snapshot))
+    for claim in _list_orphans(snapshot):
+        name, identifier = claim.record_name, claim.set_identifier
+        endpoint = Endpoint(name, (), claim.record_type or _ANY_TYPE, identifier)
+        key = EndpointKey(name, claim.record_type, identifier)
+        found[name].append(Statement(key, endpoint, claim, has_legacy=False, is_orphan=True))
+    return dict(found)
+
+
+def _state(record: PairedEndpoint, snapshot: Snapshot) -> Statement:
+    claim = snapshot.claims[record.effective_claim or 0]
+    endpoint = record.endpoint
+    if endpoint.record_type != record.key.record_type:
+        endpoint = msgspec.structs.replace(endpoint, record_type=record.key.record_type)
+    has_legacy = any(
+        snapshot.claims[each].format is ClaimFormat.LEGACY
+        and snapshot.claims[each].owner_id == claim.owner_id
+        for each in record.claims
+    )
+    return Statement(record.key, endpoint, claim, has_legacy, is_orphan=False)
+
+
+class _Written(NamedTuple):
+    """One claim as it is written, and where. `order` is that among several with one TXT name."""
+
+    place: EndpointKey
+    order: tuple[bool, str, int]
+    endpoint: Endpoint
+    owner_id: str
+    labels: str
 
 
 class _ClaimKey(NamedTuple):
     """All that a claim is written from in one format."""
 
-    name: str
-    record_type: str
+    endpoint_type: str
     set_identifier: str
+    spelling: str
     properties: tuple[ProviderSpecificProperty, ...]
     labels: str
     is_legacy: bool
 
 
-Written = Mapping[_ClaimKey, tuple[EndpointKey, Endpoint] | None]
-
-
 class ClaimShower:
-    """Writes claims in the format of an instance of `owner_id`.
+    """Writes claims in the format of an instance of `owner_id`, and writes again what changed alone.
 
-    `legacy` are record sets of its own for which it looks for a claim without the type as well. `known` are
-    claims that were written in this format before, and stay as they are; `written` are those of now.
+    `legacy` are record sets of its own for which it looks for a claim without the type as well. Without an
+    owner id it is for all who look for none.
     """
 
-    def __init__(
-        self,
-        profile: TxtProfile,
-        owner_id: str,
-        legacy: Collection[EndpointKey],
-        known: Written = MappingProxyType({}),
-    ) -> None:
+    def __init__(self, profile: TxtProfile, owner_id: str) -> None:
         self._profile = profile
         self._owner_id = owner_id
+        self._legacy: Collection[EndpointKey] = frozenset()
+        self._known: dict[str, dict[_ClaimKey, tuple[EndpointKey, Endpoint] | None]] = {}
+        self._at_name: dict[str, list[_Written]] = {}
+        self._at_place: dict[EndpointKey, dict[str, list[_Written]]] = {}
+        self._shown: dict[EndpointKey, Endpoint] = {}
+        self._encoded: dict[EndpointKey, bytes] = {}
+        self._order: list[EndpointKey] = []
+
+    def list_names(self) -> set[str]:
+        """The names of which something is shown, or was to be."""
+        return set(self._known)
+
+    def update(
+        self, names: Iterable[str], statements: Statements, legacy: Collection[EndpointKey] = frozenset()
+    ) -> None:
+        """Show at these names what is stated there now, and nothing else."""
+        turned = {key.name for key in set(legacy) ^ set(self._legacy)}
         self._legacy = legacy
-        self._known = known
-        self._places: dict[EndpointKey, _Place] = {}
-        self.written: dict[_ClaimKey, tuple[EndpointKey, Endpoint] | None] = {}
+        changed: dict[EndpointKey, None] = {}
+        for name in {*names, *turned}:
+            for written in self._at_name.pop(name, ()):
+                self._at_place[written.place].pop(name, None)
+                changed[written.place] = None
+            found = self._write_all(name, statements.get(name, ()))
+            if found:
+                self._at_name[name] = found
+            for written in found:
+                self._at_place.setdefault(written.place, {}).setdefault(name, []).append(written)
+                changed[written.place] = None
+        shown_before = {place for place in changed if place in self._shown}
+        for place in changed:
+            self._show(place)
+        if shown_before != {place for place in changed if place in self._shown}:
+            self._order = sorted(self._shown)
 
-    def show(self, snapshot: Snapshot) -> list[Endpoint]:
+    def list_shown(self) -> list[Endpoint]:
         """One TXT record set for each claim of everybody, in a fixed order."""
-        for record in snapshot.records:
-            if record.state is OwnershipState.OWNED and record.effective_claim is not None:
-                self._add_record(record, snapshot.claims[record.effective_claim], snapshot)
-        for claim in _list_orphans(snapshot):
-            name, identifier = claim.record_name, claim.set_identifier
-            record_type = claim.record_type or _ANY_TYPE
-            self._add(Endpoint(name, (), record_type, identifier), claim, is_legacy=not claim.record_type)
-        shown = (self._places[key] for key in sorted(self._places))
-        return [
-            each.endpoint
-            if len(each.targets) == 1
-            else msgspec.structs.replace(each.endpoint, targets=tuple(each.targets.values()))
-            for each in shown
-            if len(each.owners) == 1
-        ]
+        return [self._shown[place] for place in self._order]
 
-    def _add_record(self, record: PairedEndpoint, claim: Claim, snapshot: Snapshot) -> None:
-        endpoint = record.endpoint
-        if endpoint.record_type != record.key.record_type:
-            endpoint = msgspec.structs.replace(endpoint, record_type=record.key.record_type)
-        looks_for_legacy = claim.owner_id == self._owner_id and (
-            record.key in self._legacy
-            or any(
-                snapshot.claims[each].format is ClaimFormat.LEGACY
-                and snapshot.claims[each].owner_id == self._owner_id
-                for each in record.claims
-            )
-        )
-        if not looks_for_legacy:
-            self._add(endpoint, claim)
+    def list_encoded(self) -> list[bytes]:
+        """The same as it is sent."""
+        return [self._encoded[place] for place in self._order]
+
+    def _show(self, place: EndpointKey) -> None:
+        written = [each for some in self._at_place[place].values() for each in some]
+        if len(written) > 1:
+            written.sort(key=lambda each: each.order)
+        if not written:
+            del self._at_place[place]
+        if len({each.owner_id for each in written}) != 1:
+            self._shown.pop(place, None)
+            self._encoded.pop(place, None)
+            return
+        # Encrypted, the same text has other letters each time.
+        targets = {each.labels: each.endpoint.targets[0] for each in reversed(written)}
+        endpoint = written[0].endpoint
+        if len(targets) > 1:
+            ordered = dict.fromkeys(each.labels for each in written)
+            endpoint = msgspec.structs.replace(endpoint, targets=tuple(targets[each] for each in ordered))
+        self._shown[place] = endpoint
+        self._encoded[place] = _ENCODER.encode(endpoint)
+
+    def _write_all(self, name: str, statements: Sequence[Statement]) -> list[_Written]:
+        known, self._known[name] = self._known.get(name, {}), {}
+        found: list[_Written] = []
+        for number, statement in enumerate(statements):
+            claim = statement.claim
+            labels = repr(sorted(claim.labels.items()))
+            for endpoint, is_legacy in self._list_forms(statement):
+                key = _ClaimKey(
+                    endpoint.record_type,
+                    endpoint.set_identifier,
+                    endpoint.dns_name,
+                    endpoint.provider_specific,
+                    labels,
+                    is_legacy,
+                )
+                written = known[key] if key in known else self._write(endpoint, claim, is_legacy=is_legacy)
+                self._known[name][key] = written
+                if written is not None:
+                    order = (statement.is_orphan, name, number)
+                    found.append(_Written(written[0], order, written[1], claim.owner_id, labels))
+        if not self._known[name]:
+            del self._known[name]
+        return found
+
+    def _list_forms(self, statement: Statement) -> Iterator[tuple[Endpoint, bool]]:
+        """What a claim is written for, and whether without the type."""
+        endpoint = statement.endpoint
+        if statement.is_orphan:
+            yield endpoint, not statement.claim.record_type
+            return
+        is_own = statement.claim.owner_id == self._owner_id
+        if not is_own or not (statement.has_legacy or statement.key in self._legacy):
+            yield endpoint, False
             return
         # The versions that write it give an alias the type CNAME.
         typed = "CNAME" if is_alias(endpoint) else endpoint.record_type
-        self._add(msgspec.structs.replace(endpoint, record_type=typed), claim)
+        yield msgspec.structs.replace(endpoint, record_type=typed), False
         if endpoint.record_type not in _NO_LEGACY:
-            self._add(endpoint, claim, is_legacy=True)
-
-    def _add(self, record: Endpoint, claim: Claim, *, is_legacy: bool = False) -> None:
-        labels = repr(sorted(claim.labels.items()))
-        key = _ClaimKey(
-            record.dns_name,
-            record.record_type,
-            record.set_identifier,
-            record.provider_specific,
-            labels,
-            is_legacy,
-        )
-        found = self._known[key] if key in self._known else self._write(record, claim, is_legacy=is_legacy)
-        self.written[key] = found
-        if found is None:
-            return
-        place = self._places.setdefault(found[0], _Place(found[1]))
-        place.owners.add(claim.owner_id)
-        # Encrypted, the same text has other letters each time.
-        place.targets.setdefault(labels, found[1].targets[0])
+            yield endpoint, True
 
     def _write(
         self, record: Endpoint, claim: Claim, *, is_legacy: bool
@@ -154,6 +225,16 @@ class ClaimShower:
             return endpoint_key(shown), shown
         except (RegistryError, WireError):
             return None
+
+
+def show_claims(
+    snapshot: Snapshot, profile: TxtProfile, owner_id: str, legacy: Collection[EndpointKey]
+) -> list[Endpoint]:
+    """The claims of everybody in a snapshot as an instance of `owner_id` reads them. `legacy`: see
+    ClaimShower."""
+    shower, statements = ClaimShower(profile, owner_id), list_statements(snapshot)
+    shower.update(statements, statements, legacy)
+    return shower.list_shown()
 
 
 def strip_claims(endpoints: Sequence[Endpoint], snapshot: Snapshot) -> Iterator[Endpoint | None]:

@@ -1,28 +1,27 @@
-"""What instances read whose claims are kept in the database: built once from a reading, for all who ask."""
+"""What instances read whose claims are kept in the database: built once from a reading, for all who ask, and
+after a change brought up to date by what changed."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from threading import Lock
 
 import msgspec
 
-from providers.registries.claim import ClaimFormat, TxtProfile
-from providers.registries.stored_claim import StoreContents
+from providers.registries.claim import TxtProfile
 from providers.wire.elements import join_elements
 from providers.wire.endpoint import EndpointKey
 from providers.wire.errors import WireError
-from providers.wire.json_codec import decode_records
 from registry_app.database_claims import DatabaseStore, fetch_legacy_writers, fetch_versions
 from registry_app.guard.deadline import Deadline, Unavailable
 from registry_app.guard.kept_claims import KeptClaims
 from registry_app.guard.records import RecordsReading
-from registry_app.guard.shown_claims import ClaimShower, Written, strip_claims
-from registry_app.guard.view import cut_all
+from registry_app.guard.shown_claims import ClaimShower
+from registry_app.guard.zone_truth import Sources, Store, ZoneTruth, build_truth, update_truth
 from registry_app.mirror.registries import Registries, build_registries, build_txt_profiles, fetch_profiles_at
-from registry_app.mirror.snapshot import Snapshot, build_snapshot
 from registry_app.models import GuardEndpoint, Provider
 
-_ENCODER = msgspec.json.Encoder()
+# Who reads less often reads more of it again.
+_MOST_CHANGES = 50
 
 
 @dataclass(frozen=True)
@@ -37,24 +36,32 @@ class _Basis:
 
 
 @dataclass(frozen=True)
-class _Truth:
-    """A reading without its claims, element by element, and whose everything is. `legacy_owners` have claims
-    of the legacy format in it."""
+class _Known:
+    """Whose everything is in a reading. `number` is another one after each change, and `changes` has the
+    names of the last changes, by the numbers they led to; earlier ones are not known any more."""
 
     basis: _Basis
-    snapshot: Snapshot
-    elements: tuple[msgspec.Raw, ...]
-    legacy_owners: frozenset[str]
+    truth: ZoneTruth
+    number: int = 0
+    changes: Mapping[int, Collection[str]] = field(default_factory=dict)
+
+    def list_changed_since(self, number: int) -> set[str] | None:
+        """The names that changed since; None where that is not known."""
+        numbers = range(number + 1, self.number + 1)
+        if any(each not in self.changes for each in numbers):
+            return None
+        return {name for each in numbers for name in self.changes[each]}
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """What is shown in one format, and the claims in it, so that the same are not written again."""
+    """What is shown in one format. `number` is that of what was known then."""
 
     basis: _Basis
     format: TxtProfile
     reading: RecordsReading
-    written: Written
+    shower: ClaimShower
+    number: int
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ class _Format:
     owner_id: str
     legacy: Collection[EndpointKey]
 
-    def is_special(self, truth: _Truth) -> bool:
+    def is_special(self, truth: ZoneTruth) -> bool:
         """Whether it is shown something else than the instances of other owners with this profile."""
         return bool(self.legacy) or self.owner_id in truth.legacy_owners
 
@@ -80,7 +87,8 @@ class ShownReader:
     def __init__(self) -> None:
         self._lock = Lock()
         self._locks: dict[int, Lock] = {}
-        self._truths: dict[int, _Truth] = {}
+        self._known: dict[int, _Known] = {}
+        self._numbers: dict[int, int] = {}
         # By registry profile, and by owner where its instances look for claims of their own alone.
         self._shown: dict[tuple[int, str], _Shown] = {}
 
@@ -96,35 +104,50 @@ class ShownReader:
         if not lock.acquire(timeout=deadline.left()):
             raise Unavailable(f"What {endpoint} is shown is still being built.")
         try:
-            truth = self._find_truth(endpoint.provider, basis, reading)
-            return self._find_shown(truth, _Format(kept, owner_id, legacy))
+            known = self._find_known(endpoint.provider, basis, reading)
+            return self._find_shown(known, _Format(kept, owner_id, legacy))
         except WireError as error:
             raise Unavailable(f"What {endpoint} is shown cannot be built: {error}") from error
         finally:
             lock.release()
 
-    def _find_shown(self, truth: _Truth, asked: _Format) -> RecordsReading:
-        place = (asked.kept.profile_id, asked.owner_id if asked.is_special(truth) else "")
-        known = self._shown.get(place)
-        if known is not None and (known.basis, known.format) == (truth.basis, asked.kept.format):
-            return known.reading
-        is_same_format = known is not None and known.format == asked.kept.format
-        before: Written = known.written if known is not None and is_same_format else {}
-        shower = ClaimShower(asked.kept.format, asked.owner_id, asked.legacy, before)
-        claims = shower.show(truth.snapshot)
-        body = join_elements([*truth.elements, *(msgspec.Raw(_ENCODER.encode(each)) for each in claims)])
+    def _find_shown(self, known: _Known, asked: _Format) -> RecordsReading:
+        owner_id = asked.owner_id if asked.is_special(known.truth) else ""
+        place = (asked.kept.profile_id, owner_id)
+        before = self._shown.get(place)
+        if before is not None and before.format != asked.kept.format:
+            before = None
+        if before is not None and before.basis == known.basis:
+            return before.reading
+        shower = before.shower if before else ClaimShower(asked.kept.format, owner_id)
+        names = known.list_changed_since(before.number) if before else None
+        statements = known.truth.statements
+        if names is None:
+            names = {*shower.list_names(), *statements}
+        shower.update(names, statements, asked.legacy if owner_id else frozenset())
+        elements = [*known.truth.list_left(), *shower.list_encoded()]
+        body = join_elements([msgspec.Raw(each) for each in elements])
         # What changed without a change for this instance leaves what was compressed and cut.
-        same = known is not None and known.reading.body == body
-        shown = known.reading if known is not None and same else RecordsReading(body, place=place)
-        self._shown[place] = _Shown(truth.basis, asked.kept.format, shown, shower.written)
+        same = before is not None and before.reading.body == body
+        shown = before.reading if before is not None and same else RecordsReading(body, place=place)
+        self._shown[place] = _Shown(known.basis, asked.kept.format, shown, shower, known.number)
         return shown
 
-    def _find_truth(self, provider: Provider, basis: _Basis, reading: RecordsReading) -> _Truth:
-        known = self._truths.get(provider.pk)
-        if known is None or known.basis != basis:
-            known = _build_truth(provider, basis, reading)
-            self._truths[provider.pk] = known
-        return known
+    def _find_known(self, provider: Provider, basis: _Basis, reading: RecordsReading) -> _Known:
+        known = self._known.get(provider.pk)
+        if known is not None and known.basis == basis:
+            return known
+        self._known.pop(provider.pk, None)  # its truth is used up, also where something fails
+        sources = _fetch_sources(provider, basis, reading)
+        updated = update_truth(known.truth, sources) if known else None
+        number = self._numbers[provider.pk] = self._numbers.get(provider.pk, 0) + 1
+        if updated is None or known is None:
+            found = _Known(basis, build_truth(sources), number)
+        else:
+            changes = {**dict(list(known.changes.items())[-_MOST_CHANGES:]), number: updated[1]}
+            found = _Known(basis, updated[0], number, changes)
+        self._known[provider.pk] = found
+        return found
 
 
 def _fetch_basis(provider: Provider, reading: RecordsReading) -> _Basis:
@@ -138,21 +161,9 @@ def _fetch_basis(provider: Provider, reading: RecordsReading) -> _Basis:
     return _Basis(reading.number, versions, tuple(build_txt_profiles(found)), registries)
 
 
-def _build_truth(provider: Provider, basis: _Basis, reading: RecordsReading) -> _Truth:
-    elements = cut_all(reading.body, provider.max_items)
-    decoded = decode_records(reading.body, max_items=provider.max_items)
-    contents = tuple(
-        StoreContents(str(pk), kind, tuple(DatabaseStore(pk).fetch_claims()))
+def _fetch_sources(provider: Provider, basis: _Basis, reading: RecordsReading) -> Sources:
+    stores = [
+        Store(str(pk), kind, {claim.key: claim for claim in DatabaseStore(pk).fetch_claims()})
         for pk, kind, _ in basis.versions
-    )
-    snapshot = build_snapshot(decoded, basis.profiles, basis.registries, contents, body=b"", body_digest="")
-    set_aside = {each.index for each in decoded.set_aside}
-    places = [place for place in range(len(elements)) if place not in set_aside]
-    left: dict[int, bytes] = {place: elements[place] for place in set_aside}
-    stripped = strip_claims(decoded.endpoints, snapshot)
-    for place, before, after in zip(places, decoded.endpoints, stripped, strict=True):
-        if after is not None:
-            left[place] = elements[place] if after is before else _ENCODER.encode(after)
-    shown = tuple(msgspec.Raw(left[place]) for place in sorted(left))
-    legacy = {claim.owner_id for claim in snapshot.claims if claim.format is ClaimFormat.LEGACY}
-    return _Truth(basis, snapshot, shown, frozenset(legacy))
+    ]
+    return Sources(reading.body, stores, basis.profiles, basis.registries, provider.max_items)
