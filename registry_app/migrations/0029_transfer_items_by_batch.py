@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("registry_app", "0027_database_claims")]
+    dependencies = [("registry_app", "0028_why_all_was_read")]
 
     operations = [
         migrations.AlterField(

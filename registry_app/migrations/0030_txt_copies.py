@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("registry_app", "0027_database_claims"),
+        ("registry_app", "0029_transfer_items_by_batch"),
     ]
 
     operations = [

@@ -25,7 +25,7 @@ def count_rows(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("registry_app", "0027_database_claims"),
+        ("registry_app", "0030_txt_copies"),
     ]
 
     operations = [

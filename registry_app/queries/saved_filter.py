@@ -49,7 +49,9 @@ LISTS: Mapping[str, SavableList] = MappingProxyType(
         "guard-change-sets": SavableList("guardstep", ("status",), _by_name("guard_endpoint", "provider")),
         "guard-decisions": SavableList("guarddecision", ("outcome", "rule", "name_suffix"), _GUARDED),
         "guard-endpoints": SavableList("guardendpoint", ("mode",), _by_name("owner", "provider")),
-        "hand-overs": SavableList("handover", ("status",), _by_name("provider", "from_owner", "to_owner")),
+        "hand-overs": SavableList(
+            "handover", ("status", "waits_for_my_consent"), _by_name("provider", "from_owner", "to_owner")
+        ),
         "held-deletes": SavableList("helddelete", ("status", "rule", "name_suffix"), _GUARDED),
         "held-snapshots": SavableList("heldsnapshot", ("status",), _by_name("provider")),
         "instances": SavableList("instance", ("owner_id_prefix",), _by_name("cluster", "provider")),
@@ -67,7 +69,7 @@ LISTS: Mapping[str, SavableList] = MappingProxyType(
         "sync-runs": SavableList("syncrun", ("status",), _by_name("provider")),
         "transfers": SavableList(
             "transfer",
-            ("q", "transfer", "status", "kind", "group"),
+            ("q", "transfer", "status", "kind", "group", "waits_for_my_consent"),
             _by_name("provider", "target_owner"),
         ),
     }
