@@ -212,6 +212,23 @@ def test_without_an_accepted_snapshot_the_first_response_is_decoded_whole() -> N
 
 
 @pytest.mark.django_db
+def test_a_response_is_decoded_whole_where_most_of_it_is_asked_for_and_is_known_from_then_on() -> None:
+    zone = make_zone(count=1_010)
+    provider = _make_provider(zone)
+    names = {endpoint.dns_name for endpoint in zone}
+
+    with _serve(provider) as served:
+        first = served.read(zone, names)
+        second = served.read(zone, {zone[0].dns_name})
+
+    assert (first.names, first.decoded.endpoints) == (None, zone)
+    assert second.names is not None
+    assert zone[0] in second.decoded.endpoints
+    assert len(second.decoded.endpoints) <= 4
+    assert first.shown == second.shown == count_endpoints(zone)
+
+
+@pytest.mark.django_db
 def test_what_changed_since_another_reading_is_not_known() -> None:
     provider = _make_provider(_OTHERS)
     RegistryProfile.objects.create(name="with prefix", prefix="extdns.")
