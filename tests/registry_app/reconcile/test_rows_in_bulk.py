@@ -4,7 +4,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from registry_app.models import TransferItem
-from registry_app.reconcile.rows.bulk import insert_rows, json_text, update_rows
+from registry_app.reconcile.rows.bulk import Value, insert_rows, json_text, update_rows
 from tests.registry_app.transfer.world import ask, make_alice, open_world, request
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,7 +36,12 @@ def test_a_name_that_another_open_transfer_has_is_refused() -> None:
     with open_world():
         transfer = request(make_alice(), ask())
     held = transfer.items.exclude(lock_key=None).values_list("lock_key", flat=True)[0]
-    values = {"transfer_id": transfer.pk, "ordinal": 1_000, "batch": 0, "name": "app.example.org"}
+    values: dict[str, Value] = {
+        "transfer_id": transfer.pk,
+        "ordinal": 1_000,
+        "batch": 0,
+        "name": "app.example.org",
+    }
     values |= {"record_type": "A", "set_identifier": "", "before": "[]", "after": "[]", "owner_before": ""}
     values |= {"is_added": False, "verdict": "no_op", "verdict_reason": "", "status": "pending"}
     values |= {"status_reason": "", "lock_key": held}
