@@ -28,6 +28,8 @@ _STOPS = frozenset({signal.SIGTERM, signal.SIGINT})
 _MEBIBYTE = 2**20
 # As long as the longest deadline that is usual: what is under way is answered.
 _STOP_SECONDS = 30.0
+# To PostgreSQL, kept for later requests. A change set takes two.
+_MOST_CONNECTIONS = 40
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -97,4 +99,5 @@ def _make_parser() -> argparse.ArgumentParser:
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dnsadmin.settings")
+    os.environ.setdefault("DNSADMIN_GUARD_CONNECTIONS", str(_MOST_CONNECTIONS))
     end_process(main(sys.argv[1:]))

@@ -108,6 +108,14 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
 else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    # The guard answers each request in threads of its own, which would each connect anew. A pool that gives
+    # no connection in time is a database that is away: ExternalDNS waits for 5 seconds.
+    most_connections = env.int("DNSADMIN_GUARD_CONNECTIONS", default=0)
+    if most_connections > 0:
+        pool = {"min_size": 1, "max_size": most_connections, "timeout": 2, "reconnect_timeout": 2}
+        DATABASES["default"]["OPTIONS"] = {**DATABASES["default"].get("OPTIONS", {}), "pool": pool}
+    else:
+        DATABASES["default"]["CONN_MAX_AGE"] = 60
 
 # --- Broker, cache, Celery ------------------------------------------------------------------------
 
