@@ -19,7 +19,7 @@ from registry_app.inventory.saved_filter import change_saved_filter, delete_save
 from registry_app.models import SavedFilter
 from registry_app.queries.access import may_administer
 from registry_app.queries.actor import actor_of
-from registry_app.queries.saved_filter import LISTS, build_page_query, list_pinned
+from registry_app.queries.saved_filter import LISTS, build_page_query, list_filters, list_pinned
 
 _LISTS = [(name, name.replace("-", " ").capitalize()) for name in LISTS]
 
@@ -120,7 +120,7 @@ class SavedFilterPageAdmin(ConfigPage[SavedFilter]):
 
 def describe_filters(row: SavedFilter) -> str:
     """`state conflict, owner blue-cluster`."""
-    return ", ".join(f"{name} {text}" for name, text in row.filters.items())
+    return ", ".join(f"{name} {text}" for name, text in list_filters(row))
 
 
 _MOST_COUNTED = 1_000

@@ -1,7 +1,6 @@
 """Saved filters: one's own, and those that are shared with one's groups."""
 
 from typing import Any, ClassVar
-from urllib.parse import urlencode
 
 from django.contrib.auth.models import Group
 from django.urls import reverse
@@ -13,7 +12,7 @@ from registry_app.api.request import StrictModelSerializer, StrictSerializer
 from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe
 from registry_app.inventory.saved_filter import change_saved_filter, delete_saved_filter, save_filter
 from registry_app.models import SavedFilter
-from registry_app.queries.saved_filter import LISTS, build_page_query
+from registry_app.queries.saved_filter import LISTS, build_api_query, build_page_query
 
 _LISTS = [(name, name) for name in LISTS]
 
@@ -46,7 +45,7 @@ class SavedFilterAnswer(RowSerializer[SavedFilter]):
 
     @extend_schema_field(str)
     def get_path(self, row: SavedFilter) -> str:
-        return f"{reverse(f'{LISTS[row.list_name].page}-list')}?{urlencode(row.filters)}"
+        return f"{reverse(f'{LISTS[row.list_name].page}-list')}?{build_api_query(row)}"
 
     @extend_schema_field(str)
     def get_page(self, row: SavedFilter) -> str:

@@ -94,15 +94,20 @@ def list_pinned(actor: Actor) -> QuerySet[SavedFilter]:
     return SavedFilter.objects.filter(build_own_query(actor), is_pinned=True)[:_MOST_PINNED]
 
 
+def list_filters(row: SavedFilter) -> list[tuple[str, str]]:
+    """Name and text of its filters, in the order of the list: PostgreSQL keeps none."""
+    return [(name, str(row.filters[name])) for name in LISTS[row.list_name].filters if name in row.filters]
+
+
 def build_page_query(row: SavedFilter) -> str:
     """The query string with which the page of the list shows the same."""
     named = LISTS[row.list_name].rows
-    return urlencode({named.get(name, name): text for name, text in row.filters.items()})
+    return urlencode([(named.get(name, name), text) for name, text in list_filters(row)])
 
 
 def build_api_query(row: SavedFilter) -> str:
     """The query string with which the list of the API shows the same."""
-    return urlencode(row.filters)
+    return urlencode(list_filters(row))
 
 
 def fetch_chosen_columns(actor: Actor, list_name: str) -> list[str]:

@@ -347,6 +347,7 @@ def test_an_index_that_lost_rows_or_triggers_is_found_and_made_anew() -> None:
     run_command("dnsadmin_search", "update")
     if connection.vendor != "sqlite":
         assert not _broken("--only", "I26")
+        connection.check_constraints()  # PostgreSQL makes no index while one waits to be checked
         assert run_json("dnsadmin_search", "rebuild") == (0, {"has_index": True, "waiting": 0})
         return
     for statement in (
