@@ -6,13 +6,14 @@ import sys
 from django.core.management import execute_from_command_line
 
 from dnsadmin.env import STATE_DIR, BadSetting, MissingSecret
-from dnsadmin.roles import assume_what_runs
+from dnsadmin.roles import COMMAND_LOG_LEVEL, assume_what_runs
 from registry_app.errors import DATABASE_ERRORS, DatabaseUnusable
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dnsadmin.settings")
     assume_what_runs(STATE_DIR, os.environ)
+    os.environ.setdefault("DNSADMIN_LOG_LEVEL", COMMAND_LOG_LEVEL)
     try:
         execute_from_command_line(sys.argv)
     except (BadSetting, MissingSecret) as error:

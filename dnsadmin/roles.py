@@ -29,6 +29,10 @@ ASSUMED: Final = {
 }
 
 
+# A command prints for people what it did; the log of a role says it for the record.
+COMMAND_LOG_LEVEL: Final = "WARNING"
+
+
 def build_role_command(role: str) -> list[str]:
     """The command line of one role, settings taken from the environment.
 

@@ -22,7 +22,7 @@ from dnsadmin.children import Children
 from dnsadmin.env import BASE_DIR, STATE_DIR, BadSetting, broker_socket, env, fetch_port
 from dnsadmin.free_port import find_free_port
 from dnsadmin.prepare import prepare_state
-from dnsadmin.roles import ASSUMED, build_role_command, lock_path
+from dnsadmin.roles import ASSUMED, COMMAND_LOG_LEVEL, build_role_command, lock_path
 
 START_SECONDS = 60.0
 
@@ -196,8 +196,9 @@ def _start_samples(children: Children, place: Place) -> None:
 
 def _run(children: Children, command: list[str], failed: str) -> str:
     """Run a command to its end and give what it printed for us; what it says to people is passed on."""
+    environment = {"DNSADMIN_LOG_LEVEL": COMMAND_LOG_LEVEL, **children.environment}
     done = subprocess.run(  # noqa: S603 - our own command lines
-        command, cwd=BASE_DIR, env=dict(children.environment), stdout=subprocess.PIPE, check=False
+        command, cwd=BASE_DIR, env=environment, stdout=subprocess.PIPE, check=False
     )
     if done.returncode != 0:
         raise StartFailed(f"{failed} Its output is above.")

@@ -59,3 +59,21 @@ def test_a_role_that_does_not_exist_is_a_usage_error(arguments: list[str]) -> No
 
     assert done.returncode == 2
     assert "web|guard|worker|beat|migrate" in done.stderr
+
+
+@pytest.mark.parametrize(("settings", "is_told"), [({}, False), ({"DNSADMIN_LOG_LEVEL": "INFO"}, True)])
+def test_a_command_logs_what_went_wrong_alone_unless_told_otherwise(
+    settings: dict[str, str], *, is_told: bool
+) -> None:
+    program = "import logging; logging.getLogger('registry_app').info('told')"
+    environment = {name: value for name, value in os.environ.items() if name != "DNSADMIN_LOG_LEVEL"}
+
+    done = subprocess.run(
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", program],
+        env={**environment, **settings},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert ("told" in done.stderr) is is_told
