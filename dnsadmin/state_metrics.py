@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from threading import Lock
 
-from django.db import close_old_connections
+from django.db import close_old_connections, connections
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -40,14 +40,14 @@ class StateCollector(Collector):
 
 
 def _collect_database() -> Iterator[Metric]:
-    # As Django does around each request, which this is none of.
+    # As Django does before each request, which this is none of; and no thread keeps one for a scrape.
     close_old_connections()
     try:
         measured: Measurements | None = fetch_measurements()
     except DATABASE_ERRORS:
         measured = None
     finally:
-        close_old_connections()
+        connections.close_all()
     yield _gauge("dnsadmin_database_up", "Whether the state could be read", measured is not None)
     if measured is not None:
         yield from _build_providers(measured.providers)
