@@ -27,7 +27,7 @@ from providers.servers.wsgi_application import (
     plain_answer,
 )
 from registry_app import metrics
-from registry_app.queries.readiness import CHECKS, REQUIRED, check_readiness
+from registry_app.queries.readiness import Checks, check_readiness
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -46,33 +46,32 @@ class Readiness:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._checked_at = -_KEPT_SECONDS
-        self._found: dict[str, bool | None] = {}
+        self._found: Checks | None = None
         self._running: threading.Thread | None = None
+        self._result: Checks | None = None
 
-    def find(self) -> dict[str, bool | None]:
-        """Each check, and whether it is well."""
+    def find(self) -> Checks:
+        """The checks of a moment ago."""
         with self._lock:
-            if time.monotonic() - self._checked_at >= _KEPT_SECONDS:
-                self._check()
+            if self._found is None or time.monotonic() - self._checked_at >= _KEPT_SECONDS:
+                self._found = self._check()
                 self._checked_at = time.monotonic()
             return self._found
 
-    def _check(self) -> None:
+    def _check(self) -> Checks:
         if self._running is None or not self._running.is_alive():
-            self._running = threading.Thread(target=self._store, daemon=True)
-            self._found = {}
+            self._running, self._result = threading.Thread(target=self._store, daemon=True), None
             self._running.start()
         self._running.join(_LONGEST_SECONDS)
-        if not self._found:
-            # A database whose machine is gone answers nothing, not even no.
-            self._found = {**dict.fromkeys(CHECKS), "database": False}
+        # A database whose machine is gone answers nothing, not even no.
+        return self._result or Checks(database=False)
 
     def _store(self) -> None:
         try:
             found = check_readiness()
         finally:
             connections.close_all()
-        self._found = found
+        self._result = found
 
 
 class OperationsApplication(WsgiApplication):
@@ -99,14 +98,13 @@ class OperationsApplication(WsgiApplication):
 
     def _answer_readiness(self) -> Answer:
         found = self._readiness.find()
-        is_ready = all(found[name] for name in REQUIRED)
-        status = "degraded" if not all(found.values()) else "ready"
+        status = "degraded" if found.is_degraded else "ready"
         document = {
-            "status": status if is_ready else "not ready",
-            "checks": {name: _WORDS[is_well] for name, is_well in found.items()},
+            "status": status if found.is_ready else "not ready",
+            "checks": {name: _WORDS[is_well] for name, is_well in vars(found).items()},
         }
         headers = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
-        return Answer(200 if is_ready else 503, headers, msgspec.json.encode(document) + b"\n")
+        return Answer(200 if found.is_ready else 503, headers, msgspec.json.encode(document) + b"\n")
 
     def _answer_metrics(self, request: Request) -> Answer:
         token = settings.DNSADMIN_METRICS_TOKEN

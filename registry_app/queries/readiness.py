@@ -5,6 +5,7 @@ A few small reads, whatever the database holds. Nothing of what is asked is in t
 
 import hmac
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 
 import structlog
@@ -22,28 +23,45 @@ from registry_app.models import AuditTail, Cluster, Provider, RegistryProfile
 from registry_app.models.encrypted_field import decrypt_secret, find_secret_names
 from registry_app.queries.broker import fetch_queue_length
 
-REQUIRED = ("database", "migrations", "keys")
-CHECKS = (*REQUIRED, "broker", "clock")
 _HOLDERS: tuple[type[models.Model], ...] = (Provider, RegistryProfile, Cluster)
 _SAMPLE = 5
 _LOG = structlog.get_logger(__name__)
 
 
-def check_readiness() -> dict[str, bool | None]:
-    """Each of CHECKS, and whether it is well; None where that could not be asked, as of a database that is
-    away."""
-    found: dict[str, bool | None] = dict.fromkeys(CHECKS)
-    found["broker"] = _is_well("broker", _has_broker)
-    found["database"] = _is_well("database", _has_database)
-    if found["database"]:
-        found["migrations"] = _is_well("migrations", _is_migrated)
-        found["clock"] = _is_well("clock", _is_clock_right)
-    if found["migrations"]:
-        found["keys"] = _is_well("keys", _has_keys)
+@dataclass
+class Checks:
+    """Whether each is well; None where that could not be asked, as of a database that is away."""
+
+    database: bool | None = None
+    migrations: bool | None = None
+    keys: bool | None = None
+    broker: bool | None = None
+    clock: bool | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can work, if only for a while."""
+        return bool(self.database and self.migrations and self.keys)
+
+    @property
+    def is_degraded(self) -> bool:
+        """Whether anything is missing."""
+        return not all(vars(self).values())
+
+
+def check_readiness() -> Checks:
+    """Ask for each, as far as that can be."""
+    found = Checks(broker=_is_well(_check_broker), database=_is_well(_check_database))
+    if found.database:
+        found.migrations = _is_well(_check_migrations)
+        found.clock = _is_well(_check_clock)
+    if found.migrations:
+        found.keys = _is_well(_check_keys)
     return found
 
 
-def _is_well(name: str, check: Callable[[], bool]) -> bool:
+def _is_well(check: Callable[[], bool]) -> bool:
+    name = check.__name__.removeprefix("_check_")
     try:
         is_well = check()
     except (*DATABASE_ERRORS, RedisError) as error:
@@ -54,13 +72,13 @@ def _is_well(name: str, check: Callable[[], bool]) -> bool:
     return is_well
 
 
-def _has_database() -> bool:
+def _check_database() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         return bool(cursor.fetchone())
 
 
-def _is_migrated() -> bool:
+def _check_migrations() -> bool:
     """A newer database is well: during an upgrade old processes run beside it."""
     return _find_last_migrations() <= MigrationRecorder(connection).applied_migrations().keys()
 
@@ -70,7 +88,7 @@ def _find_last_migrations() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).graph.leaf_nodes())
 
 
-def _has_keys() -> bool:
+def _check_keys() -> bool:
     """The audit key is the one that sealed the trail, and some of the secrets that were stored last can be
     decrypted: one that cannot stands in the way of its own use alone."""
     tail = AuditTail.objects.filter(id=1).first()
@@ -100,9 +118,9 @@ def _opens(column: str, text: str) -> bool:
     return True
 
 
-def _has_broker() -> bool:
+def _check_broker() -> bool:
     return fetch_queue_length() >= 0
 
 
-def _is_clock_right() -> bool:
+def _check_clock() -> bool:
     return abs(measure_offset()) <= TOLERANCE

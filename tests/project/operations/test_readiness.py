@@ -114,7 +114,7 @@ def test_the_database_is_asked_every_two_seconds_at_most() -> None:
 
     again = [readiness.find() for _ in range(1000)]
 
-    assert first["database"] is True
+    assert first.database is True
     assert all(each is first for each in again)
 
 
