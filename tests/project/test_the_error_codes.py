@@ -43,9 +43,7 @@ def _list_constants() -> dict[str, str]:
     for module in _parse():
         for node in module.body:
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-                found |= {
-                    ast.unparse(name): node.value.value for name in node.targets if _is_text(node.value)
-                }
+                found |= {ast.unparse(name): str(node.value.value) for name in node.targets}
     return found
 
 
