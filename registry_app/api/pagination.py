@@ -109,9 +109,13 @@ class KeysetPagination(BasePagination):
         if len(rows) > limit:
             last = rows[limit - 1]
             place = position_of(last, keyset) if shape is None else shape.position_of(last, keyset)
-            self.next_cursor = build_cursor(keyset, place)
-            self.next_address = _replace_cursor(request, self.next_cursor)
+            self.end_after(request, keyset, place)
         return rows[:limit]
+
+    def end_after(self, request: Request, keyset: Keyset, position: Sequence[Any]) -> None:
+        """Let the next page begin after this position."""
+        self.next_cursor = build_cursor(keyset, position)
+        self.next_address = _replace_cursor(request, self.next_cursor)
 
     def get_paginated_response(self, data: Any) -> Response:
         return ListResponse({"items": data, "next": self.next_address, "next_cursor": self.next_cursor})

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from registry_app.api.export import FILE, answer_file, begin_zone_file
 from registry_app.api.fields import ReportAnswer, RowIdField, RowSerializer, SecretField
+from registry_app.api.history import HistoryActions
 from registry_app.api.request import EmptyBody, ReasonBody, StrictModelSerializer, StrictSerializer, read_body
 from registry_app.api.view_set import ConfigurationViewSet, Mutations, describe, find_row, post_action
 from registry_app.inventory.approval_change import cancel_looser_approval, confirm_looser_approval
@@ -212,7 +213,7 @@ class AcceptedAnswer(serializers.Serializer[Any]):
     create=extend_schema(responses={201: SavedProviderAnswer}),
     partial_update=extend_schema(responses=SavedProviderAnswer),
 )
-class ProviderViews(ConfigurationViewSet):
+class ProviderViews(HistoryActions, ConfigurationViewSet):
     queryset = providers_for_display().prefetch_related(PENDING_APPROVAL_CHANGES)
     serializer_class = ProviderAnswer
     parameters_class = ProviderParameters

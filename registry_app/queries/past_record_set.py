@@ -77,7 +77,7 @@ def iterate_record_sets_at(
 ) -> Iterator[PastRecordSet]:
     """What the provider had then, in order of name, in constant memory. `after_name`: only names after this
     one. Raises InvalidRequest where the history does not go back that far. Database reads."""
-    raise_if_unknown(provider, moment)
+    raise_if_unknown(provider, moment, "at")
     now, later = _select_now(provider, wanted), _select_events(provider, wanted).filter(at__gt=moment)
     if wanted.owner_id:
         now = now.filter(owner__owner_id=wanted.owner_id)
@@ -94,7 +94,7 @@ def iterate_differences(
     """What the provider had at `until` and not at `since`, and the reverse, in order of name, in constant
     memory. With an owner: what was that owner's at one of the two moments. What changed and changed back is
     no difference. Raises InvalidRequest where the history does not go back that far. Database reads."""
-    raise_if_unknown(provider, since)
+    raise_if_unknown(provider, since, "since")
     if until < since:
         raise InvalidRequest(
             "The second moment is before the first.", fields={"until": ["A moment after the first."]}
@@ -110,16 +110,16 @@ def iterate_differences(
                 yield Difference(key, was, now, changed_at, writers)
 
 
-def raise_if_unknown(provider: Provider, moment: datetime) -> None:
-    """Raise InvalidRequest for a moment of which the history says nothing, or not all."""
+def raise_if_unknown(provider: Provider, moment: datetime, name: str) -> None:
+    """Raise InvalidRequest, about `name`, for a moment of which the history says nothing, or not all."""
     now = fetch_now()
     if moment > now + TOLERANCE:
-        raise InvalidRequest("That moment is still to come.", fields={"at": ["A moment in the past."]})
+        raise InvalidRequest("That moment is still to come.", fields={name: ["A moment in the past."]})
     begin = max(provider.created_at, now - settings.DNSADMIN_RETENTION_EVENTS)
     if moment < begin:
         shown = begin.isoformat(timespec="seconds")
         raise InvalidRequest(
-            f"The history of {provider.name} goes back to {shown}.", fields={"at": [f"{shown} or later."]}
+            f"The history of {provider.name} goes back to {shown}.", fields={name: [f"{shown} or later."]}
         )
 
 

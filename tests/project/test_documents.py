@@ -84,7 +84,8 @@ def test_every_command_of_an_example_is_there_with_its_options(document: Path) -
 
     used: dict[str, set[str]] = defaultdict(set)
     for line in lines:
-        words = [short.get(word, word) for word in re.split(r"[\s;|]+", re.sub(r"\s#\s.*", "", line))]
+        typed: list[str] = re.split(r"[\s;|]+", re.sub(r"\s#\s.*", "", line))
+        words = [short.get(word, word) for word in typed]
         for command in words:
             if re.fullmatch(r"dnsadmin_[a-z_]+", command):
                 used[command] |= {word for word in words if re.fullmatch("--[a-z][a-z-]*", word)}
