@@ -18,6 +18,10 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except (BadSetting, MissingSecret) as error:
         sys.exit(f"dnsadmin cannot start. {error}")
+    except BrokenPipeError:
+        # Whoever read the output left, as `head` does. What is flushed at the end goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except DATABASE_ERRORS as error:
         if "--traceback" in sys.argv:
             raise

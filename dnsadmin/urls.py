@@ -10,6 +10,7 @@ from django.views.generic import RedirectView
 from registry_app.admin.accounts import change_own_password
 from registry_app.admin.columns import show_columns
 from registry_app.admin.error_pages import show_broken
+from registry_app.admin.explain import show_explanation
 from registry_app.admin.search import show_search
 from registry_app.api.problem import answer_outside_a_view
 
@@ -19,6 +20,7 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/password_change/", admin.site.admin_view(change_own_password, cacheable=True)),
     path("admin/columns/<slug:page>/", admin.site.admin_view(show_columns), name="columns"),
+    path("admin/explain/", admin.site.admin_view(show_explanation), name="explain"),
     path("admin/find/", admin.site.admin_view(show_search), name="find"),
     path("admin/", admin.site.urls),
     path("api/v1/", include("registry_app.api.urls")),

@@ -174,6 +174,8 @@ class RegistryKind:
     place: ClaimPlace
     where: str
     settings: tuple[str, ...] = ()
+    # By setting: ExternalDNS's flag for it, and what that is where it is not given.
+    flags: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
     identity: tuple[str, ...] = ()
     description: Mapping[str, str] = field(default_factory=dict)

@@ -9,4 +9,9 @@ TXT_REGISTRY = RegistryKind(
     place=ClaimPlace.ZONE,
     where="TXT records",
     settings=("prefix", "suffix", "wildcard_replacement", "encryption_key"),
+    flags={
+        "prefix": ("txt-prefix", ""),
+        "suffix": ("txt-suffix", ""),
+        "wildcard_replacement": ("txt-wildcard-replacement", ""),
+    },
 )

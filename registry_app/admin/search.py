@@ -105,6 +105,7 @@ def show_search(request: HttpRequest) -> HttpResponse:
         "title": "Search",
         "is_fullwidth": "1",
         "searched": text,
+        "explained": urlencode({"name": text}),
         "problem": problem,
         "found": [] if problem else [each for noun in _NOUNS if (each := _find(request, noun, text)).rows],
     }

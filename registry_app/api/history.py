@@ -118,7 +118,8 @@ class HistoryActions:
 
     def _take_page(self, request: Request, found: Iterable[_Found]) -> list[_Found]:
         """The rows of the first names, and where the next page begins."""
-        limit, rows = parse_limit(request.query_params), []
+        limit = parse_limit(request.query_params)
+        rows: list[_Found] = []
         for each in found:
             if len(rows) >= limit and each.key.name != rows[-1].key.name:
                 paginator: Any = self.paginator  # type: ignore[attr-defined]  # of the views

@@ -8,6 +8,7 @@ is, and rows that the document does not have stay too: nothing is deleted. Secre
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -322,7 +323,8 @@ def _show(row: models.Model, name: str) -> Any:
         return sorted(str(each) for each in value.all())
     if isinstance(value, Instance):
         return {"owner": value.owner.owner_id, "name": value.name}
-    return str(value) if isinstance(value, models.Model) else value
+    # Of a row that was just made, a choice is still a member of its enumeration.
+    return str(value) if isinstance(value, models.Model | Enum) else value
 
 
 def export_setup(actor: Actor) -> tuple[dict[str, list[_Values]], list[str]]:

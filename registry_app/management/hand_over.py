@@ -160,7 +160,7 @@ def build_plan_report(plan: HandOverPlan) -> dict[str, Any]:
 def describe_plan(plan: HandOverPlan) -> list[str]:
     """A preview in lines."""
     lines = [
-        f"{len(plan.waves)} names in {max(plan.waves.values())} waves.",
+        f"{len(plan.waves)} names, in waves: {max(plan.waves.values())}.",
         f"  fingerprint {plan.fingerprint}",
         *(f"  warning: {warning}" for warning in plan.warnings),
     ]

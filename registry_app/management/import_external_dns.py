@@ -6,16 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from providers.sources.external_dns_flags import FlagSet, parse_duration
+from providers.stores.registry_catalogue import DEFAULT_REGISTRY, REGISTRIES
 
 _DEFAULT_OWNER = "default"
-_DEFAULT_TABLE = "external-dns"
-_PROFILE_FLAGS = {
-    "txt-prefix": "prefix",
-    "txt-suffix": "suffix",
-    "txt-wildcard-replacement": "wildcard_replacement",
-}
-# Of --registry; a profile's kind has the same name.
-_REGISTRIES = ("txt", "noop", "dynamodb", "aws-sd", "crd")
 _Item = dict[str, Any]
 
 
@@ -117,25 +110,21 @@ def _add_provider(setup: ImportedSetup, flags: FlagSet, name: str) -> str:
 
 def _add_profile(setup: ImportedSetup, flags: FlagSet, name: str, provider: object) -> str:
     """The name of a registry profile with these settings; empty for ExternalDNS's defaults."""
-    registry = flags.find("registry", "txt")
-    if registry not in _REGISTRIES:
+    registry = flags.find("registry", DEFAULT_REGISTRY)
+    kind = REGISTRIES.get(registry)
+    if kind is None:
         setup.remarks.append(f"{name}: the registry {registry!r} is not known here; register it by hand.")
         return ""
-    settings: _Item = {"kind": registry}
-    if registry == "txt":
-        given = {setting: flags.find(flag) for flag, setting in _PROFILE_FLAGS.items()}
-        settings |= {setting: value for setting, value in given.items() if value}
-        if flags.find("txt-encrypt-enabled") == "true":
-            settings["encryption_key"] = f"env:DNSADMIN_CREDENTIAL_{_variable(name)}"
-            setup.remarks.append(
-                f"{name}: its claims are encrypted. Set the variable that is in `encryption_key`."
-            )
-        if len(settings) == 1:
-            return ""
-    elif registry == "dynamodb":
-        settings |= {"table": flags.find("dynamodb-table", _DEFAULT_TABLE)}
-        settings |= {"region": flags.find("dynamodb-region")} if flags.find("dynamodb-region") else {}
-    if registry not in ("txt", "noop") and provider:
+    given = {setting: flags.find(flag, default) for setting, (flag, default) in kind.flags.items()}
+    settings: _Item = {"kind": kind.name, **{setting: value for setting, value in given.items() if value}}
+    if "encryption_key" in kind.settings and flags.find("txt-encrypt-enabled") == "true":
+        settings["encryption_key"] = f"env:DNSADMIN_CREDENTIAL_{_variable(name)}"
+        setup.remarks.append(
+            f"{name}: its claims are encrypted. Set the variable that is in `encryption_key`."
+        )
+    if kind.name == DEFAULT_REGISTRY and len(settings) == 1:
+        return ""
+    if kind.has_store and provider:
         settings["providers"] = [provider]
     for known, item in setup.registry_profiles.items():
         if {key: value for key, value in item.items() if key != "name"} == settings:

@@ -151,6 +151,7 @@ DYNAMODB_REGISTRY = RegistryKind(
     place=ClaimPlace.STORE,
     where="the DynamoDB table {table} in {region}",
     settings=("table", "region", "endpoint_url", "access_key_id", "secret_access_key", "session_token"),
+    flags={"table": ("dynamodb-table", DEFAULT_TABLE), "region": ("dynamodb-region", "")},
     questions={
         "table": f"Which table? ExternalDNS's own default is {DEFAULT_TABLE}.",
         "region": "In which region is the table?",

@@ -68,7 +68,7 @@ def test_people_read_what_to_do_next(tmp_path: Path) -> None:
         number = HandOver.objects.get().pk
         code, rejected = run_command(COMMAND, "reject", str(number), "--as=bob", "--reason=No.")
 
-    assert "4 names in 2 waves." in plan
+    assert "4 names, in waves: 2." in plan
     assert "wave 2: app-00002.example.org" in plan
     assert f"dnsadmin_hand_over approve {number} --as USER --fingerprint" in text
     assert code == 0
