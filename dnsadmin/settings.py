@@ -98,8 +98,9 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 12_000
 
 DATABASES = {"default": fetch_database("DATABASE_URL")}
 # To open a connection for each request took a third of a short one.
-DATABASES["default"]["CONN_MAX_AGE"] = 60
+_KEPT_SECONDS = 60
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["CONN_MAX_AGE"] = _KEPT_SECONDS
     DATABASES["default"]["OPTIONS"] = {
         "timeout": 20,
         # DEFERRED, the default, answers "database is locked" at once when a reader turns writer.
@@ -114,8 +115,8 @@ else:
     if most_connections > 0:
         pool = {"min_size": 1, "max_size": most_connections, "timeout": 2, "reconnect_timeout": 2}
         DATABASES["default"]["OPTIONS"] = {**DATABASES["default"].get("OPTIONS", {}), "pool": pool}
-    else:
-        DATABASES["default"]["CONN_MAX_AGE"] = 60
+    else:  # a pool keeps them itself, and Django refuses both
+        DATABASES["default"]["CONN_MAX_AGE"] = _KEPT_SECONDS
 
 # --- Broker, cache, Celery ------------------------------------------------------------------------
 
