@@ -44,10 +44,7 @@ def record_audit(
     if not connection.in_atomic_block:
         raise RuntimeError("record_audit must be called inside the transaction of the change it records.")
     object_id, object_label = _identify(subject)
-    AuditTail.objects.get_or_create(id=1, defaults={"sequence": 0, "hash": _GENESIS})
-    # This update takes the row lock on PostgreSQL; on SQLite the write transaction is exclusive already.
-    AuditTail.objects.filter(id=1).update(sequence=models.F("sequence") + 1)
-    tail = AuditTail.objects.get(id=1)
+    tail = _lengthen_tail()
     entry = AuditEntry(
         sequence=tail.sequence,
         at=fetch_now(),
@@ -69,6 +66,14 @@ def record_audit(
     if action not in _LOGGED_ELSEWHERE:
         transaction.on_commit(partial(_log_entry, entry), robust=True)
     return entry
+
+
+def _lengthen_tail() -> AuditTail:
+    """The end of the trail, with the number of the next entry."""
+    AuditTail.objects.get_or_create(id=1, defaults={"sequence": 0, "hash": _GENESIS})
+    # This update takes the row lock on PostgreSQL; on SQLite the write transaction is exclusive already.
+    AuditTail.objects.filter(id=1).update(sequence=models.F("sequence") + 1)
+    return AuditTail.objects.get(id=1)
 
 
 def _log_entry(entry: AuditEntry) -> None:

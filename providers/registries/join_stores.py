@@ -131,15 +131,11 @@ def _join(
     beliefs = (*zone, *(_build_belief(claims[number], number) for number in readable))
     owners = {belief.owner_id for belief in beliefs}
     if not owners:
-        state = OwnershipState.UNKNOWN
-        return msgspec.structs.replace(record, state=state, claims=numbers)
+        return msgspec.structs.replace(record, state=OwnershipState.UNKNOWN, claims=numbers)
     if len(owners) > 1:
         for number in {belief.claim for belief in beliefs if belief.claim is not None}:
             claims[number] = _replace_verdict(claims[number], ClaimVerdict.CONFLICTING)
-        state = OwnershipState.CONFLICT
-        return msgspec.structs.replace(
-            record, state=state, owner_id="", effective_claim=None, claims=numbers, beliefs=beliefs
-        )
+        return _mark_conflict(record, numbers, beliefs)
     for number in readable:
         if claims[number].verdict is not ClaimVerdict.CONFLICTING:
             claims[number] = _replace_verdict(claims[number], ClaimVerdict.EFFECTIVE)
@@ -154,6 +150,19 @@ def _join(
         effective_claim=effective,
         claims=(effective, *rest),
         beliefs=() if is_all_obeyed else beliefs,
+    )
+
+
+def _mark_conflict(
+    record: PairedEndpoint, numbers: tuple[int, ...], beliefs: tuple[Belief, ...]
+) -> PairedEndpoint:
+    return msgspec.structs.replace(
+        record,
+        state=OwnershipState.CONFLICT,
+        owner_id="",
+        effective_claim=None,
+        claims=numbers,
+        beliefs=beliefs,
     )
 
 

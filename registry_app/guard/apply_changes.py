@@ -291,23 +291,31 @@ def _send(
     # answer before its deadline, also where the provider is slow to show a success.
     seconds = min(session.provider.read_back_seconds, deadline.left() / 2) if is_answered else 0
     is_shown = settle(session, step, timedelta(seconds=seconds))
-    GUARD_SENT.inc(len(step.items))
-    _LOG.info(
-        "guard.sent",
-        guard_endpoint=endpoint.slug,
-        provider=session.provider.name,
-        change_set=step.pk,
-        changes=len(step.items),
-        is_verified=is_shown,
-    )
-    done = {
-        (item["name"], item["set_identifier"])
-        for item in step.items
-        if item["action"] == "delete" and item["outcome"] == "verified" and not item["is_claim"]
-    }
-    end_held(endpoint, done & verdict.held_rows.keys(), HeldDelete.Status.DELETED)
+    _note_sent(step, is_shown=is_shown)
+    end_held(endpoint, _list_deleted(step) & verdict.held_rows.keys(), HeldDelete.Status.DELETED)
     if not (is_shown or is_answered):
         raise Unavailable(
             f"{session.provider} did not confirm the changes: {step.answer}",
             now="Not all of them were made.",
         )
+
+
+def _note_sent(step: GuardStep, *, is_shown: bool) -> None:
+    GUARD_SENT.inc(len(step.items))
+    _LOG.info(
+        "guard.sent",
+        guard_endpoint=step.slug,
+        provider=step.provider.name,
+        change_set=step.pk,
+        changes=len(step.items),
+        is_verified=is_shown,
+    )
+
+
+def _list_deleted(step: GuardStep) -> set[UnitKey]:
+    """The names with their set identifiers of which the read-back showed that something is gone."""
+    return {
+        (item["name"], item["set_identifier"])
+        for item in step.items
+        if item["action"] == "delete" and item["outcome"] == "verified" and not item["is_claim"]
+    }

@@ -139,30 +139,19 @@ def store_held(
     for key, hold in holds.items():
         types = sorted({each.key.record_type for each in judged.units[key].changes if each.new is None})
         row = rows.get(key)
+        values = {"record_types": types, "rule": hold.rule, "reason": hold.reason, "asked_at": now}
         if row is None:
             name, set_identifier = key
-            values = {"record_types": types, "rule": hold.rule, "reason": hold.reason}
-            made.append(
-                HeldDelete(
-                    guard_endpoint=endpoint,
-                    name=name,
-                    set_identifier=set_identifier,
-                    asked_at=now,
-                    last_asked_at=now,
-                    **values,
-                )
-            )
+            row_key = {"guard_endpoint": endpoint, "name": name, "set_identifier": set_identifier}
+            made.append(HeldDelete(**row_key, **values, last_asked_at=now))
             continue
         same = HeldDelete.objects.filter(pk=row.pk, status=row.status)
         if row.status in HeldDelete.STOPPING:
             same.update(last_asked_at=now, count=F("count") + 1)
         else:
             same.update(
+                **values,
                 status=HeldDelete.Status.HELD,
-                record_types=types,
-                rule=hold.rule,
-                reason=hold.reason,
-                asked_at=now,
                 last_asked_at=now,
                 count=1,
                 decided_by="",

@@ -43,8 +43,7 @@ def issue_token(
     user = get_user_model().objects.filter(pk=user_id, is_active=True).first()
     unknown = set(owner_ids) - {owner.owner_id for owner in owners}
     fields = _find_problems(name, scopes, unknown, networks, expires_at)
-    if user is None:
-        fields["user"] = ["There is no such active user."]
+    fields |= {} if user is not None else {"user": ["There is no such active user."]}
     if fields or user is None:
         raise InvalidRequest("The token cannot be issued with these values.", fields=fields)
     public_id, secret = secrets.token_hex(8), secrets.token_hex(32)

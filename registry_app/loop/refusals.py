@@ -131,14 +131,7 @@ def raise_if_other_person_is_missing(request: LoopRequest, run: LoopRun, plan: L
     # A loop has one side only: both sides agree where two people do.
     if request.provider.approval_policy == Provider.ApprovalPolicy.NONE:
         return
-    actor = request.on_behalf_of
-    if actor is None or not actor.people or actor.user_id is None or actor.answerer_id is None:
-        raise RefusedBySafety(
-            f"{request.provider.name} requires two people, and it is not known who confirms.",
-            now="Nothing was sent.",
-            todo="Log in to confirm it, or add --as on the command line.",
-            code="other_person_needed",
-        )
+    actor, user_id, answerer_id = _find_confirming(request)
     digest = _compute_plan_digest(plan.changes)
     rows = LoopConfirmation.objects.filter(owner=request.owner, provider=request.provider)
     first = rows.first()
@@ -151,8 +144,8 @@ def raise_if_other_person_is_missing(request: LoopRequest, run: LoopRun, plan: L
         rows.create(
             owner=request.owner,
             provider=request.provider,
-            user_id=actor.user_id,
-            issuer_id=actor.answerer_id,
+            user_id=user_id,
+            issuer_id=answerer_id,
             name=actor.name[:200],
             plan_digest=digest,
             confirmed_at=fetch_now(),
@@ -165,6 +158,19 @@ def raise_if_other_person_is_missing(request: LoopRequest, run: LoopRun, plan: L
         todo=f"Within 24 hours, another person who may change all of it types: {plan.confirmation_text}",
         code="other_person_needed",
     )
+
+
+def _find_confirming(request: LoopRequest) -> tuple[Actor, int, int]:
+    """Who confirms, their user, and who answers for that. Raises RefusedBySafety where it is not known."""
+    actor = request.on_behalf_of
+    if actor is None or not actor.people or actor.user_id is None or actor.answerer_id is None:
+        raise RefusedBySafety(
+            f"{request.provider.name} requires two people, and it is not known who confirms.",
+            now="Nothing was sent.",
+            todo="Log in to confirm it, or add --as on the command line.",
+            code="other_person_needed",
+        )
+    return actor, actor.user_id, actor.answerer_id
 
 
 def _compute_plan_digest(changes: PlannedChanges) -> str:

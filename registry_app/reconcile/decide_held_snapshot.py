@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from registry_app.actor import Actor
 from registry_app.audit import record_audit
@@ -33,14 +34,8 @@ def decide_held_snapshot(
     held = _find_decidable(actor, held_id)
     now = fetch_now()
     decision = {"status": status, "decided_at": now, "decided_by": actor.name[:200]}
-    # The digest too: a person decides on what they saw, not on what a later sync put in its place.
-    waiting = HeldSnapshot.objects.filter(
-        pk=held.pk, status=held.status, body_digest=seen or held.body_digest
-    )
-    if held.status != HeldSnapshot.Status.OPEN and not _may_be_taken_back(held, status):
-        waiting = waiting.none()
     with transaction.atomic():
-        if not waiting.update(**decision):
+        if not _find_waiting(held, status, seen).update(**decision):
             raise StateMoved(
                 f"The held snapshot {held.pk} does not wait for a decision any more, or changed since "
                 "you saw it.",
@@ -57,6 +52,14 @@ def decide_held_snapshot(
         )
     held.refresh_from_db(fields=["status", "decided_at", "decided_by"])
     return held
+
+
+def _find_waiting(held: HeldSnapshot, status: HeldSnapshot.Status, seen: str) -> "QuerySet[HeldSnapshot]":
+    """The row as it was read, where it may be decided so; otherwise none."""
+    if held.status != HeldSnapshot.Status.OPEN and not _may_be_taken_back(held, status):
+        return HeldSnapshot.objects.none()
+    # The digest too: a person decides on what they saw, not on what a later sync put in its place.
+    return HeldSnapshot.objects.filter(pk=held.pk, status=held.status, body_digest=seen or held.body_digest)
 
 
 def _find_decidable(actor: Actor, held_id: int) -> HeldSnapshot:

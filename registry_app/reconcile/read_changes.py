@@ -105,15 +105,7 @@ def read_changes(
         raise ValueError("no element changed")
     now = fetch_now()
     recent = fetch_recent_changes(provider.pk, now - FLAPPING_WINDOW, at_least=FLAPPING_CHANGES - 1)
-    part = read_changed_part(
-        changes.answer,
-        changes.diff,
-        context.reading,
-        _list_names_beside(context, index, recent),
-        set_aside=index.set_aside,
-        max_items=provider.max_items,
-        response_digest=changes.response_digest,
-    )
+    part = _read_part(context, changes, changes.diff, recent)
     plan = compare_with_mirror(
         provider.pk,
         part.snapshot,
@@ -137,6 +129,20 @@ def read_changes(
     if _may_be_too_many_findings(context, result, now):
         raise WholeReadingNeeded(_Why.MANY_FINDINGS)
     return result
+
+
+def _read_part(
+    context: SyncContext, changes: Changes, diff: ElementDiff, recent: RecentChanges
+) -> ChangedPart:
+    return read_changed_part(
+        changes.answer,
+        diff,
+        context.reading,
+        _list_names_beside(context, changes.index, recent),
+        set_aside=changes.index.set_aside,
+        max_items=context.provider.max_items,
+        response_digest=changes.response_digest,
+    )
 
 
 def _add_up_facts(before: SnapshotFacts, plan: MirrorDiff, part: ChangedPart) -> SnapshotFacts:

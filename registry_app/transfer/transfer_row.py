@@ -76,14 +76,8 @@ def advance(
         if after not in Transfer.OPEN_STATUSES:
             transfer.items.filter(lock_key__isnull=False).update(lock_key=None)
         crash_point(f"transfer.becoming_{after}")
-        record_audit(
-            actor,
-            action or f"transfer.{after}",
-            transfer,
-            reason=reason,
-            before={"status": was},
-            after={"status": after, **(counts or {})},
-        )
+        name, values = action or f"transfer.{after}", {"status": after, **(counts or {})}
+        record_audit(actor, name, transfer, reason=reason, before={"status": was}, after=values)
         transaction.on_commit(TRANSFER_CHANGES.labels(str(after)).inc, robust=True)
     transfer.refresh_from_db()
     return transfer

@@ -70,6 +70,13 @@ class Command(GuardDecisionActs):
         desired.add_argument("--type", action="append", default=[], help="Such as A,AAAA; may be repeated.")
         self.add_decision_acts(acts)
 
+    def _add_thresholds(self, act: CommandParser) -> None:
+        act.add_argument(
+            "--delete-percent", type=int, help="Hold deletes of more of its owner's record sets."
+        )
+        act.add_argument("--most-deletes", type=int, help="Hold more deletes than these.")
+        act.add_argument("--window-seconds", type=int, help="Count deletes and retargets within this time.")
+
     def _add_register(self, act: CommandParser) -> None:
         act.add_argument("slug", metavar="SLUG", help="The path of its address.")
         act.add_argument("--provider", required=True, help="Name or id.")
@@ -99,11 +106,7 @@ class Command(GuardDecisionActs):
         act.add_argument(
             "--refuses-batch", action="store_true", help="Send nothing if one change is refused or held."
         )
-        act.add_argument(
-            "--delete-percent", type=int, help="Hold deletes of more of its owner's record sets."
-        )
-        act.add_argument("--most-deletes", type=int, help="Hold more deletes than these.")
-        act.add_argument("--window-seconds", type=int, help="Count deletes and retargets within this time.")
+        self._add_thresholds(act)
         act.add_argument(
             "--own-view",
             dest="has_own_view",
