@@ -7,7 +7,7 @@ import pytest
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from registry_app.models import HeldSnapshot, Loop, Provider, RegistryProfile, SyncRun
+from registry_app.models import HeldSnapshot, Loop, Provider, RegistryProfile, SavedFilter, SyncRun
 from tests.depth import deep_after
 from tests.factories import (
     make_administrator,
@@ -86,7 +86,9 @@ def test_an_unknown_field_is_refused_everywhere() -> None:
     rows["instances"] = make_instance(rows["owners"])
     rows["loops"] = Loop.objects.create(owner=rows["owners"], provider=rows["providers"])
     rows["guard-endpoints"] = make_guard_endpoint(rows["instances"], rows["providers"])
-    client = make_client(make_administrator())
+    root = make_administrator()
+    rows["saved-filters"] = SavedFilter.objects.create(user=root, name="mine", list_name="findings")
+    client = make_client(root)
     for method, path in _operations():
         if method not in {"post", "patch"}:
             continue

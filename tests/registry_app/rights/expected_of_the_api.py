@@ -296,8 +296,12 @@ READ: dict[tuple[str, str], Operation] = {
     **{("get", f"{route}export/"): Operation(reads, place) for route, place in _NESTED.items()},
     ("get", "loop-runs/<uuid:public_id>/"): Operation(reads, of("run", "public_id"), is_written=False),
     ("get", "providers/<provider:pk>/zone-file/"): Operation(reads, of("provider")),
-    ("get", "providers/<provider:pk>/history/record-sets/"): Operation(reads, of("provider")),
-    ("get", "providers/<provider:pk>/history/differences/"): Operation(reads, of("provider")),
+    ("get", "providers/<provider:pk>/history/record-sets/"): Operation(
+        reads, of("provider"), is_written=False
+    ),
+    ("get", "providers/<provider:pk>/history/differences/"): Operation(
+        reads, of("provider"), is_written=False
+    ),
     ("get", "audit-entries/"): Operation(reads, is_written=False),
     ("get", "audit-entries/<int:sequence>/"): Operation(reads, lambda _: {"sequence": 1}, is_written=False),
     ("get", "tokens/"): Operation(reads, is_written=False),
