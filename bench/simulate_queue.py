@@ -40,12 +40,14 @@ class Broker:
         if self._idle:
             self._timeline.call_at(self._timeline.now, self._idle.popleft().resume)
 
-    def send_task(self, name: str, args: Sequence[int], kwargs: Mapping[str, Any], **options: Any) -> None:
-        """What Celery's `send_task` does, from a task."""
+    def send_task(
+        self, name: str, args: Sequence[int] | None, kwargs: Mapping[str, Any] | None, **options: Any
+    ) -> None:
+        """What Celery's `send_task` does, from a task; it is given None where there are no arguments."""
         if kwargs:
             raise ValueError("tasks take ids only")
         self._timeline.sleep(self._costs.publish)
-        self.publish(name, args, options["expires"])
+        self.publish(name, args or (), options["expires"])
 
     def take(self, worker: Process) -> Message:
         """The next message that has not expired, as soon as there is one."""

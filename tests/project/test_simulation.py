@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.simulate_fleet import Scenario, build_fleet, compute_needed_workers
+from bench.simulate_fleet import Costs, Scenario, build_fleet, compute_needed_workers
+from bench.simulate_queue import Broker
 from bench.simulate_timeline import Process, Timeline
 from dnsadmin.env import STATE_DIR
 from tests.migrated_database import copy_migrated_database
@@ -52,6 +53,17 @@ def test_processes_take_turns_in_the_order_of_simulated_time() -> None:
     timeline.run_until(60)
 
     assert seen == [("quick", 2.0), ("quick", 4.0), ("slow", 5.0), ("slow", 10.0)]
+
+
+def test_a_task_without_arguments_is_sent_as_celery_sends_it() -> None:
+    timeline = Timeline()
+    broker = Broker(timeline, Costs())
+
+    send = partial(broker.send_task, "tasks.index", None, None, expires=60.0)
+    timeline.call_at(0, Process(timeline, lambda _: send()).resume)
+    timeline.run_until(1)
+
+    assert [message.arguments for message in broker.messages] == [()]
 
 
 def test_what_a_process_raises_ends_the_simulation() -> None:
